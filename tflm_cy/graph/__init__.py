@@ -1,0 +1,1 @@
+"""Tensors, nodes, the contract of operators, lifetimes and the engine."""

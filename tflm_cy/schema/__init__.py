@@ -1,0 +1,1 @@
+"""The .tflite format: verifier, zero-copy readers."""
