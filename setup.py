@@ -57,7 +57,6 @@ def extensions() -> list[Extension]:
             [str(source)],
             extra_compile_args=COMPILE,
             extra_link_args=LINK,
-            define_macros=[("CYTHON_USE_MODULE_STATE", "0")],
         )
         for source in sorted(PACKAGE.rglob("*.pyx"))
     ]
