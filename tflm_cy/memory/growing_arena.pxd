@@ -8,6 +8,7 @@ cdef struct Chunk:
     size_t used
     size_t capacity     # slack not counted
     size_t base         # bytes in use in the chunks before
+    size_t step         # the capacity that was due when it began
 
 
 cdef class GrowingArena(Arena):
@@ -17,7 +18,7 @@ cdef class GrowingArena(Arena):
     cdef size_t head_used
     cdef size_t next_capacity
 
-    cdef int push(self, Chunk** top, size_t size, size_t alignment) except -1
+    cdef int push(self, Chunk** top, size_t capacity, size_t size, size_t alignment) except -1
     cdef int drop_temps(self) noexcept
 
 

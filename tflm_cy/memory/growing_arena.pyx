@@ -47,7 +47,8 @@ cdef class GrowingArena(Arena):
         cdef char* address
         check_alignment(alignment)
         if self.tail_chunk == NULL or not fits(self.tail_chunk, size, alignment):
-            self.push(&self.tail_chunk, size, alignment)
+            self.push(&self.tail_chunk, self.next_capacity, size, alignment)
+            self.next_capacity = min(2 * self.next_capacity, LARGEST_STEP)
         padding = padding_of(self.tail_chunk, alignment)
         address = self.tail_chunk.start + self.tail_chunk.used + padding
         self.tail_chunk.used += padding + size
@@ -58,7 +59,7 @@ cdef class GrowingArena(Arena):
         cdef char* address
         check_alignment(alignment)
         if self.temp_chunk == NULL or not fits(self.temp_chunk, size, alignment):
-            self.push(&self.temp_chunk, size, alignment)
+            self.push(&self.temp_chunk, FIRST_CHUNK, size, alignment)
         padding = padding_of(self.temp_chunk, alignment)
         address = self.temp_chunk.start + self.temp_chunk.used + padding
         self.temp_chunk.used += padding + size
@@ -75,9 +76,9 @@ cdef class GrowingArena(Arena):
         cdef Block block
         if self.temp_bytes():
             raise RuntimeError("the head's size is set before the temporaries are reset")
+        if size > LARGEST:
+            raise MemoryError(f"no memory for a head of {size} bytes")
         if self.block is None or self.block.size < size + self.slack:
-            if size > LARGEST:
-                raise MemoryError(f"no memory for a head of {size} bytes")
             # the old block is given up only when there is a new one: pointers to it stay valid if this raises
             block = new_block(size + self.slack, self.alignment)
             self.block = block
@@ -96,6 +97,7 @@ cdef class GrowingArena(Arena):
             raise ValueError(f"mark {mark} lies behind the tail's {self.tail_bytes()} bytes")
         self.drop_temps()
         while self.tail_chunk != NULL and self.tail_chunk.base > mark:
+            self.next_capacity = self.tail_chunk.step       # a repeated prepare takes the same chunks again
             pop(&self.tail_chunk)
         chunk = self.tail_chunk
         if chunk != NULL:
@@ -120,10 +122,9 @@ cdef class GrowingArena(Arena):
     cdef object head_owner(self):
         return self.block
 
-    cdef int push(self, Chunk** top, size_t size, size_t alignment) except -1:
-        """Begin a chunk in which `size` bytes on `alignment` have room."""
-        cdef size_t capacity = self.next_capacity
-        cdef size_t aligned = max(alignment, self.alignment)
+    cdef int push(self, Chunk** top, size_t capacity, size_t size, size_t alignment) except -1:
+        """Begin a chunk of `capacity` bytes, or more if `size` bytes have no room in it."""
+        cdef size_t step = capacity, aligned = max(alignment, self.alignment)
         cdef Chunk* chunk = NULL
         if size > capacity:
             capacity += size if size < LARGEST else LARGEST
@@ -133,12 +134,11 @@ cdef class GrowingArena(Arena):
             raise MemoryError(f"no memory for {size} bytes in the arena, which holds {self.used_bytes} bytes")
         chunk.start = <char*> ((<uintptr_t> chunk + sizeof(Chunk) + aligned - 1) & ~(<uintptr_t> aligned - 1))
         chunk.capacity = capacity
+        chunk.step = step
         chunk.previous = top[0]
         if top[0] != NULL:
             chunk.base = top[0].base + top[0].used
         top[0] = chunk
-        if self.next_capacity < LARGEST_STEP:
-            self.next_capacity *= 2
         return 0
 
     cdef int drop_temps(self) noexcept:
