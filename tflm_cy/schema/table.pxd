@@ -59,7 +59,9 @@ cdef inline const uint8_t* table_field(const uint8_t* table, int slot) noexcept 
     if 4 + 2 * slot + 2 > load_u16(vtable):
         return NULL
     offset = load_u16(vtable + 4 + 2 * slot)
-    return NULL if offset == 0 else table + offset
+    if offset == 0:
+        return NULL
+    return table + offset
 
 
 cdef inline int8_t table_i8(const uint8_t* table, int slot, int8_t default) noexcept nogil:
@@ -99,7 +101,9 @@ cdef inline float table_f32(const uint8_t* table, int slot, float default) noexc
 
 cdef inline const uint8_t* follow(const uint8_t* at) noexcept nogil:
     """The object that the offset at `at` refers to; NULL stays NULL."""
-    return NULL if at == NULL else at + load_u32(at)
+    if at == NULL:
+        return NULL
+    return at + load_u32(at)
 
 
 cdef inline const uint8_t* table_table(const uint8_t* table, int slot) noexcept nogil:
