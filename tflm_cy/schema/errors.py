@@ -1,4 +1,4 @@
-"""Errors of opening a model file: each is what Python raises for such a file and the ValueError that TensorFlow raises."""
+"""Errors of opening a model file: what Python raises for such a file, and the ValueError that TensorFlow raises."""
 
 
 class ModelFileError(OSError, ValueError):

@@ -1,8 +1,8 @@
 """The fields of every table of the .tflite schema, in the order that counts their slots, and the members of its unions.
 
 A table is one line of `name:kind` words. Kinds: `i8 u8 bool i16 u16 i32 u32 f32 i64 u64` a scalar; `str` a string;
-`[i32]` a vector of scalars; `Tensor` a table; `[Tensor]` a vector of tables; `<BuiltinOptions>` a union, which takes two
-slots: its type (u8), then the value. The verifier walks files by these tables; operators name the slots that they read.
+`[i32]` a vector of scalars; `Tensor` a table; `[Tensor]` a vector of tables; `<BuiltinOptions>` a union, which takes
+two slots: its type (u8), then the value. The verifier walks files by these tables; operators name the slots they read.
 
 Source: google-ai-edge/LiteRT:tflite/converter/schema/schema.fbs (enumerations stand as their widths, deprecated fields
 keep their slots); OPTIONS_OF: which member an operator's parser takes, tflite/core/api/flatbuffer_conversions.cc.
@@ -205,8 +205,8 @@ TABLES = {
         "window_strides:[i64] padding:[i64] lhs_dilation:[i64] rhs_dilation:[i64] window_reversal:[bool] "
         "input_batch_dimension:i64 input_feature_dimension:i64 input_spatial_dimensions:[i64] "
         "kernel_input_feature_dimension:i64 kernel_output_feature_dimension:i64 kernel_spatial_dimensions:[i64] "
-        "output_batch_dimension:i64 output_feature_dimension:i64 output_spatial_dimensions:[i64] feature_group_count:i64 "
-        "batch_group_count:i64 precision_config:[u32]"
+        "output_batch_dimension:i64 output_feature_dimension:i64 output_spatial_dimensions:[i64] "
+        "feature_group_count:i64 batch_group_count:i64 precision_config:[u32]"
     ),
     "StablehloCustomCallOptions": (
         "call_target_name:str has_side_effect:bool backend_config:str api_version:i32 called_computations:[i32] "
@@ -214,8 +214,9 @@ TABLES = {
     ),
     "StablehloReduceOptions": "dimensions:[i64] body_subgraph_index:i32",
     "StablehloScatterOptions": (
-        "indices_are_sorted:bool update_window_dims:[i64] inserted_window_dims:[i64] scatter_dims_to_operand_dims:[i64] "
-        "index_vector_dim:i64 unique_indices:bool update_computation_subgraph_index:i32"
+        "indices_are_sorted:bool update_window_dims:[i64] inserted_window_dims:[i64] "
+        "scatter_dims_to_operand_dims:[i64] index_vector_dim:i64 unique_indices:bool "
+        "update_computation_subgraph_index:i32"
     ),
     "StablehloCompareOptions": "comparison_direction:u32 compare_type:u32",
     "StablehloDynamicSliceOptions": "slice_sizes:[i64]",

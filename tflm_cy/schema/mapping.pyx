@@ -2,9 +2,9 @@
 
     memoryview(Mapping("model.tflite"))
 
-The mapping goes when the last view of it does; no file descriptor is kept. Deleting the file does no harm. Who truncates it while it is
-mapped kills the process (SIGBUS), as with TensorFlow; who overwrites it changes the weights: TFLM_CY_MMAP=0 is for such places.
-"""
+The mapping goes when the last view of it does; no file descriptor is kept. Deleting the file does no harm. Who
+truncates it while it is mapped kills the process (SIGBUS), as with TensorFlow; who overwrites it changes the weights:
+TFLM_CY_MMAP=0 is for such places."""
 import errno
 import os
 import stat
@@ -38,7 +38,8 @@ def open_regular(path):
         reason = errno.EINVAL, "the file is empty"
     if reason is not None:
         os.close(descriptor)
-        raise ModelFileError(reason[0], f"Mmap of '{shown}' at offset '0' failed with error '{reason[0]}': {reason[1]}.", shown)
+        message = f"Mmap of '{shown}' at offset '0' failed with error '{reason[0]}': {reason[1]}."
+        raise ModelFileError(reason[0], message, shown)
     return descriptor, status.st_size
 
 
@@ -56,7 +57,8 @@ cdef class Mapping:
             os.close(descriptor)
         if self.start == MAP_FAILED:
             self.start = NULL
-            raise ModelFileError(errno.ENOMEM, f"Mmap of '{os.fsdecode(path)}' at offset '0' failed.", os.fsdecode(path))
+            shown = os.fsdecode(path)
+            raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
         self.size = size
 
     def __dealloc__(self):

@@ -4,9 +4,9 @@
     model = Model.from_buffer(content)           # any C-contiguous buffer, used where it is and pinned
     model.subgraphs, model.description, model.signatures
 
-C code reads `model.root` with the functions of `schema.table` and asks the methods below for byte ranges. What a method returns lives as long
-as the model. Tensor and subgraph indices in nodes, inputs, outputs and signatures are as the file has them: check before use.
-"""
+C code reads `model.root` with the functions of `schema.table` and asks the methods below for byte ranges. What a
+method returns lives as long as the model. Tensor and subgraph indices in nodes, inputs, outputs and signatures are as
+the file has them: check before use."""
 import os
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
@@ -14,10 +14,10 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.schema.slots cimport (
-    METADATA_BUFFER, METADATA_NAME, MODEL_BUFFERS, MODEL_DESCRIPTION, MODEL_METADATA, MODEL_OPERATOR_CODES, MODEL_SIGNATURES,
-    MODEL_SUBGRAPHS, MODEL_VERSION, OPERATOR_OPCODE_INDEX, OPERATOR_OPTIONS, OPERATOR_OPTIONS_2, OPERATOR_OPTIONS_2_TYPE,
-    OPERATOR_OPTIONS_TYPE, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SIGNATURE_SUBGRAPH, TENSOR_MAP_INDEX,
-    TENSOR_MAP_NAME,
+    METADATA_BUFFER, METADATA_NAME, MODEL_BUFFERS, MODEL_DESCRIPTION, MODEL_METADATA, MODEL_OPERATOR_CODES,
+    MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION, OPERATOR_OPCODE_INDEX, OPERATOR_OPTIONS, OPERATOR_OPTIONS_2,
+    OPERATOR_OPTIONS_2_TYPE, OPERATOR_OPTIONS_TYPE, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS,
+    SIGNATURE_SUBGRAPH, TENSOR_MAP_INDEX, TENSOR_MAP_NAME,
 )
 from tflm_cy.schema.span cimport Span, buffer_span, builtin_code, custom_options_span, tensor_span
 from tflm_cy.schema.table cimport Vector, load_u32, table_table, table_u8, table_u32, table_vector, vector_table
@@ -131,7 +131,7 @@ cdef class Model:
     cdef const uint8_t* options(self, const uint8_t* operator) noexcept nogil:
         """The option table of an Operator table, NULL when absent or meant for another operator.
 
-        Read options through this only: the file may give CONV_2D the options of RESHAPE, whose fields have other widths.
+        Read options through this only: a file may give CONV_2D the options of RESHAPE, whose fields differ in width.
         """
         cdef int32_t code = self.operator_code(operator)
         cdef int expected
@@ -170,8 +170,9 @@ cdef class Model:
 
     @property
     def metadata(self):
-        """Name -> read-only memoryview of the metadata's bytes, in the file's order; entries without a buffer are left out."""
-        cdef Vector entries = table_vector(self.root, MODEL_METADATA), buffers = table_vector(self.root, MODEL_BUFFERS)
+        """Name -> read-only memoryview of the metadata's bytes, in the file's order; only entries that have a buffer."""
+        cdef Vector entries = table_vector(self.root, MODEL_METADATA)
+        cdef Vector buffers = table_vector(self.root, MODEL_BUFFERS)
         cdef const uint8_t* entry
         cdef uint32_t index, buffer
         cdef Span span
@@ -189,7 +190,7 @@ cdef class Model:
 
     @property
     def signatures(self):
-        """[(key, subgraph, [(name, tensor)] of inputs, the same of outputs)] in the file's order, indices as the file has them."""
+        """[(key, subgraph, [(name, tensor)] of inputs, same of outputs)], order and indices as the file has them."""
         cdef Vector signatures = table_vector(self.root, MODEL_SIGNATURES)
         cdef const uint8_t* signature
         cdef uint32_t index
@@ -214,7 +215,7 @@ cdef list named_tensors(Vector entries):
 
 
 cdef str text(Vector string):
-    """A string of the file up to its first zero byte, as TensorFlow reads it; bytes that are not UTF-8 become surrogates."""
+    """A string up to its first zero byte, as TensorFlow reads it; bytes that are not UTF-8 become surrogates."""
     if string.data == NULL:
         return ""
     raw = (<const char*>string.data)[:string.length]

@@ -1,15 +1,16 @@
-"""Constants that have a structure of their own: strings, and sparse tensors. Each check returns None, or what is wrong.
+"""Constants that have a structure of their own: strings, and sparse tensors. Each check returns None, or what is
+wrong.
 
-A string tensor is `count, offsets[count + 1], characters` in 32-bit integers counted from the start of the buffer; string `i` lies between
-two offsets. (TensorFlow reads such a buffer unchecked and dies.)
+A string tensor is `count, offsets[count + 1], characters` in 32-bit integers counted from the start of the buffer;
+string `i` lies between two offsets. (TensorFlow reads such a buffer unchecked and dies.)
 
-A sparse tensor is a tree, level by level in traversal order: a dense level has `dense_size` children per node; a compressed one has, for
-node `i`, the children `segments[i]` to `segments[i + 1]`, whose coordinates stand in `indices`. The leaves are the stored values. After
-the levels of the tensor's own dimensions come those of the blocks; `block_map` says which dimension a block cuts.
+A sparse tensor is a tree, level by level in traversal order: a dense level has `dense_size` children per node; a
+compressed one has, for node `i`, the children `segments[i]` to `segments[i + 1]`, whose coordinates stand in
+`indices`. The leaves are the stored values. After the levels of the tensor's own dimensions come those of the blocks;
+`block_map` says which dimension a block cuts.
 
-Source of the rules: google-ai-edge/LiteRT:tflite/string_util.h, tflite/core/tools/verifier.cc, and the schema's comment on
-SparsityParameters.
-"""
+Source of the rules: google-ai-edge/LiteRT:tflite/string_util.h, tflite/core/tools/verifier.cc, and the schema's
+comment on SparsityParameters."""
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.schema.slots cimport (
@@ -98,7 +99,9 @@ cdef object sparsity_error(const uint8_t* sparsity, Vector shape, uint64_t* stor
         sizes[level] = vector_i32(shape, level) if level < rank else 0
     for level in range(order.length):
         dimension = vector_i32(order, level)
-        if dimension < 0 or dimension >= <int64_t>order.length or seen[dimension] or (dimension < <int64_t>rank) != (level < rank):
+        if dimension < 0 or dimension >= <int64_t>order.length or seen[dimension]:
+            return f"traversal_order has {dimension} in place {level}"
+        if (dimension < <int64_t>rank) != (level < rank):
             return f"traversal_order has {dimension} in place {level}"
         seen[dimension] = True
     for level in range(rank, order.length):

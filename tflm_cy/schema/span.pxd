@@ -1,7 +1,8 @@
 """Byte ranges that a verified model refers to: constant data, custom options, options of builtin operators.
 
-A model above 2 GB keeps its payloads behind the flatbuffer: a Buffer (or an operator's custom options) then holds an offset and a size
-counted from the start of the file instead of a vector. Nothing is checked here: `schema.verifier` has.
+A model above 2 GB keeps its payloads behind the flatbuffer: a Buffer (or an operator's custom options) then holds an
+offset and a size counted from the start of the file instead of a vector. Nothing is checked here: `schema.verifier`
+has.
 
 Source of the rules: google-ai-edge/LiteRT:tflite/core/interpreter_builder.cc.
 """
@@ -9,8 +10,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.schema.slots cimport (
-    BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE, CODE_BUILTIN, CODE_DEPRECATED_BUILTIN, MODEL_BUFFERS, OPERATOR_CUSTOM_OPTIONS,
-    OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, TENSOR_BUFFER,
+    BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE, CODE_BUILTIN, CODE_DEPRECATED_BUILTIN, MODEL_BUFFERS,
+    OPERATOR_CUSTOM_OPTIONS, OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, TENSOR_BUFFER,
 )
 from tflm_cy.schema.table cimport Vector, table_i8, table_i32, table_i64, table_u32, table_vector, vector_table
 

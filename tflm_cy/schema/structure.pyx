@@ -1,11 +1,13 @@
-"""Is this a flatbuffer of the .tflite schema? Every offset, vtable, field, vector, string and union that `layouts` names is in bounds.
+"""Is this a flatbuffer of the .tflite schema? Every offset, vtable, field, vector, string and union that `layouts`
+names is in bounds.
 
     Structure(base, size).walk()        # raises ValueError: what, at which byte, in which field
 
-All arithmetic is on 64-bit positions counted from `base`, each the sum of at most three 32-bit numbers, so nothing wraps. Alignment is not
-asked for: readers load through memcpy. Flatbuffers may refer to one object from many places, and a small file can unfold that way into
-more work than the universe has time for; two budgets, a few times what an unshared file of this size can hold, keep the walk, and
-everything later that walks the same references, linear in the size of the file.
+All arithmetic is on 64-bit positions counted from `base`, each the sum of at most three 32-bit numbers, so nothing
+wraps. Alignment is not asked for: readers load through memcpy. Flatbuffers may refer to one object from many places,
+and a small file can unfold that way into more work than the universe has time for; two budgets, a few times what an
+unshared file of this size can hold, keep the walk, and everything later that walks the same references, linear in the
+size of the file.
 
 Source of the format: google/flatbuffers:docs/source/internals.md.
 """
@@ -129,7 +131,7 @@ cdef class Structure:
     cdef int walk(self) except -1:
         """Check everything reachable from the root, which is a Model."""
         self.depth = 0
-        # A table and the offset that refers to it take eight bytes; some writers share equal tables, vectors and strings.
+        # A table and the offset that refers to it take eight bytes; some writers share equal tables or vectors.
         self.tables_left = self.size // 8 + 1024
         self.bytes_left = 8 * self.size + 65536
         return self.table(self.follow(0), 0)
@@ -137,7 +139,7 @@ cdef class Structure:
     cdef int spend(self, uint64_t at, uint64_t count) except -1:
         """Count `count` bytes at `at` against what a file of this size may refer to."""
         if count > self.bytes_left:
-            return self.fail(at, f"more than {8 * self.size + 65536} bytes are referred to: objects are shared far too often")
+            return self.fail(at, "the objects referred to are together far larger than the file: too much sharing")
         self.bytes_left -= count
         return 0
 
@@ -162,7 +164,7 @@ cdef class Structure:
         place.slot = -1
         place.index = -1
         if self.tables_left == 0:
-            return self.fail(at, f"more than {self.size // 8 + 1024} tables: tables are shared far too often")
+            return self.fail(at, f"more than {self.size // 8 + 1024} tables are referred to: too much sharing")
         self.tables_left -= 1
         if vtable < 0 or <uint64_t>vtable + 4 > self.size:
             return self.fail(at, f"the table's vtable would be at byte {vtable} of {self.size}")
@@ -182,7 +184,7 @@ cdef class Structure:
             wanted = &layouts[layout].fields[slot]
             place.slot = slot
             if offset < 4 or offset + wanted.width > table_length:
-                return self.fail(vtable + 4 + 2 * slot, f"the field lies at byte {offset} of its table of {table_length} bytes")
+                return self.fail(vtable + 4 + 2 * slot, f"the field is at byte {offset} of its {table_length} bytes")
             if wanted.kind == SCALAR:
                 continue
             if wanted.kind == UNION:

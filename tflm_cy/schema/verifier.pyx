@@ -3,14 +3,17 @@
 - schema version 3, at least one subgraph, a list of tensors in each, a list of buffers;
 - operators name an existing operator code, tensors an existing buffer; payloads behind the flatbuffer lie in the file;
 - tensor types are known, dimensions are not negative, and the size in bytes of every tensor fits 63 bits;
-- a constant is at least as long as its shape asks; constant strings and sparse constants are well formed (`schema.payload`);
+- a constant is at least as long as its shape asks; constant strings and sparse constants are well formed
+  (`schema.payload`);
 - quantization: as many zero points as scales; one scale, or one per slice along `quantized_dimension`.
 
-Not here, because TensorFlow constructs such models and fails later: tensor indices of nodes, subgraph inputs, outputs and signatures, subgraph
-indices of options and signatures, custom operators without an implementation. Who follows one of these checks it first.
+Not here, because TensorFlow constructs such models and fails later: tensor indices of nodes, subgraph inputs, outputs
+and signatures, subgraph indices of options and signatures, custom operators without an implementation. Who follows one
+of these checks it first.
 
-Two rules are looser than TensorFlow's. Content may lie on any address. On a vector (rank 1) `quantized_dimension` is not looked at, since there
-is only one to mean: person_detect.tflite has biases with dimension 3. Readers must do likewise; and at rank 0 TensorFlow takes any count.
+Two rules are looser than TensorFlow's. Content may lie on any address. On a vector (rank 1) `quantized_dimension` is
+not looked at, since there is only one to mean: person_detect.tflite has biases with dimension 3. Readers must do
+likewise; and at rank 0 TensorFlow takes any count.
 
 Source of the rules: google-ai-edge/LiteRT:tflite/core/interpreter_builder.cc, checked against TensorFlow 2.21.
 """
@@ -20,18 +23,18 @@ from libc.string cimport memcmp
 
 from tflm_cy.schema.payload cimport sparsity_error, string_error
 from tflm_cy.schema.slots cimport (
-    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, BUFFER_OFFSET, BUFFER_SIZE, CODE_CUSTOM, MODEL_BUFFERS,
-    MODEL_OPERATOR_CODES, MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION, OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET,
-    OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, OPERATOR_OPCODE_INDEX, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
-    QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS,
-    SUBGRAPH_OPERATORS, SUBGRAPH_TENSORS, TENSOR_BUFFER, TENSOR_IS_VARIABLE, TENSOR_NAME, TENSOR_QUANTIZATION, TENSOR_SHAPE,
-    TENSOR_SPARSITY, TENSOR_TYPE,
+    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, BUFFER_OFFSET, BUFFER_SIZE, CODE_CUSTOM,
+    MODEL_BUFFERS, MODEL_OPERATOR_CODES, MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION,
+    OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, OPERATOR_OPCODE_INDEX,
+    QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE, QUANTIZATION_DIMENSION, QUANTIZATION_SCALE,
+    QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_TENSORS, TENSOR_BUFFER,
+    TENSOR_IS_VARIABLE, TENSOR_NAME, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
-from tflm_cy.schema.span cimport Span, buffer_span, builtin_code, tensor_span
+from tflm_cy.schema.span cimport Span, builtin_code, tensor_span
 from tflm_cy.schema.structure cimport Structure
 from tflm_cy.schema.table cimport (
-    Vector, load_u32, table_bool, table_field, table_i8, table_i32, table_i64, table_table, table_u8, table_u32, table_vector,
-    vector_i32, vector_table,
+    Vector, load_u32, table_bool, table_field, table_i8, table_i32, table_i64, table_table, table_u8, table_u32,
+    table_vector, vector_i32, vector_table,
 )
 
 cdef enum:
@@ -121,20 +124,23 @@ cdef class Meaning:
     cdef int operator_code(self, uint32_t index) except -1:
         cdef const uint8_t* code = vector_table(self.codes, index)
         if builtin_code(code) == CUSTOM and table_field(code, CODE_CUSTOM) == NULL:
-            raise ValueError(f"Operator with CUSTOM builtin_code has no custom_code (operator_codes[{index}], {self.at(code)}).")
+            raise ValueError(f"Operator with CUSTOM builtin_code has no custom_code (operator_codes[{index}], "
+                             f"{self.at(code)}).")
         return 0
 
     cdef int buffer(self, uint32_t index) except -1:
         """A payload behind the flatbuffer lies in the file."""
         cdef const uint8_t* buffer = vector_table(self.buffers, index)
-        cdef uint64_t offset = <uint64_t>table_i64(buffer, BUFFER_OFFSET, 0), size = <uint64_t>table_i64(buffer, BUFFER_SIZE, 0)
+        cdef uint64_t offset = <uint64_t>table_i64(buffer, BUFFER_OFFSET, 0)
+        cdef uint64_t size = <uint64_t>table_i64(buffer, BUFFER_SIZE, 0)
         if offset > 1 and (offset > self.size or size > self.size - offset):
-            raise ValueError(f"Constant buffer {index} specified an out of range offset: {size} bytes at {offset} in a file of "
-                             f"{self.size} bytes ({self.at(buffer)}).")
+            raise ValueError(f"Constant buffer {index} specified an out of range offset: {size} bytes at {offset} in a "
+                             f"file of {self.size} bytes ({self.at(buffer)}).")
         return 0
 
     cdef int subgraph(self, uint32_t index, const uint8_t* subgraph) except -1:
-        cdef Vector tensors = table_vector(subgraph, SUBGRAPH_TENSORS), operators = table_vector(subgraph, SUBGRAPH_OPERATORS)
+        cdef Vector tensors = table_vector(subgraph, SUBGRAPH_TENSORS)
+        cdef Vector operators = table_vector(subgraph, SUBGRAPH_OPERATORS)
         cdef uint32_t item
         if tensors.data == NULL:
             raise ValueError(f"Did not get tensors in subgraph {index} ({self.at(subgraph)}).")
@@ -152,11 +158,11 @@ cdef class Meaning:
         cdef uint64_t offset = <uint64_t>table_i64(operator, OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, 0)
         cdef uint64_t size = <uint64_t>table_i64(operator, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, 0)
         if code >= self.codes.length:
-            raise ValueError(f"Missing registration for opcode_index {code}: the model has {self.codes.length} operator codes "
-                             f"(node {index} of subgraph {subgraph}, {self.at(operator)}).")
+            raise ValueError(f"Missing registration for opcode_index {code}: the model has {self.codes.length} "
+                             f"operator codes (node {index} of subgraph {subgraph}, {self.at(operator)}).")
         if offset > 1 and (offset > self.size or size > self.size - offset):
-            raise ValueError(f"Custom Option Offset for opcode_index {code} is out of bound: {size} bytes at {offset} in a file of "
-                             f"{self.size} bytes (node {index} of subgraph {subgraph}, {self.at(operator)}).")
+            raise ValueError(f"Custom Option Offset for opcode_index {code} is out of bound: {size} bytes at {offset} "
+                             f"in a file of {self.size} bytes (node {index} of subgraph {subgraph}, {self.at(operator)}).")
         return 0
 
     cdef str tensor_problem(self, const uint8_t* tensor, uint32_t index, uint32_t tensors):
@@ -165,7 +171,6 @@ cdef class Meaning:
         cdef uint32_t buffer = table_u32(tensor, TENSOR_BUFFER, 0), axis
         cdef Vector shape = table_vector(tensor, TENSOR_SHAPE)
         cdef uint64_t elements = 1, stored, needed
-        cdef bint huge = False
         cdef int32_t size
         cdef Span span
         cdef const uint8_t* sparsity
@@ -202,8 +207,8 @@ cdef class Meaning:
                 return f"Tensor {index} has invalid sparsity parameters: {problem}."
         needed = stored * TYPE_BITS[kind] // 8 + (stored * TYPE_BITS[kind] % 8 != 0)
         if needed > span.size:
-            return (f"Tensor {index} is invalidly specified in schema: its {stored} elements need {needed} bytes, buffer {buffer} "
-                    f"has {span.size}.")
+            return (f"Tensor {index} is invalidly specified in schema: its {stored} elements need {needed} bytes, "
+                    f"buffer {buffer} has {span.size}.")
         return None
 
     cdef str quantization_problem(self, const uint8_t* quantization, Vector shape, uint32_t tensors):
@@ -219,8 +224,8 @@ cdef class Meaning:
         if zero_points.data == NULL:
             return "Quantization parameters has non-null scale but null zero_point."
         if zero_points.length != scales.length:
-            return (f"QuantizationParam has {zero_points.length} zero_point values and {scales.length} scale values. Must have same "
-                    f"number.")
+            return (f"QuantizationParam has {zero_points.length} zero_point values and {scales.length} scale values. "
+                    f"Must have same number.")
         if shape.length == 0:
             return None
         if shape.length == 1:
@@ -228,13 +233,14 @@ cdef class Meaning:
         if dimension < 0 or <uint32_t>dimension >= shape.length:
             return f"quantized_dimension must be in range [0, {shape.length}). Was {dimension}."
         if scales.length != 1 and <int64_t>scales.length != vector_i32(shape, dimension):
-            return (f"num_scales must be 1 for per-layer quantization, or {vector_i32(shape, dimension)} for per-axis quantization, "
-                    f"but got {scales.length}.")
+            return (f"num_scales must be 1 for per-layer quantization, or {vector_i32(shape, dimension)} for per-axis "
+                    f"quantization, but got {scales.length}.")
         return None
 
     cdef str blockwise_problem(self, const uint8_t* details, Vector shape, int32_t dimension, uint32_t tensors):
         """Scales and zero points are tensors of the same subgraph (TensorFlow does not look)."""
-        cdef int32_t scales = table_i32(details, BLOCKWISE_SCALES, 0), block = table_i32(details, BLOCKWISE_BLOCK_SIZE, 0)
+        cdef int32_t scales = table_i32(details, BLOCKWISE_SCALES, 0)
+        cdef int32_t block = table_i32(details, BLOCKWISE_BLOCK_SIZE, 0)
         cdef int32_t zero_points = table_i32(details, BLOCKWISE_ZERO_POINTS, 0)
         if details == NULL:
             return "Blockwise quantization details are missing."
@@ -254,7 +260,8 @@ cdef class Meaning:
         for index in range(signatures.length):
             signature = vector_table(signatures, index)
             if table_field(signature, SIGNATURE_KEY) == NULL:
-                raise ValueError(f"Missing exported method name for SignatureDef (signature_defs[{index}], {self.at(signature)}).")
+                raise ValueError(f"Missing exported method name for SignatureDef (signature_defs[{index}], "
+                                 f"{self.at(signature)}).")
             for slot, what in ((SIGNATURE_INPUTS, "inputs"), (SIGNATURE_OUTPUTS, "outputs")):
                 if table_field(signature, slot) == NULL:
                     raise ValueError(f"NULL SignatureDef {what} (signature_defs[{index}], {self.at(signature)}).")
