@@ -170,7 +170,7 @@ cdef class Model:
 
     @property
     def metadata(self):
-        """Name -> read-only memoryview of the metadata's bytes, in the file's order; only entries that have a buffer."""
+        """Name -> read-only memoryview of the metadata's bytes, in the file's order; those that have a buffer."""
         cdef Vector entries = table_vector(self.root, MODEL_METADATA)
         cdef Vector buffers = table_vector(self.root, MODEL_BUFFERS)
         cdef const uint8_t* entry

@@ -27,8 +27,8 @@ from tflm_cy.schema.slots cimport (
     MODEL_BUFFERS, MODEL_OPERATOR_CODES, MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION,
     OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, OPERATOR_OPCODE_INDEX,
     QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE, QUANTIZATION_DIMENSION, QUANTIZATION_SCALE,
-    QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_TENSORS, TENSOR_BUFFER,
-    TENSOR_IS_VARIABLE, TENSOR_NAME, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
+    QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_TENSORS,
+    TENSOR_BUFFER, TENSOR_IS_VARIABLE, TENSOR_NAME, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.span cimport Span, builtin_code, tensor_span
 from tflm_cy.schema.structure cimport Structure
@@ -162,7 +162,8 @@ cdef class Meaning:
                              f"operator codes (node {index} of subgraph {subgraph}, {self.at(operator)}).")
         if offset > 1 and (offset > self.size or size > self.size - offset):
             raise ValueError(f"Custom Option Offset for opcode_index {code} is out of bound: {size} bytes at {offset} "
-                             f"in a file of {self.size} bytes (node {index} of subgraph {subgraph}, {self.at(operator)}).")
+                             f"in a file of {self.size} bytes "
+                             f"(node {index} of subgraph {subgraph}, {self.at(operator)}).")
         return 0
 
     cdef str tensor_problem(self, const uint8_t* tensor, uint32_t index, uint32_t tensors):
