@@ -25,7 +25,7 @@ from tflm_cy.schema.verifier cimport verify
 
 from tflm_cy.schema.layouts import OPTIONS_OF, UNIONS
 from tflm_cy.schema.mapping import file_bytes
-from tflm_cy.schema.names import OPERATORS
+from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     OPERATOR_COUNT = 256
@@ -40,7 +40,7 @@ for union, offset in (("BuiltinOptions", 1), ("BuiltinOptions2", 1 + SECOND_UNIO
     members = UNIONS[union].split()
     for operator_name, table_name in OPTIONS_OF.items():
         if table_name in members:
-            expected_options[OPERATORS.index(operator_name)] = members.index(table_name) + offset
+            expected_options[BUILTIN_NAMES.index(operator_name)] = members.index(table_name) + offset
 
 
 cdef class Model:
@@ -106,13 +106,21 @@ cdef class Model:
         raise TypeError("a Model cannot be pickled or copied")
 
     cdef void buffer(self, uint32_t index, const uint8_t** data, size_t* size) noexcept nogil:
-        """Contents of buffer `index` (in range); data[0] is NULL when it has none."""
-        cdef Span span = buffer_span(self.base, vector_table(table_vector(self.root, MODEL_BUFFERS), index))
-        data[0] = span.data
-        size[0] = span.size
+        """Contents of buffer `index`; data[0] is NULL when it has none or there is no such buffer."""
+        cdef Vector buffers = table_vector(self.root, MODEL_BUFFERS)
+        cdef Span span
+        data[0] = NULL
+        size[0] = 0
+        if index < buffers.length:
+            span = buffer_span(self.base, vector_table(buffers, index))
+            data[0] = span.data
+            size[0] = span.size
 
     cdef void constant(self, const uint8_t* tensor, const uint8_t** data, size_t* size) noexcept nogil:
-        """Constant data of a Tensor table; data[0] is NULL when the tensor is no constant."""
+        """Constant data of a Tensor table; data[0] is NULL when the tensor is no constant.
+
+        Not the same as `buffer` of its number: buffer 0 makes no constant, whatever it holds.
+        """
         cdef Span span = tensor_span(self.base, self.root, tensor)
         data[0] = span.data
         size[0] = span.size
@@ -172,20 +180,18 @@ cdef class Model:
     def metadata(self):
         """Name -> read-only memoryview of the metadata's bytes, in the file's order; those that have a buffer."""
         cdef Vector entries = table_vector(self.root, MODEL_METADATA)
-        cdef Vector buffers = table_vector(self.root, MODEL_BUFFERS)
         cdef const uint8_t* entry
-        cdef uint32_t index, buffer
-        cdef Span span
+        cdef uint32_t index
+        cdef const uint8_t* data
+        cdef size_t size
         found = {}
         whole = memoryview(self)
         for index in range(entries.length):
             entry = vector_table(entries, index)
-            buffer = table_u32(entry, METADATA_BUFFER, 0)
-            if buffer < buffers.length:
-                span = buffer_span(self.base, vector_table(buffers, buffer))
-                if span.data != NULL:
-                    start = span.data - self.base
-                    found[text(table_vector(entry, METADATA_NAME))] = whole[start:start + span.size]
+            self.buffer(table_u32(entry, METADATA_BUFFER, 0), &data, &size)
+            if data != NULL:
+                start = data - self.base
+                found[text(table_vector(entry, METADATA_NAME))] = whole[start:start + size]
         return found
 
     @property
