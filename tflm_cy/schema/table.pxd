@@ -1,8 +1,8 @@
 """Reading fields of a verified flatbuffer in place.
 
-A table is the address of its first byte (NULL: an absent table, whose fields all have their defaults); a field is a slot number, counted
-as in the schema's declaration. Nothing is checked here: `schema.verifier` has walked the whole file before. Loads go through memcpy
-because content given by a caller may lie on any address.
+A table is the address of its first byte (NULL: an absent table, whose fields all have their defaults); a field is a
+slot number, counted as in the schema's declaration. Nothing is checked here: `schema.verifier` has walked the whole
+file before. Loads go through memcpy because content given by a caller may lie on any address.
 
     cdef int stride = table_i32(options, STRIDE_W, 0)
     cdef Vector axes = table_vector(options, AXES)          # axes.data, axes.length
@@ -59,7 +59,9 @@ cdef inline const uint8_t* table_field(const uint8_t* table, int slot) noexcept 
     if 4 + 2 * slot + 2 > load_u16(vtable):
         return NULL
     offset = load_u16(vtable + 4 + 2 * slot)
-    return NULL if offset == 0 else table + offset
+    if offset == 0:
+        return NULL
+    return table + offset
 
 
 cdef inline int8_t table_i8(const uint8_t* table, int slot, int8_t default) noexcept nogil:
@@ -99,7 +101,9 @@ cdef inline float table_f32(const uint8_t* table, int slot, float default) noexc
 
 cdef inline const uint8_t* follow(const uint8_t* at) noexcept nogil:
     """The object that the offset at `at` refers to; NULL stays NULL."""
-    return NULL if at == NULL else at + load_u32(at)
+    if at == NULL:
+        return NULL
+    return at + load_u32(at)
 
 
 cdef inline const uint8_t* table_table(const uint8_t* table, int slot) noexcept nogil:

@@ -1,0 +1,132 @@
+"""What an operator sees: its node, its tensors, and the context that it is handed. Declared here, once.
+
+An operator is a `Registration`: a name, the versions it accepts, and two functions.
+
+    cdef int prepare(Context context, Node* node) except -1:      # with the GIL; raise ValueError to refuse
+        cdef Tensor* x = context.input(node, 0)
+        cdef Tensor* y = context.output(node, 0)
+        context.set_shape(y, x.rank, x.dims)
+        node.invoke = negate_f32                                   # everything is resolved here ...
+        return 0
+
+    cdef int negate_f32(Context context, Node* node) noexcept nogil:   # ... so that this only computes
+        ...
+        return 0
+
+    OPERATORS = {
+        "NEG": register(prepare, version=1, reference_version=1),
+    }
+
+| call | allowed in | what |
+| --- | --- | --- |
+| input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
+| set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
+| persistent | prepare | zeroed memory in the tail, until the next prepare |
+| request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
+| keep | prepare | holds a Python object as long as the node's data lives |
+| resize | invoke | shape and memory of a DYNAMIC output |
+| fail | invoke | the error text; returns -1, to be returned by invoke |
+
+`prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
+"""
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tflm_cy.graph.tensor cimport Tensor
+
+cdef enum Arithmetic:
+    REFERENCE = 0            # TensorFlow's BUILTIN_REF
+    OPTIMIZED = 1            # BUILTIN_WITHOUT_DEFAULT_DELEGATES, and what the delegate leaves
+    XNNPACK = 2              # nodes that the default delegate takes
+    MICRO = 3                # TensorFlow Lite Micro
+
+cdef enum State:
+    INIT = 0
+    PREPARE = 1
+    MEMORY_PLANNING = 2
+    INVOKE = 3
+
+ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
+ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
+
+cdef struct Node:
+    int32_t index                   # in the subgraph's list of operators
+    int32_t input_count
+    int32_t output_count
+    int32_t intermediate_count
+    const int32_t* inputs           # tensor indices, -1: omitted
+    const int32_t* outputs
+    const int32_t* intermediates
+    const uint8_t* options          # the builtin options' table (schema.table reads it), NULL when absent
+    const uint8_t* custom_options
+    size_t custom_options_size
+    int32_t version
+    int32_t arithmetic              # Arithmetic
+    void* data                      # the operator's own struct, from context.persistent
+    InvokeFunction invoke
+
+
+cdef class Registration:
+    cdef readonly int version              # highest version that the optimized resolvers accept
+    cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
+    cdef readonly int lowest_version
+    cdef PrepareFunction prepare
+
+
+cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*)
+
+
+cdef class Context:
+    cdef Tensor* tensors
+    cdef int tensor_count
+    cdef int state                         # State
+    cdef int num_threads
+    cdef bint aligned_slack                # tensors start on 64 bytes and may be read 64 bytes past their end
+    cdef void** scratch_buffers            # by handle
+    cdef char[512] message                 # of the last failure in invoke
+
+    # prepare
+    cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1
+    cdef int set_dynamic(self, Tensor* tensor) except -1
+    cdef int set_computed(self, Tensor* tensor) except -1
+    cdef void* persistent(self, size_t bytes) except NULL
+    cdef int request_scratch(self, size_t bytes) except -1
+    cdef int keep(self, object value) except -1
+    cdef Context subgraph(self, int index)
+    cdef object resources(self)
+    cdef str operator_name(self, const Node* node)
+
+    # calls of other subgraphs (see `subgraph`), in prepare and with the GIL in invoke
+    cdef int input_total(self) noexcept
+    cdef int output_total(self) noexcept
+    cdef Tensor* graph_input(self, int i) noexcept             # NULL when omitted
+    cdef Tensor* graph_output(self, int i) noexcept
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1
+    cdef int prepare_call(self) except -1                      # prepared and planned for the shapes given
+    cdef bint has_dynamic(self) noexcept                       # some output's shape is known only while invoking
+    cdef int store(self, Tensor* target, const Tensor* value) except -1
+    cdef int call(self, Context caller) noexcept               # run; -1: the caller has the message
+
+    # invoke
+    cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
+    cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil
+    cdef int fail(self, const char* text) noexcept nogil
+    cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
+
+    cdef inline Tensor* input(self, const Node* node, int i) noexcept nogil:
+        if i >= node.input_count or node.inputs[i] < 0:
+            return NULL
+        return &self.tensors[node.inputs[i]]
+
+    cdef inline Tensor* output(self, const Node* node, int i) noexcept nogil:
+        if i >= node.output_count or node.outputs[i] < 0:
+            return NULL
+        return &self.tensors[node.outputs[i]]
+
+    cdef inline Tensor* intermediate(self, const Node* node, int i) noexcept nogil:
+        if i >= node.intermediate_count or node.intermediates[i] < 0:
+            return NULL
+        return &self.tensors[node.intermediates[i]]
+
+    cdef inline void* scratch(self, int handle) noexcept nogil:
+        return self.scratch_buffers[handle]

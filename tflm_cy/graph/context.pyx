@@ -1,0 +1,93 @@
+"""The parts of the contract between graph and operators that need code; `context.pxd` is the page to read."""
+from libc.stdio cimport snprintf
+from libc.stdint cimport int32_t
+
+from tflm_cy.graph.tensor cimport Tensor
+
+
+cdef class Registration:
+    """An operator: versions and functions. Made by `register`."""
+
+
+cdef Registration register(PrepareFunction prepare, int version, int reference_version=-1, int lowest_version=1):
+    """An operator that accepts the versions lowest_version .. version (BUILTIN_REF: .. reference_version, by default the same)."""
+    cdef Registration registration = Registration.__new__(Registration)
+    registration.prepare = prepare
+    registration.version = version
+    registration.reference_version = version if reference_version < 0 else reference_version
+    registration.lowest_version = lowest_version
+    return registration
+
+
+cdef class Context:
+    """The calls of `context.pxd`; `graph.subgraph.Subgraph` carries them out."""
+
+    cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
+        raise NotImplementedError
+
+    cdef int set_dynamic(self, Tensor* tensor) except -1:
+        raise NotImplementedError
+
+    cdef int set_computed(self, Tensor* tensor) except -1:
+        raise NotImplementedError
+
+    cdef void* persistent(self, size_t bytes) except NULL:
+        raise NotImplementedError
+
+    cdef int request_scratch(self, size_t bytes) except -1:
+        raise NotImplementedError
+
+    cdef int keep(self, object value) except -1:
+        raise NotImplementedError
+
+    cdef Context subgraph(self, int index):
+        raise NotImplementedError
+
+    cdef object resources(self):
+        raise NotImplementedError
+
+    cdef str operator_name(self, const Node* node):
+        raise NotImplementedError
+
+    cdef int input_total(self) noexcept:
+        return 0
+
+    cdef int output_total(self) noexcept:
+        return 0
+
+    cdef Tensor* graph_input(self, int i) noexcept:
+        return NULL
+
+    cdef Tensor* graph_output(self, int i) noexcept:
+        return NULL
+
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1:
+        raise NotImplementedError
+
+    cdef int prepare_call(self) except -1:
+        raise NotImplementedError
+
+    cdef bint has_dynamic(self) noexcept:
+        return False
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        raise NotImplementedError
+
+    cdef int call(self, Context caller) noexcept:
+        return -1
+
+    cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
+        return -1
+
+    cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
+        return -1
+
+    cdef int fail(self, const char* text) noexcept nogil:
+        """Note why the node failed; returns -1, which invoke returns."""
+        snprintf(self.message, sizeof(self.message), b"%s", text)
+        return -1
+
+    cdef int fail_with(self, const char* format, long a, long b) noexcept nogil:
+        """As `fail`, with two numbers for the %ld of the format."""
+        snprintf(self.message, sizeof(self.message), format, a, b)
+        return -1
