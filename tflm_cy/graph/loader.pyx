@@ -25,7 +25,7 @@ from tflm_cy.schema.slots cimport (
 from tflm_cy.schema.table cimport (
     Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u32, table_vector, vector_i32, vector_table,
 )
-from tflm_cy.schema.names import OPERATORS
+from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
@@ -73,9 +73,9 @@ cdef list operator_codes(Model model, find, bint reference):
             name = text_of(table_vector(table, CODE_CUSTOM))
             codes.append((name, find(name, True), version))
             continue
-        if not 0 <= code < len(OPERATORS):
+        if not 0 <= code < len(BUILTIN_NAMES):
             raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
-        name = OPERATORS[code]
+        name = BUILTIN_NAMES[code]
         registration = find(name, False)
         highest = 0
         if registration is not None:
