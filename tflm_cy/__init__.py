@@ -1,0 +1,29 @@
+"""A drop-in replacement for tf.lite.Interpreter on TensorFlow Lite Micro's memory design.
+
+>>> import tflm_cy as tflite
+>>> tflite.OpResolverType.BUILTIN_REF.value
+2
+"""
+
+from tflm_cy import experimental, interpreter
+from tflm_cy._version import __version__
+from tflm_cy.interpreter import (
+    Delegate,
+    Interpreter,
+    InterpreterWithCustomOps,
+    OpResolverType,
+    SignatureRunner,
+    load_delegate,
+)
+
+__all__ = [
+    "Delegate",
+    "Interpreter",
+    "InterpreterWithCustomOps",
+    "OpResolverType",
+    "SignatureRunner",
+    "__version__",
+    "experimental",
+    "interpreter",
+    "load_delegate",
+]

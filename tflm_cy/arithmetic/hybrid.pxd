@@ -1,0 +1,345 @@
+"""Building blocks of the hybrid kernels: float activations quantized while invoking, times int8 weights.
+
+One row of floats (a batch of a fully connected layer, a whole image of a convolution) becomes 8-bit values, kept in int16 because a product
+of int16 pairs is what plain x86-64 multiplies and adds in one instruction:
+
+    cdef RowScale s
+    quantize_symmetric(x, depth, q, &s)                        # or quantize_asymmetric
+    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), y)
+
+Quirks that are part of the definition, each with its smallest case:
+- full blocks of 8 values round by adding 0.5 and truncating, so 0.49999997 becomes 1; the rest of the row uses C's round;
+- inside full blocks of 16 columns a weight of -128 meeting a negative value counts with the wrong sign (-1 * -128 gives -128 in the first 16
+  columns of a row of 16, +128 in a row of 15);
+- the float dot product sums in four lanes (k mod 4).
+
+Source: LiteRT:tflite/kernels/internal/optimized/{sse_tensor_utils,neon_tensor_utils}.cc as compiled for x86-64.
+"""
+from libc.math cimport fabs, fabsf, round, roundf
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, uint32_t
+
+cdef enum:
+    LONGEST_DOT = 65536          # products of 8-bit values that fit an int32 sum: 65536 * 2^14 = 2^30; longer rows are cut
+
+cdef struct RowScale:            # real value = scale * (quantized - zero_point)
+    float scale
+    int32_t zero_point
+
+cdef struct Extremes:
+    float low
+    float high
+
+
+cdef inline int32_t to_int32(float x) noexcept nogil:
+    """As x86 converts: NaN gives the minimum; +inf and beyond saturate as the emulated vector conversion does."""
+    if x >= <float>2147483648.0:
+        return 2147483647
+    return <int32_t>x if x > <float>-2147483648.0 else INT32_MIN
+
+
+cdef inline Extremes pairwise_extremes(const float* v, ptrdiff_t n) noexcept nogil:
+    """minmax_element of the C++ library, n >= 1: elements are compared in pairs, which shows when there are NaNs."""
+    cdef Extremes e
+    cdef ptrdiff_t i
+    cdef float a, b
+    e.low = v[0]
+    e.high = v[0]
+    if n == 1:
+        return e
+    if v[1] < v[0]:
+        e.low = v[1]
+    else:
+        e.high = v[1]
+    i = 2
+    while i < n:
+        a = v[i]
+        if i + 1 == n:
+            if a < e.low:
+                e.low = a
+            elif not (a < e.high):
+                e.high = a
+            break
+        b = v[i + 1]
+        if b < a:
+            if b < e.low:
+                e.low = b
+            if not (a < e.high):
+                e.high = a
+        else:
+            if a < e.low:
+                e.low = a
+            if not (b < e.high):
+                e.high = b
+        i += 2
+    return e
+
+
+cdef inline Extremes lane_extremes(const float* v, ptrdiff_t n) noexcept nogil:
+    """Four lanes over the full blocks of four, n >= 4 and a multiple of 4; the second operand wins a comparison with NaN."""
+    cdef float[4] low
+    cdef float[4] high
+    cdef Extremes e
+    cdef float a, b
+    cdef ptrdiff_t i
+    cdef int j
+    for j in range(4):
+        low[j] = v[j]
+        high[j] = v[j]
+    for i in range(4, n, 4):
+        for j in range(4):
+            low[j] = low[j] if low[j] < v[i + j] else v[i + j]
+            high[j] = high[j] if high[j] > v[i + j] else v[i + j]
+    a = low[0] if low[0] < low[2] else low[2]
+    b = low[1] if low[1] < low[3] else low[3]
+    e.low = a if a < b else b
+    a = high[0] if high[0] > high[2] else high[2]
+    b = high[1] if high[1] > high[3] else high[3]
+    e.high = a if a > b else b
+    return e
+
+
+cdef inline Extremes row_extremes(const float* v, ptrdiff_t n) noexcept nogil:
+    """Smallest and largest value of a row without NaN, or the pairwise ones of a row with NaN; n >= 1."""
+    cdef Extremes e
+    cdef ptrdiff_t i
+    cdef ptrdiff_t blocks = n - n % 4
+    cdef float[4] sums
+    cdef int j
+    for j in range(4):
+        sums[j] = 0
+    for i in range(0, blocks, 4):
+        for j in range(4):
+            sums[j] = sums[j] + (v[i + j] - v[i + j])          # 0, or NaN for NaN and inf
+    sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3])
+    if blocks == 0 or sums[0] != sums[0]:
+        return pairwise_extremes(v, n)
+    e = lane_extremes(v, blocks)
+    for i in range(blocks, n):
+        if v[i] != v[i]:
+            return pairwise_extremes(v, n)
+        if v[i] < e.low:
+            e.low = v[i]
+        if v[i] > e.high:
+            e.high = v[i]
+    return e
+
+
+cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int32_t zero_point, int32_t low, int16_t* q) noexcept nogil:
+    """q = clamp(round(v * inverse) + zero_point, low, 127)."""
+    cdef ptrdiff_t i
+    cdef ptrdiff_t blocks = n - n % 8
+    cdef float x
+    cdef int32_t y
+    for i in range(blocks):
+        x = v[i] * inverse
+        x = x + (<float>-0.5 if x < 0 else <float>0.5)
+        y = <int32_t>x
+        y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
+        y = low if y < low else y
+        q[i] = <int16_t>(127 if y > 127 else y)
+    for i in range(blocks, n):
+        y = to_int32(roundf(v[i] * inverse))
+        y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
+        y = low if y < low else y
+        q[i] = <int16_t>(127 if y > 127 else y)
+
+
+cdef inline void quantize_symmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
+    """One row to [-127, 127]."""
+    cdef Extremes e
+    cdef float widest
+    cdef ptrdiff_t i
+    s.zero_point = 0
+    s.scale = 1
+    e.low = 0
+    e.high = 0
+    if n > 0:
+        e = row_extremes(v, n)
+    e.low = fabsf(e.low)
+    e.high = fabsf(e.high)
+    widest = e.high if e.low < e.high else e.low
+    if widest == 0:
+        for i in range(n):
+            q[i] = 0
+        return
+    s.scale = widest / <float>127
+    quantize_values(v, n, <float>127 / widest, 0, -127, q)
+
+
+cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
+    """One row to [-128, 127] with a zero point; the range always holds 0."""
+    cdef Extremes e, rest
+    cdef ptrdiff_t i
+    cdef ptrdiff_t blocks = n - n % 4
+    cdef double scale, low, high, zero_point
+    s.zero_point = 0
+    s.scale = 1
+    e.low = 0
+    e.high = 0
+    if blocks > 0:
+        rest = lane_extremes(v, blocks)
+        e.low = rest.low if rest.low < e.low else e.low
+        e.high = rest.high if e.high < rest.high else e.high
+    if blocks < n:
+        rest = pairwise_extremes(v + blocks, n - blocks)
+        e.low = rest.low if rest.low < e.low else e.low
+        e.high = rest.high if e.high < rest.high else e.high
+    if e.low == e.high:
+        for i in range(n):
+            q[i] = 0
+        return
+    scale = <double>(e.high - e.low) / 255.0
+    low = <double>e.low / scale
+    high = <double>e.high / scale
+    zero_point = -128.0 - low if 128.0 + fabs(low) < 127.0 + fabs(high) else 127.0 - high
+    if zero_point <= -128.0:
+        s.zero_point = -128
+    elif zero_point >= 127.0:
+        s.zero_point = 127
+    elif zero_point == zero_point:
+        s.zero_point = <int32_t>round(zero_point)
+    s.scale = <float>scale
+    quantize_values(v, n, <float>(1.0 / <double>s.scale), s.zero_point, -128, q)
+
+
+cdef inline bint all_zero(const float* v, ptrdiff_t n) noexcept nogil:
+    """True when every value is 0 or -0; a product with such an input is skipped as a whole."""
+    cdef ptrdiff_t i
+    for i in range(n):
+        if v[i] != 0:
+            return False
+    return True
+
+
+# ---- int8 weights
+
+cdef inline bint has_minimum(const int8_t* w, ptrdiff_t rows, ptrdiff_t n) noexcept nogil:
+    """True when a weight of -128 lies in a full block of 16 columns of some row: then products need `sign_error`."""
+    cdef ptrdiff_t r, i
+    cdef int found = 0
+    for r in range(rows):
+        for i in range(n - n % 16):
+            found |= w[r * n + i] == -128
+    return found != 0
+
+
+cdef inline void sum_rows(const int8_t* w, ptrdiff_t rows, ptrdiff_t n, int32_t* sums) noexcept nogil:
+    """Sum of each row of weights; times the zero point it is what an asymmetric input adds too much."""
+    cdef ptrdiff_t r, i
+    cdef int32_t total
+    for r in range(rows):
+        total = 0
+        for i in range(n):
+            total += w[r * n + i]
+        sums[r] = total
+
+
+cdef inline int32_t dot_short(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:
+    """Exact for n <= LONGEST_DOT."""
+    cdef ptrdiff_t i
+    cdef int32_t total = 0
+    for i in range(n):
+        total += <int32_t>q[i] * <int32_t><int16_t>w[i]
+    return total
+
+
+cdef inline int32_t dot_s16_s8(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:
+    """The product modulo 2^32."""
+    cdef uint32_t total = 0
+    while n > LONGEST_DOT:
+        total += <uint32_t>dot_short(q, w, LONGEST_DOT)
+        q += LONGEST_DOT
+        w += LONGEST_DOT
+        n -= LONGEST_DOT
+    return <int32_t>(total + <uint32_t>dot_short(q, w, n))
+
+
+cdef inline int32_t sign_error(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:
+    """What the blocks of 16 get wrong: -256 * |q| for each -128 that meets a negative q; to be added to the exact product."""
+    cdef ptrdiff_t i
+    cdef uint32_t total = 0
+    for i in range(n - n % 16):
+        if w[i] == -128 and q[i] < 0:
+            total += <uint32_t><int32_t>q[i]
+    return <int32_t>(total * 256)
+
+
+cdef inline void dot4_short(const int16_t* q, const int8_t* w, ptrdiff_t stride, ptrdiff_t n, int32_t* out) noexcept nogil:
+    """Four rows of weights at once, `stride` apart; n <= LONGEST_DOT."""
+    cdef const int8_t* w1 = w + stride
+    cdef const int8_t* w2 = w + 2 * stride
+    cdef const int8_t* w3 = w + 3 * stride
+    cdef int32_t s0 = 0
+    cdef int32_t s1 = 0
+    cdef int32_t s2 = 0
+    cdef int32_t s3 = 0
+    cdef int32_t x
+    cdef ptrdiff_t i
+    for i in range(n):
+        x = q[i]
+        s0 += x * <int32_t><int16_t>w[i]
+        s1 += x * <int32_t><int16_t>w1[i]
+        s2 += x * <int32_t><int16_t>w2[i]
+        s3 += x * <int32_t><int16_t>w3[i]
+    out[0] = s0
+    out[1] = s1
+    out[2] = s2
+    out[3] = s3
+
+
+cdef inline void accumulate_rows(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales,
+    int32_t zero_point, const int32_t* row_sums, bint minimum, float* result,
+) noexcept nogil:
+    """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
+
+    `minimum` is has_minimum(w, rows, n); row_sums may be NULL when the zero point is 0.
+    """
+    cdef int32_t[4] dots
+    cdef ptrdiff_t r = 0
+    cdef int count, j
+    cdef float s
+    cdef int32_t d
+    while r < rows:
+        count = 1
+        if r + 4 <= rows and n <= LONGEST_DOT:
+            count = 4
+            dot4_short(q, w + r * n, n, n, dots)
+        else:
+            dots[0] = dot_s16_s8(q, w + r * n, n)
+        for j in range(count):
+            d = dots[j]
+            if minimum:
+                d = <int32_t>(<uint32_t>d + <uint32_t>sign_error(q, w + (r + j) * n, n))
+            if zero_point != 0:
+                d = <int32_t>(<uint32_t>d - <uint32_t>zero_point * <uint32_t>row_sums[r + j])
+            s = row_scales[r + j] * scale if row_scales != NULL else scale
+            result[r + j] = result[r + j] + <float>d * s
+        r += count
+
+
+# ---- float weights
+
+cdef inline float lane_dot_f32(const float* a, const float* b, ptrdiff_t n) noexcept nogil:
+    """The full blocks of four of a dot product: lanes k mod 4, added ((l0 + l1) + l2) + l3."""
+    cdef float l0 = 0
+    cdef float l1 = 0
+    cdef float l2 = 0
+    cdef float l3 = 0
+    cdef ptrdiff_t k
+    for k in range(0, n - n % 4, 4):
+        l0 = l0 + a[k] * b[k]
+        l1 = l1 + a[k + 1] * b[k + 1]
+        l2 = l2 + a[k + 2] * b[k + 2]
+        l3 = l3 + a[k + 3] * b[k + 3]
+    return ((l0 + l1) + l2) + l3
+
+
+cdef inline float accumulate_dot_f32(float result, const float* a, const float* b, ptrdiff_t n) noexcept nogil:
+    """result + the lanes' sum, then + each product of the tail."""
+    cdef ptrdiff_t k
+    result = result + lane_dot_f32(a, b, n)
+    for k in range(n - n % 4, n):
+        result = result + a[k] * b[k]
+    return result

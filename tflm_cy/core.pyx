@@ -1,0 +1,658 @@
+"""The inside of an Interpreter: subgraphs, their numpy side, the lock, and the count of live views.
+
+`tflm_cy.interpreter` is the face that users see; this class does what has to be fast or needs C. All methods take a subgraph's index last,
+with 0 for the primary subgraph.
+
+Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call from within a call (a
+Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a free lock.
+
+A view (`view`) has a base object of class `View`, which keeps this object and thereby the memory alive and counts itself; while one lives,
+allocate, invoke and resize raise, so that memory never moves under it.
+"""
+import os
+import sys
+
+import numpy as np
+
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
+    PyBuffer_Release, PyObject_GetBuffer,
+)
+from cpython.number cimport PyNumber_Index
+from cpython.pythread cimport (
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
+    PyThread_type_lock, WAIT_LOCK,
+)
+from libc.stddef cimport size_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from tflm_cy.graph.loader cimport load
+from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport (
+    CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
+)
+from tflm_cy.schema.model cimport Model
+from tflm_cy.schema.slots cimport (
+    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
+    DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS, DIMENSION_SEGMENTS_TYPE, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
+    QUANTIZATION_DIMENSION, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER, SUBGRAPH_TENSORS, TENSOR_NAME,
+    TENSOR_QUANTIZATION, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
+)
+from tflm_cy.schema.table cimport Vector, load_i32, table_i8, table_i32, table_table, table_u8, table_vector, vector_table
+
+GUARD = """There is at least 1 reference to internal data
+      in the interpreter in the form of a numpy array or slice. Be sure to
+      only hold the function returned from tensor() if you are using raw
+      data access. Alive: """
+NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
+
+cdef long fork_count = 0         # locks made before a fork are void in the child
+cdef uint8_t[8] NOTHING
+
+
+def _after_fork():
+    global fork_count
+    fork_count += 1
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+DTYPES = [np.dtype(name) for name in (
+    "float32", "float16", "int32", "uint8", "int64", "O", "bool", "int16", "complex64", "int8", "float64", "complex128", "uint64",
+    "O", "O", "uint32", "uint16", "int8", "uint16", "int8", "uint8")]
+cdef list DTYPE_OF = DTYPES
+cdef object ndarray = np.ndarray
+cdef object empty = np.empty
+NUMPY_TYPE_NAMES = {
+    "float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL", "int16": "INT16",
+    "complex64": "COMPLEX64", "int8": "INT8", "float64": "FLOAT64", "complex128": "COMPLEX128", "uint64": "UINT64", "uint32": "UINT32",
+    "uint16": "UINT16",
+}
+
+
+def scalar_type(int type):
+    """The numpy scalar class of a schema type; bfloat16 is ml_dtypes' where that package is installed, else its bits as uint16."""
+    if type == STRING:
+        return np.bytes_
+    if type == 18:
+        try:
+            import ml_dtypes
+        except ImportError:
+            return np.uint16
+        return ml_dtypes.bfloat16
+    return DTYPES[type].type
+
+
+cdef int small_index(object value) except? -1:
+    """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
+    cdef long long number
+    if isinstance(value, float):
+        raise TypeError(f"an integer is wanted, not {value!r}")
+    try:
+        number = PyNumber_Index(value)
+    except OverflowError:
+        raise TypeError(f"{value!r} is beyond int32") from None
+    if not -0x80000000 <= number <= 0x7FFFFFFF:
+        raise TypeError(f"{value!r} is beyond int32")
+    return <int>number
+
+
+cdef class View:
+    """Base object of a numpy view: a buffer over a tensor's memory that counts itself while it lives."""
+    cdef Core core
+    cdef void* data
+    cdef Py_ssize_t bytes
+    cdef bint readonly
+    cdef str what
+
+    def __dealloc__(self):
+        if self.core is not None:
+            self.core.live_views -= 1
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data, self.bytes, self.readonly, flags)
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        pass
+
+
+cdef class Core:
+    """See the module."""
+    cdef object __weakref__
+    cdef readonly Model model
+    cdef readonly list subgraphs
+    cdef readonly int live_views
+    cdef readonly int num_threads
+    cdef PyThread_type_lock lock
+    cdef long lock_fork
+    cdef unsigned long owner
+    cdef Subgraph primary
+    cdef list shape_cache            # of the primary subgraph: tuples, None where not known
+    cdef int cache_generation
+
+    def __cinit__(self):
+        self.lock = PyThread_allocate_lock()
+        self.lock_fork = fork_count
+
+    def __dealloc__(self):
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
+        if self.subgraphs is not None:
+            self.subgraphs.clear()       # the subgraphs hold this list too
+
+    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads):
+        self.model = model
+        self.num_threads = num_threads
+        self.subgraphs = load(model, find, reference, preserve_all)
+        self.primary = self.subgraphs[0]
+        self.shape_cache = [None] * self.primary.tensor_count
+        self.cache_generation = -1
+
+    def __reduce__(self):
+        raise TypeError("an interpreter's inside cannot be copied; pickle or copy the Interpreter")
+
+    # ---------------------------------------------------------------- lock, guard, lookup
+
+    cdef int enter(self) except -1:
+        cdef unsigned long me = PyThread_get_thread_ident()
+        if self.lock_fork != fork_count:
+            self.lock = PyThread_allocate_lock()     # the old one may be held by a thread that the child does not have
+            self.lock_fork = fork_count
+            self.owner = 0
+        if not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
+            if self.owner == me:
+                raise RuntimeError("the interpreter is called from within one of its own calls")
+            with nogil:
+                PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.owner = me
+        return 0
+
+    cdef int leave(self) noexcept:
+        self.owner = 0
+        PyThread_release_lock(self.lock)
+        return 0
+
+    cdef int guard(self) except -1:
+        if self.live_views > 0:
+            raise RuntimeError(f"{GUARD}{self.live_views} view{'s' if self.live_views > 1 else ''}.")
+        return 0
+
+    cpdef bint is_safe(self):
+        """True while no view lives."""
+        return self.live_views == 0
+
+    cdef Subgraph subgraph(self, object index):
+        cdef int i
+        if index is 0:
+            return self.primary
+        i = small_index(index)
+        if not 0 <= i < len(self.subgraphs):
+            raise ValueError(f"Invalid subgraph index {i}: the model has {len(self.subgraphs)} subgraphs")
+        return self.subgraphs[i]
+
+    cdef int tensor_index(self, Subgraph g, object index) except -1:
+        cdef int i = small_index(index)
+        if not 0 <= i < g.tensor_count:
+            raise ValueError(f"Invalid tensor index {i} exceeds max tensor index {g.tensor_count - 1}")
+        return i
+
+    cdef tuple shape_tuple(self, Subgraph g, int t):
+        cdef const Tensor* tensor = &g.tensors[t]
+        cdef int d
+        cdef tuple shape
+        if g is self.primary and g.ready and tensor.allocation != DYNAMIC and g.stage_zero_end == g.plan_count:
+            if self.cache_generation != g.generation:
+                self.shape_cache = [None] * g.tensor_count
+                self.cache_generation = g.generation
+            shape = self.shape_cache[t]
+            if shape is None:
+                shape = tuple([tensor.dims[d] for d in range(tensor.rank)])
+                self.shape_cache[t] = shape
+            return shape
+        return tuple([tensor.dims[d] for d in range(tensor.rank)])
+
+    cdef str tensor_name(self, Subgraph g, int t):
+        cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_NAME)
+        return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
+
+    # ---------------------------------------------------------------- life cycle
+
+    def allocate(self, subgraph_index=0):
+        """Prepare and plan a subgraph; nothing when it is ready."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.enter()
+        try:
+            self.guard()
+            g.num_threads = self.num_threads
+            g.allocate()
+        finally:
+            self.leave()
+
+    def invoke(self, subgraph_index=0):
+        """Run a subgraph once, with the GIL released."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.enter()
+        try:
+            self.guard()
+            g.invoke()
+        finally:
+            self.leave()
+
+    def resize(self, index, shape, bint strict, subgraph_index=0):
+        """Change a tensor's shape; `shape` is a 1-d int32 array."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.enter()
+        try:
+            self.guard()
+            self.resize_unlocked(g, index, shape, strict)
+        finally:
+            self.leave()
+
+    cdef int resize_unlocked(self, Subgraph g, object index, object shape, bint strict) except -1:
+        cdef int32_t[MAX_RANK] dims
+        cdef int i = small_index(index)
+        cdef int d, rank = len(shape)
+        if not 0 <= i < g.tensor_count:
+            raise RuntimeError(f"Invalid tensor index {i} exceeds max tensor index {g.tensor_count - 1}")
+        if rank > MAX_RANK:
+            raise RuntimeError(f"rank {rank} exceeds {MAX_RANK}")
+        for d in range(rank):
+            dims[d] = shape[d]
+        if strict:
+            self.check_strict(g, i, rank, dims)
+        g.resize_tensor(i, rank, dims)
+        return 0
+
+    cdef int check_strict(self, Subgraph g, int t, int rank, const int32_t* dims) except -1:
+        """Only dimensions that the signature leaves open may change."""
+        cdef const Tensor* tensor = &g.tensors[t]
+        cdef list signature = self.signature(g, t)
+        cdef int d
+        if rank != tensor.rank:
+            raise RuntimeError(
+                f"Attempting to resize tensor {t} of rank {tensor.rank} to rank {rank}. ResizeInputTensorStrict only allows "
+                "mutating unknown dimensions identified by -1.")
+        for d in range(rank):
+            if dims[d] != tensor.dims[d] and (d >= len(signature) or signature[d] != -1):
+                raise RuntimeError(
+                    f"Attempting to resize dimension {d} of tensor {t} with value {tensor.dims[d]} to {dims[d]}. "
+                    "ResizeInputTensorStrict only allows mutating unknown dimensions identified by -1.")
+        return 0
+
+    def reset_variables(self):
+        """Zero the variable tensors of all subgraphs."""
+        cdef Subgraph g
+        self.enter()
+        try:
+            for g in self.subgraphs:
+                g.reset_variables()
+        finally:
+            self.leave()
+
+    # ---------------------------------------------------------------- values
+
+    def set_tensor(self, index, value, subgraph_index=0):
+        """Copy a value into a tensor."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.enter()
+        try:
+            self.set_unlocked(g, index, value)
+        finally:
+            self.leave()
+
+    cdef int set_unlocked(self, Subgraph g, object index, object value) except -1:
+        cdef int t = self.tensor_index(g, index)
+        cdef Tensor* tensor = &g.tensors[t]
+        cdef Py_buffer buffer
+        cdef int d
+        cdef bint same
+        if tensor.type == STRING:
+            return self.set_strings(g, t, value)
+        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type]:
+            value = self.checked_value(g, t, value)
+        PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
+        try:
+            if buffer.ndim != tensor.rank:
+                raise ValueError(
+                    f"Cannot set tensor: Dimension mismatch. Got {buffer.ndim} but expected {tensor.rank} for input {t}.")
+            for d in range(buffer.ndim):
+                if buffer.shape[d] != tensor.dims[d]:
+                    raise ValueError(
+                        f"Cannot set tensor: Dimension mismatch. Got {buffer.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
+                        f"of input {t}.")
+            if is_constant(tensor):
+                raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
+            if tensor.data == NULL:
+                raise ValueError(
+                    "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
+            if PyBuffer_IsContiguous(&buffer, b"C"):
+                if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2:
+                    pack(<const int8_t*>buffer.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
+                else:
+                    memcpy(tensor.data, buffer.buf, min(<size_t>buffer.len, tensor.bytes))
+                return 0
+        finally:
+            PyBuffer_Release(&buffer)
+        return self.set_unlocked(g, index, np.ascontiguousarray(value))
+
+    cdef object checked_value(self, Subgraph g, int t, object value):
+        """A value of any kind as a native array of the tensor's dtype; never casts."""
+        cdef const Tensor* tensor = &g.tensors[t]
+        expected = DTYPE_OF[tensor.type]
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            raise ValueError("Failed to convert value into readable tensor.") from None
+        if array.dtype.kind in "SUO":
+            got = "STRING"
+        else:
+            got = NUMPY_TYPE_NAMES.get(array.dtype.name, "NOTYPE")
+        if tensor.type == 18 and array.dtype.name == "bfloat16":
+            return array.view(np.uint16)
+        if got == "NOTYPE" or array.dtype.newbyteorder("=") != expected or array.dtype.names is not None or expected.kind == "O":
+            raise ValueError(
+                f"Cannot set tensor: Got value of type {got} but expected type {type_name(tensor.type)} for input {t}, name: "
+                f"{self.tensor_name(g, t)} ")
+        if array.dtype is not expected:
+            array = array.astype(expected)
+        if (tensor.type == INT4 or tensor.type == INT2) and array.size:
+            low, high = (-8, 7) if tensor.type == INT4 else (-2, 1)
+            if array.min() < low or array.max() > high:
+                raise ValueError(f"Cannot set tensor: values of {type_name(tensor.type)} lie in {low} .. {high}")
+        return array
+
+    cdef int set_strings(self, Subgraph g, int t, object value) except -1:
+        """Arrays of bytes or str (as UTF-8), or lists of them."""
+        cdef Tensor* tensor = &g.tensors[t]
+        if isinstance(value, (list, tuple)) and all(isinstance(item, (bytes, str)) for item in value):
+            value = np.array(value, dtype=object)
+        array = np.asarray(value)
+        if array.dtype.kind not in "SUO":
+            raise ValueError(
+                f"Cannot set tensor: Got value of type {NUMPY_TYPE_NAMES.get(array.dtype.name, 'NOTYPE')} but expected type STRING for "
+                f"input {t}, name: {self.tensor_name(g, t)} ")
+        if array.ndim != tensor.rank:
+            raise ValueError(
+                f"Cannot set tensor: Dimension mismatch. Got {array.ndim} but expected {tensor.rank} for input {t}.")
+        if list(array.shape) != shape_of(tensor):
+            raise ValueError(
+                f"Cannot set tensor: Dimension mismatch. Got {list(array.shape)} but expected {shape_of(tensor)} for input {t}.")
+        items = []
+        for item in array.ravel().tolist():
+            if isinstance(item, str):
+                item = item.encode()
+            if not isinstance(item, bytes):
+                raise ValueError(f"PyBytes_AsStringAndSize() failed. A string tensor holds bytes or str, not {type(item).__name__}")
+            items.append(item)
+        if tensor.allocation != DYNAMIC:
+            raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
+        return g.set_text(t, items)
+
+    def get_tensor(self, index, subgraph_index=0):
+        """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.enter()
+        try:
+            return self.get_unlocked(g, index)
+        finally:
+            self.leave()
+
+    cdef object get_unlocked(self, Subgraph g, object index):
+        cdef int t = self.tensor_index(g, index)
+        cdef const Tensor* tensor = &g.tensors[t]
+        cdef Py_buffer buffer
+        if tensor.type == STRING:
+            return self.get_strings(g, t)
+        self.expect_readable(g, t)
+        if is_constant(tensor) and tensor.sparsity != NULL:
+            array = empty((<Py_ssize_t>tensor.bytes // DTYPE_OF[tensor.type].itemsize,), DTYPE_OF[tensor.type])
+        elif tensor.type == 18:
+            array = empty(self.shape_tuple(g, t), scalar_type(18)).view(np.uint16)
+        else:
+            array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
+        PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE)
+        if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2:
+            unpack(<const uint8_t*>tensor.data, <int8_t*>buffer.buf, min(count(tensor), <int64_t>buffer.len), tensor.type)
+        elif buffer.len > 0:
+            memcpy(buffer.buf, tensor.data, min(<size_t>buffer.len, tensor.bytes))
+        PyBuffer_Release(&buffer)
+        if tensor.type == 18:
+            array = array.view(scalar_type(18))
+        return array if tensor.rank > 0 or tensor.sparsity != NULL else array[()]
+
+    cdef object get_strings(self, Subgraph g, int t):
+        cdef const Tensor* tensor = &g.tensors[t]
+        cdef list items = g.text(t)
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        if len(items) == count(tensor):
+            return array.reshape(self.shape_tuple(g, t))
+        return array
+
+    cdef int expect_readable(self, Subgraph g, int t) except -1:
+        cdef const Tensor* tensor = &g.tensors[t]
+        if tensor.type == RESOURCE or tensor.type == VARIANT:
+            raise ValueError(f"tensor {t} holds a handle, which has no value to read")
+        if tensor.data == NULL:
+            raise ValueError(NULL_DATA)
+        if g.is_overwritten(t):
+            raise ValueError(
+                f"the memory of tensor {t} '{self.tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
+                "construct the interpreter with experimental_preserve_all_tensors=True")
+        return 0
+
+    def view(self, index, subgraph_index=0):
+        """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef const Tensor* tensor
+        cdef View base
+        cdef int t
+        self.enter()
+        try:
+            t = self.tensor_index(g, index)
+            tensor = &g.tensors[t]
+            if tensor.type == STRING:
+                raise ValueError("string tensors have no view; use get_tensor")
+            if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2 or (tensor.sparsity != NULL and is_constant(tensor)):
+                return self.get_unlocked(g, t)
+            self.expect_readable(g, t)
+            base = View.__new__(View)
+            base.core = self
+            self.live_views += 1
+            base.data = tensor.data if tensor.bytes > 0 else NOTHING
+            base.bytes = tensor.bytes
+            base.readonly = tensor.allocation == CONSTANT
+            array = ndarray(self.shape_tuple(g, t), scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type], base)
+            return array if tensor.rank > 0 else array[()]
+        finally:
+            self.leave()
+
+    def run_signature(self, int subgraph_index, dict inputs, dict outputs, dict values):
+        """Resize, allocate, set, invoke and get in one step; names -> tensor indices in `inputs` and `outputs`."""
+        cdef Subgraph g
+        cdef bint moved = False
+        if not 0 <= subgraph_index < len(self.subgraphs):
+            raise ValueError(f"Invalid subgraph index {subgraph_index}: the model has {len(self.subgraphs)} subgraphs")
+        g = self.subgraphs[subgraph_index]
+        self.enter()
+        try:
+            for name, value in values.items():
+                shape = value.shape
+                t = inputs[name]
+                if not 0 <= t < g.tensor_count:
+                    raise RuntimeError(f"Invalid tensor index {t} exceeds max tensor index {g.tensor_count - 1}")
+                if list(shape) != shape_of(&g.tensors[<int>t]):
+                    self.guard()
+                    self.resize_unlocked(g, t, shape, False)
+            if not g.ready:
+                self.guard()
+            g.num_threads = self.num_threads
+            g.allocate()
+            for name, value in values.items():
+                self.set_unlocked(g, inputs[name], value)
+            g.invoke()
+            return {name: self.get_unlocked(g, t) for name, t in outputs.items()}
+        finally:
+            self.leave()
+
+    # ---------------------------------------------------------------- descriptions
+
+    def num_subgraphs(self):
+        return len(self.subgraphs)
+
+    def tensor_count(self, subgraph_index=0):
+        return self.subgraph(subgraph_index).tensor_count
+
+    def inputs(self, subgraph_index=0):
+        """Tensor indices of a subgraph's inputs."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        return [g.inputs[i] for i in range(g.input_count)]
+
+    def outputs(self, subgraph_index=0):
+        """Tensor indices of a subgraph's outputs; none when one of them does not exist."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        indices = [g.outputs[i] for i in range(g.output_count)]
+        return indices if all(0 <= i < g.tensor_count for i in indices) else []
+
+    cdef list signature(self, Subgraph g, int t):
+        """shape_signature of the file, [] when it has none."""
+        cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
+        return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
+
+    def tensor_details(self, index, subgraph_index=0):
+        """The details dictionary of a tensor; keys in TensorFlow's order."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef int t = self.tensor_index(g, index)
+        cdef const Tensor* tensor = &g.tensors[t]
+        cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
+        shape = np.array(shape_of(tensor), dtype=np.int32)
+        signature = self.signature(g, t)
+        single = tensor.scale_count == 1
+        return {
+            "name": self.tensor_name(g, t),
+            "index": t,
+            "shape": shape,
+            "shape_signature": np.array(signature, dtype=np.int32) if signature else shape.copy(),
+            "dtype": scalar_type(tensor.type),
+            "quantization": (float(tensor.scale), int(tensor.zero_point)) if single else (0.0, 0),
+            "quantization_parameters": self.quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION)),
+            "sparsity_parameters": sparsity(table_table(table, TENSOR_SPARSITY)),
+        }
+
+    cdef dict quantization(self, Subgraph g, const Tensor* tensor, const uint8_t* table):
+        cdef const uint8_t* details
+        cdef int i
+        if table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == 2:
+            details = table_table(table, QUANTIZATION_DETAILS)
+            zeros = table_i32(details, BLOCKWISE_ZERO_POINTS, -1)
+            return {
+                "scales": self.constant_values(g, table_i32(details, BLOCKWISE_SCALES, 0), np.float16),
+                "zero_points": self.constant_values(g, zeros, np.int32) if zeros >= 0 else np.array([], dtype=np.int32),
+                "quantized_dimension": table_i32(table, QUANTIZATION_DIMENSION, 0),
+                "block_size": table_i32(details, BLOCKWISE_BLOCK_SIZE, 0),
+            }
+        return {
+            "scales": np.array([tensor.scales[i] for i in range(tensor.scale_count)], dtype=np.float32),
+            "zero_points": np.array([tensor.zero_points[i] for i in range(tensor.zero_point_count)], dtype=np.int32),
+            "quantized_dimension": tensor.quantized_dimension,
+            "block_size": 0,
+        }
+
+    cdef object constant_values(self, Subgraph g, int t, dtype):
+        """Values of another tensor that a description refers to; empty when it holds none."""
+        if 0 <= t < g.tensor_count and is_constant(&g.tensors[t]) and g.tensors[t].type != STRING:
+            return self.get_unlocked(g, t).ravel().astype(dtype)
+        return np.array([], dtype=dtype)
+
+    def node_count(self, subgraph_index=0):
+        return self.subgraph(subgraph_index).node_count
+
+    def node_details(self, index, subgraph_index=0):
+        """The details dictionary of an operator."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef int n = small_index(index)
+        cdef const Node* node
+        cdef int i
+        if not 0 <= n < g.node_count:
+            raise ValueError("Invalid node index")
+        node = &g.nodes[n]
+        inputs = [node.inputs[i] for i in range(node.input_count)]
+        outputs = [node.outputs[i] for i in range(node.output_count)]
+        known = [[scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
+        return {
+            "index": n,
+            "op_name": g.operator_names[n],
+            "inputs": np.array(inputs, dtype=np.int32),
+            "outputs": np.array(outputs, dtype=np.int32),
+            "operand_types": known[0],
+            "result_types": known[1],
+        }
+
+    def arena_used_bytes(self):
+        """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
+        return self.primary.arena.used_bytes
+
+
+cdef object index_vector(Vector vector, int kind):
+    """A sparse index vector: int32, uint16 or uint8 in the file, int32 for the user."""
+    cdef object width = {1: np.int32, 2: np.uint16, 3: np.uint8}.get(kind)
+    if width is None or vector.data == NULL:
+        return np.array([], dtype=np.int32)
+    raw = (<const char*>vector.data)[:vector.length * np.dtype(width).itemsize]
+    return np.frombuffer(raw, dtype=width).astype(np.int32)
+
+
+cdef dict sparsity(const uint8_t* table):
+    cdef Vector dimensions = table_vector(table, SPARSITY_DIM_METADATA)
+    cdef Vector block_map = table_vector(table, SPARSITY_BLOCK_MAP)
+    cdef const uint8_t* dimension
+    cdef list metadata = []
+    cdef dict result
+    cdef uint32_t i
+    if table == NULL:
+        return {}
+    result = {"traversal_order": index_vector(table_vector(table, SPARSITY_TRAVERSAL_ORDER), 1)}
+    if block_map.length > 0:
+        result["block_map"] = index_vector(block_map, 1)
+    for i in range(dimensions.length):
+        dimension = vector_table(dimensions, i)
+        if table_i8(dimension, DIMENSION_FORMAT, 0) == 0:
+            metadata.append({"format": 0, "dense_size": table_i32(dimension, DIMENSION_DENSE_SIZE, 0)})
+        else:
+            metadata.append({
+                "format": 1,
+                "array_segments": index_vector(
+                    table_vector(table_table(dimension, DIMENSION_SEGMENTS), 0), table_u8(dimension, DIMENSION_SEGMENTS_TYPE, 0)),
+                "array_indices": index_vector(
+                    table_vector(table_table(dimension, DIMENSION_INDICES), 0), table_u8(dimension, DIMENSION_INDICES_TYPE, 0)),
+            })
+    result["dim_metadata"] = metadata
+    return result
+
+
+cdef void pack(const int8_t* values, uint8_t* packed, int64_t n, int type) noexcept nogil:
+    """One byte a value -> two (four) a byte, low bits first."""
+    cdef int64_t i
+    cdef int per = 4 if type == INT2 else 2
+    cdef int width = 8 // per
+    cdef int mask = (1 << width) - 1
+    for i in range((n + per - 1) // per):
+        packed[i] = 0
+    for i in range(n):
+        packed[i // per] |= <uint8_t>((values[i] & mask) << (width * (i % per)))
+
+
+cdef void unpack(const uint8_t* packed, int8_t* values, int64_t n, int type) noexcept nogil:
+    """Two (four) values a byte, low bits first, sign extended unless the type is unsigned."""
+    cdef int64_t i
+    cdef int per = 4 if type == INT2 else 2
+    cdef int width = 8 // per
+    cdef int mask = (1 << width) - 1
+    cdef int value
+    for i in range(n):
+        value = (packed[i // per] >> (width * (i % per))) & mask
+        if type != UINT4 and value >> (width - 1):
+            value -= mask + 1
+        values[i] = <int8_t>value

@@ -1,0 +1,5 @@
+"""From a verified model to subgraphs; told in `loader.pyx`."""
+from tflm_cy.schema.model cimport Model
+
+
+cpdef list load(Model model, find, bint reference, bint preserve_all)

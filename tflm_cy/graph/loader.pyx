@@ -1,0 +1,266 @@
+"""From a verified model to subgraphs: tensors and nodes as C structs in each subgraph's arena, constants in place.
+
+    subgraphs = load(model, find, reference=True, preserve_all=False)
+
+`find(name, custom)` gives the Registration of an operator or None. What TensorFlow refuses at construction raises ValueError here (an unknown
+builtin operator, a version that the resolver does not know); what it refuses at allocation or invocation is noted in the subgraph and raised
+there (tensor indices that do not exist, unresolved custom operators, reading what nobody writes).
+"""
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+from libc.string cimport memcpy
+
+from tflm_cy.graph.context cimport REFERENCE, Node, Registration
+from tflm_cy.graph.resource cimport Resources
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, type_size
+from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
+from tflm_cy.memory.growing_arena cimport GrowingArena
+from tflm_cy.schema.model cimport Model
+from tflm_cy.schema.slots cimport (
+    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
+    QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS,
+    SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
+)
+from tflm_cy.schema.table cimport (
+    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u32, table_vector, vector_i32, vector_table,
+)
+from tflm_cy.schema.names import BUILTIN_NAMES
+
+cdef enum:
+    CUSTOM = 32                  # BuiltinOperator.CUSTOM
+
+
+cpdef list load(Model model, find, bint reference, bint preserve_all):
+    """Load all subgraphs of a model; they share resource variables and know each other."""
+    cdef list operators = operator_codes(model, find, reference)
+    cdef Vector tables = table_vector(model.root, MODEL_SUBGRAPHS)
+    cdef Resources shared = Resources()
+    cdef list subgraphs = []
+    cdef Subgraph subgraph
+    cdef uint32_t i
+    for i in range(tables.length):
+        subgraph = Subgraph()
+        subgraph.index = i
+        subgraph.model = model
+        subgraph.siblings = subgraphs
+        subgraph.shared = shared
+        subgraph.preserve_all = preserve_all
+        subgraph.num_threads = 1
+        subgraph.aligned_slack = True
+        load_subgraph(subgraph, vector_table(tables, i), operators)
+        subgraphs.append(subgraph)
+    return subgraphs
+
+
+cdef str text_of(Vector vector):
+    return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace")
+
+
+cdef list operator_codes(Model model, find, bint reference):
+    """(name, Registration or None, version) of every operator code; ValueError for an unknown builtin or version."""
+    cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
+    cdef const uint8_t* table
+    cdef Registration registration
+    cdef list codes = []
+    cdef int code, version, highest
+    cdef uint32_t i
+    for i in range(tables.length):
+        table = vector_table(tables, i)
+        code = max(table_i8(table, CODE_DEPRECATED_BUILTIN, 0), table_i32(table, CODE_BUILTIN, 0))
+        version = table_i32(table, CODE_VERSION, 1)
+        if code == CUSTOM:
+            name = text_of(table_vector(table, CODE_CUSTOM))
+            codes.append((name, find(name, True), version))
+            continue
+        if not 0 <= code < len(BUILTIN_NAMES):
+            raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
+        name = BUILTIN_NAMES[code]
+        registration = find(name, False)
+        highest = 0
+        if registration is not None:
+            highest = registration.reference_version if reference else registration.version
+        if registration is None or not registration.lowest_version <= version <= highest:
+            raise ValueError(
+                f"Didn't find op for builtin opcode '{name}' version '{version}'. An older version of this builtin might be supported. "
+                "Registration failed.")
+        codes.append((name, registration, version))
+    return codes
+
+
+cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except -1:
+    """Everything that lies in the tail before the mark."""
+    cdef Vector tensors = table_vector(table, SUBGRAPH_TENSORS)
+    cdef Vector nodes = table_vector(table, SUBGRAPH_OPERATORS)
+    cdef Vector inputs = table_vector(table, SUBGRAPH_INPUTS)
+    cdef Vector outputs = table_vector(table, SUBGRAPH_OUTPUTS)
+    cdef Arena arena = GrowingArena()
+    cdef uint32_t i
+    g.arena = arena
+    g.table = table
+    g.name = text_of(table_vector(table, SUBGRAPH_NAME))
+    g.tensor_count = tensors.length
+    g.node_count = g.plan_count = nodes.length
+    g.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
+    g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
+    g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
+    g.first_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    g.last_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    g.inputs = copy_indices(arena, inputs, &g.input_count)
+    g.outputs = copy_indices(arena, outputs, &g.output_count)
+    for i in range(tensors.length):
+        load_tensor(g, i, vector_table(tensors, i))
+    g.nodes = <Node*>arena.allocate_tail(g.node_count * sizeof(Node), 8, KIND_NODE)
+    g.plan = <int32_t*>arena.allocate_tail(g.node_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    g.registrations = []
+    g.operator_names = []
+    for i in range(nodes.length):
+        g.plan[i] = i
+        load_node(g, i, vector_table(nodes, i), operators)
+    check_structure(g)
+    g.loaded = arena.mark()
+    return 0
+
+
+cdef int32_t* copy_indices(Arena arena, Vector vector, int32_t* length) except NULL:
+    """Tensor indices are copied: a file that changes later cannot lead outside."""
+    cdef int32_t* copy = <int32_t*>arena.allocate_tail(vector.length * sizeof(int32_t), 4, KIND_OTHER)
+    length[0] = vector.length
+    if vector.length > 0:
+        memcpy(copy, vector.data, vector.length * sizeof(int32_t))
+    return copy
+
+
+cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
+    cdef Tensor* tensor = &g.tensors[index]
+    cdef Vector shape = table_vector(table, TENSOR_SHAPE)
+    cdef const uint8_t* data = NULL
+    cdef size_t size = 0
+    cdef size_t unit
+    cdef void* copy
+    cdef uint32_t d
+    tensor.index = index
+    tensor.type = table_i8(table, TENSOR_TYPE, 0)
+    tensor.sparsity = table_table(table, TENSOR_SPARSITY)
+    if shape.length > MAX_RANK:
+        raise ValueError(f"tensor {index} has rank {shape.length}, at most {MAX_RANK} is supported")
+    tensor.rank = shape.length
+    for d in range(shape.length):
+        tensor.dims[d] = vector_i32(shape, d)
+    load_quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION))
+    g.model.constant(table, &data, &size)
+    if data != NULL:
+        if table_bool(table, TENSOR_IS_VARIABLE, False):
+            raise ValueError(f"Tensor {index} is a variable tensor with buffer. It's not supported now.")
+        tensor.allocation = CONSTANT
+        tensor.bytes = size
+        unit = type_size(tensor.type)
+        if tensor.type == STRING:
+            unit = 4
+        if unit > 1 and <uintptr_t>data % min(unit, <size_t>8) != 0:
+            copy = g.arena.allocate_tail(size, 64, KIND_OTHER)
+            memcpy(copy, data, size)
+            tensor.data = copy
+        else:
+            tensor.data = <void*>data
+        return 0
+    tensor.bytes = bytes_of(tensor.type, tensor.rank, tensor.dims)
+    if table_bool(table, TENSOR_IS_VARIABLE, False):
+        tensor.allocation = VARIABLE
+        if tensor.type == STRING:
+            raise ValueError(f"tensor {index} is a variable of strings, which cannot be")
+    elif tensor.type == STRING:
+        tensor.allocation = DYNAMIC
+    else:
+        tensor.allocation = PLANNED
+    return 0
+
+
+cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) except -1:
+    """Scales and zero points (cut to int32), copied to the tail."""
+    cdef Vector scales = table_vector(table, QUANTIZATION_SCALE)
+    cdef Vector zeros = table_vector(table, QUANTIZATION_ZERO_POINT)
+    cdef float* scale_copy
+    cdef int32_t* zero_copy
+    cdef uint32_t i
+    if scales.length == 0:
+        return 0
+    scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
+    zero_copy = <int32_t*>g.arena.allocate_tail(max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
+    for i in range(scales.length):
+        scale_copy[i] = load_f32(scales.data + 4 * <size_t>i)
+    for i in range(zeros.length):
+        zero_copy[i] = <int32_t>load_i64(zeros.data + 8 * <size_t>i)
+    tensor.scales = scale_copy
+    tensor.scale_count = scales.length
+    tensor.zero_points = zero_copy
+    tensor.zero_point_count = zeros.length
+    tensor.quantized_dimension = table_i32(table, QUANTIZATION_DIMENSION, 0)
+    tensor.scale = scale_copy[0]
+    tensor.zero_point = zero_copy[0]
+    return 0
+
+
+cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
+    cdef Node* node = &g.nodes[index]
+    name, registration, version = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
+    node.index = index
+    node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
+    node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
+    node.intermediates = copy_indices(g.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
+    node.options = g.model.options(table)
+    g.model.custom_options(table, &node.custom_options, &node.custom_options_size)
+    node.version = version
+    node.arithmetic = REFERENCE
+    g.registrations.append(registration)
+    g.operator_names.append(name)
+    return 0
+
+
+cdef str outside(Subgraph g, const int32_t* indices, int length, bint optional, str what):
+    """A sentence about the first index that names no tensor, None when all do."""
+    cdef int i
+    for i in range(length):
+        if indices[i] >= g.tensor_count or indices[i] < (-1 if optional else 0):
+            return f"Invalid tensor index {indices[i]} in {what}. The subgraph has {g.tensor_count} tensors"
+    return None
+
+
+cdef int check_structure(Subgraph g) except -1:
+    """Note what is wrong with indices and with the order of writing and reading; nothing follows a bad index afterwards."""
+    cdef set written = set()
+    cdef const Node* node
+    cdef const Tensor* tensor
+    cdef int n, i, t
+    cdef str defect = outside(g, g.inputs, g.input_count, True, "inputs")
+    if defect is None:
+        defect = outside(g, g.outputs, g.output_count, True, "outputs")
+    for n in range(g.node_count):
+        node = &g.nodes[n]
+        defect = defect or outside(g, node.inputs, node.input_count, True, f"the inputs of node {n}")
+        defect = defect or outside(g, node.outputs, node.output_count, True, f"the outputs of node {n}")
+        defect = defect or outside(g, node.intermediates, node.intermediate_count, True, f"the intermediates of node {n}")
+    if defect is not None:
+        g.allocate_defect = defect + "."
+        return 0
+    for i in range(g.input_count):
+        written.add(g.inputs[i])
+    for n in range(g.node_count):
+        node = &g.nodes[n]
+        for i in range(node.input_count):
+            t = node.inputs[i]
+            tensor = &g.tensors[t]
+            if t >= 0 and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC) and t not in written:
+                if g.invoke_defect is None:
+                    g.invoke_defect = f"Input tensor {t} lacks data: node {n} ({g.operator_names[n]}) reads it before any node writes it."
+        for i in range(node.output_count):
+            t = node.outputs[i]
+            if t < 0:
+                continue
+            tensor = &g.tensors[t]
+            if tensor.allocation == CONSTANT:
+                g.allocate_defect = f"node {n} ({g.operator_names[n]}) writes to tensor {t}, which is a constant."
+            elif t in written and tensor.allocation != VARIABLE:
+                g.allocate_defect = f"node {n} ({g.operator_names[n]}) writes to tensor {t}, which an earlier node or the graph's inputs write."
+            written.add(t)
+    return 0

@@ -1,0 +1,32 @@
+"""A resource variable: memory that outlives the nodes that assign and read it; told in `resource.pyx`."""
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t
+
+from tflm_cy.graph.tensor cimport MAX_RANK, Tensor
+
+
+cdef struct Variable:
+    void* data
+    size_t bytes
+    size_t capacity
+    int32_t type
+    int32_t rank
+    int32_t dims[MAX_RANK]
+    bint assigned
+
+
+cdef int reserve(Variable* variable, size_t bytes) noexcept nogil
+cdef int assign(Variable* variable, const Tensor* value) noexcept nogil
+
+
+cdef class Resource:
+    cdef Variable variable
+
+
+cdef class Resources:
+    cdef readonly dict identifiers          # (container, shared name) -> number
+    cdef readonly list resources            # number -> Resource
+    cdef readonly set initialized           # subgraphs that CALL_ONCE has run
+
+    cdef int identifier(self, str container, str name) except -1
+    cdef Variable* variable(self, int number) noexcept

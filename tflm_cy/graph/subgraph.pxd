@@ -1,0 +1,87 @@
+"""A subgraph: tensors and nodes in its own arena, and the state machine that prepares, plans and runs them."""
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.resource cimport Resources
+from tflm_cy.graph.tensor cimport Tensor
+from tflm_cy.memory.arena cimport Arena
+from tflm_cy.schema.model cimport Model
+
+
+cdef struct Scratch:                 # a request of a node for memory while it runs
+    int64_t bytes
+    int32_t step
+    int64_t offset
+
+
+cdef class Subgraph(Context):
+    # as loaded
+    cdef readonly int index
+    cdef readonly str name
+    cdef readonly Model model
+    cdef readonly list siblings      # all subgraphs of the model, this one included
+    cdef readonly list registrations # per node; None for an unresolved custom operator
+    cdef readonly list operator_names
+    cdef Resources shared
+    cdef const uint8_t* table
+    cdef Node* nodes
+    cdef int node_count
+    cdef int32_t* plan               # the execution plan: node indices
+    cdef int plan_count
+    cdef int32_t* inputs
+    cdef int32_t input_count
+    cdef int32_t* outputs
+    cdef int32_t output_count
+    cdef str allocate_defect         # what is wrong with the structure: raised by allocate
+    cdef str invoke_defect           # raised by invoke
+    cdef bint preserve_all
+
+    # memory
+    cdef readonly Arena arena
+    cdef size_t loaded               # mark of the tail behind what loading put there
+    cdef void** owned                # memory of tensors that the arena does not hold: strings, dynamic outputs
+    cdef size_t* owned_capacity
+    cdef int32_t* first_use
+    cdef int32_t* last_use
+    cdef Scratch* scratch_requests
+    cdef int scratch_count
+    cdef int scratch_capacity
+    cdef list stage_blocks           # head memory of the stages behind a dynamic output
+    cdef list kept
+
+    # progress
+    cdef readonly bint ready
+    cdef bint allocating
+    cdef bint running
+    cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
+    cdef int stage_first             # first step of the stage in preparation
+    cdef int stage_zero_end          # steps below are prepared by allocate
+    cdef int stage_zero_scratch
+    cdef size_t stage_zero_mark
+    cdef int prepared_end
+    cdef int current_step
+    cdef bint dynamic_seen
+    cdef int failed_step
+    cdef object failure              # an exception from a stage prepared while invoking
+    cdef readonly set resized        # inputs whose shape changed since the last allocate
+
+    cdef int allocate(self) except -1
+    cdef int invoke(self) except -1
+    cdef int run(self) noexcept nogil
+    cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
+    cdef int reset_variables(self) except -1
+    cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
+    cdef bint is_overwritten(self, int index) noexcept
+    cdef int set_text(self, int index, list items) except -1
+    cdef list text(self, int index)
+
+    cdef int forget_prepared(self) except -1
+    cdef int prepare_stage(self, int first) except -1
+    cdef int prepare_node(self, int step) except -1
+    cdef int allocate_variables(self) except -1
+    cdef int plan_memory(self, int first, int end) except -1
+    cdef int next_stage(self, int step) noexcept with gil
+    cdef dict save_inputs(self)
+    cdef int restore_inputs(self, dict saved) except -1
+    cdef object node_error(self, int step, object reason, str verb)

@@ -1,0 +1,590 @@
+"""A subgraph and its life: INIT (loaded) -> PREPARE -> MEMORY_PLANNING -> INVOKE, and back to PREPARE after a resize.
+
+    subgraph.resize_tensor(index, rank, dims)     # a real change: not ready any more
+    subgraph.allocate()                           # prepare every node, plan, give every tensor its memory
+    subgraph.invoke()                             # nothing is allocated while a static graph runs
+
+Memory: tensors, nodes and what loading needs lie in the arena's tail before the mark `loaded`; what prepare asks for lies behind it, so that
+allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
+
+A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are reached, and their
+tensors lie in a block of the stage's own, so that nothing that is alive moves.
+
+What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing a tensor twice, reading
+it before it is written, calling a subgraph from within itself.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
+from tflm_cy.graph.lifetimes cimport tflite_lifetimes
+from tflm_cy.graph.tensor cimport (
+    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
+)
+from tflm_cy.memory.arena cimport KIND_OP_DATA, KIND_VARIABLE
+from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.memory.greedy cimport greedy
+from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+
+cdef enum:
+    HEAD_ALIGNMENT = 64
+    SLACK = 64
+
+cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
+
+
+cdef class Subgraph(Context):
+    """See the module; made by `graph.loader.load`."""
+
+    def __cinit__(self):
+        self.stage_blocks = []
+        self.kept = []
+        self.resized = set()
+
+    def __dealloc__(self):
+        cdef int t
+        if self.owned != NULL:
+            for t in range(self.tensor_count):
+                free(self.owned[t])
+        free(self.scratch_requests)
+        free(self.scratch_buffers)
+
+    # ---------------------------------------------------------------- what operators call in prepare
+
+    cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
+        """Give an output its shape; its bytes follow from it."""
+        cdef int64_t size
+        cdef int d
+        if rank > MAX_RANK or rank < 0:
+            raise ValueError(f"rank {rank} of tensor {tensor.index} exceeds {MAX_RANK}")
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
+            if rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)]):
+                return 0
+            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
+        size = bytes_of(tensor.type, rank, dims)
+        if size < 0:
+            raise ValueError(
+                f"BytesRequired number of elements overflowed: shape {[dims[d] for d in range(rank)]} of tensor {tensor.index}")
+        for d in range(rank):
+            tensor.dims[d] = dims[d]
+        tensor.rank = rank
+        tensor.bytes = 0 if tensor.type == STRING else size
+        return 0
+
+    cdef int set_dynamic(self, Tensor* tensor) except -1:
+        """The shape of this output is known only while invoking."""
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
+            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
+        tensor.allocation = DYNAMIC
+        tensor.data = NULL
+        tensor.bytes = 0
+        self.dynamic_seen = True
+        return 0
+
+    cdef int set_computed(self, Tensor* tensor) except -1:
+        """The value of this output is known now: gives it memory in the tail, to be filled by prepare."""
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
+            raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
+        tensor.allocation = COMPUTED
+        tensor.data = self.arena.allocate_tail(tensor.bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
+        return 0
+
+    cdef void* persistent(self, size_t bytes) except NULL:
+        """Zeroed memory until the next prepare, 64-byte aligned."""
+        if self.state != PREPARE:
+            raise RuntimeError("persistent memory can be had in prepare only")
+        return self.arena.allocate_tail(bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
+
+    cdef int request_scratch(self, size_t bytes) except -1:
+        """Memory while this node runs; the handle is for `scratch`."""
+        cdef Scratch* requests
+        if self.state != PREPARE:
+            raise RuntimeError("scratch memory can be requested in prepare only")
+        if bytes > <size_t>1 << 46:
+            raise ValueError(f"a scratch buffer of {bytes} bytes is too large")
+        if self.scratch_count == self.scratch_capacity:
+            requests = <Scratch*>realloc(self.scratch_requests, (2 * self.scratch_capacity + 8) * sizeof(Scratch))
+            if requests == NULL:
+                raise MemoryError()
+            self.scratch_requests = requests
+            self.scratch_capacity = 2 * self.scratch_capacity + 8
+        requests = &self.scratch_requests[self.scratch_count]
+        requests.bytes = bytes
+        requests.step = self.current_step
+        requests.offset = 0
+        self.scratch_count += 1
+        return self.scratch_count - 1
+
+    cdef int keep(self, object value) except -1:
+        self.kept.append(value)
+        return 0
+
+    cdef Context subgraph(self, int index):
+        """Another subgraph of the model, for control flow."""
+        if not 0 <= index < len(self.siblings):
+            raise ValueError(f"subgraph {index} does not exist, the model has {len(self.siblings)}")
+        return self.siblings[index]
+
+    cdef object resources(self):
+        return self.shared
+
+    cdef str operator_name(self, const Node* node):
+        return self.operator_names[node.index]
+
+    # ---------------------------------------------------------------- what operators call in invoke
+
+    cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
+        """Give a dynamic output its shape and memory."""
+        cdef int64_t size
+        cdef int d
+        if tensor.allocation != DYNAMIC or rank > MAX_RANK or rank < 0:
+            return self.fail_with(b"tensor %ld cannot be shaped while invoking (rank %ld). ", tensor.index, rank)
+        size = bytes_of(tensor.type, rank, dims)
+        if size < 0:
+            return self.fail_with(b"BytesRequired number of elements overflowed for tensor %ld (rank %ld). ", tensor.index, rank)
+        for d in range(rank):
+            tensor.dims[d] = dims[d]
+        tensor.rank = rank
+        if tensor.type == STRING:
+            return 0
+        return self.resize_bytes(tensor, size)
+
+    cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
+        """Memory of a string or dynamic tensor, without touching its shape."""
+        if tensor.allocation != DYNAMIC:
+            return self.fail_with(b"tensor %ld has fixed memory, %ld bytes were asked for. ", tensor.index, bytes)
+        if self.reserve_owned(tensor.index, bytes) != 0:
+            return self.fail_with(b"no memory for tensor %ld of %ld bytes. ", tensor.index, bytes)
+        tensor.bytes = bytes
+        return 0
+
+    cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil:
+        """Own memory of at least so many bytes; the tensor points to it."""
+        cdef void* data
+        if self.owned[index] == NULL or self.owned_capacity[index] < bytes:
+            data = realloc(self.owned[index], bytes + SLACK)
+            if data == NULL:
+                return -1
+            self.owned[index] = data
+            self.owned_capacity[index] = bytes
+        self.tensors[index].data = self.owned[index]
+        return 0
+
+    # ---------------------------------------------------------------- called by another subgraph
+
+    cdef int input_total(self) noexcept:
+        return self.input_count
+
+    cdef int output_total(self) noexcept:
+        return self.output_count
+
+    cdef Tensor* graph_input(self, int i) noexcept:
+        return &self.tensors[self.inputs[i]] if 0 <= self.inputs[i] < self.tensor_count else NULL
+
+    cdef Tensor* graph_output(self, int i) noexcept:
+        return &self.tensors[self.outputs[i]] if 0 <= self.outputs[i] < self.tensor_count else NULL
+
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1:
+        return self.resize_tensor(self.inputs[i], rank, dims)
+
+    cdef int prepare_call(self) except -1:
+        return self.allocate()
+
+    cdef bint has_dynamic(self) noexcept:
+        cdef int i
+        if self.stage_zero_end < self.plan_count:
+            return True
+        for i in range(self.output_count):
+            if self.tensors[self.outputs[i]].allocation == DYNAMIC and self.tensors[self.outputs[i]].type != STRING:
+                return True
+        return False
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
+        if target == value:
+            return 0
+        if value.data == NULL and value.type != STRING:
+            raise ValueError(f"tensor {value.index} has no value")
+        if target.type != value.type:
+            raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
+        if target.allocation == DYNAMIC:
+            if self.resize(target, value.rank, value.dims) != 0 or self.resize_bytes(target, value.bytes) != 0:
+                raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
+        if target.bytes != value.bytes or is_constant(target):
+            raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
+        if value.bytes > 0:
+            memcpy(target.data, value.data, value.bytes)
+        return 0
+
+    cdef int call(self, Context caller) noexcept:
+        try:
+            self.invoke()
+        except Exception as error:
+            return caller.fail(str(error).encode("utf-8", "replace"))
+        return 0
+
+    # ---------------------------------------------------------------- shapes and values from outside
+
+    cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1:
+        """Change a tensor's shape before the next allocate; the same shape again changes nothing."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef int64_t size = bytes_of(tensor.type, rank, dims)
+        cdef int d
+        cdef bint same = rank == tensor.rank
+        if is_constant(tensor):
+            raise RuntimeError("Attempting to resize a fixed-size tensor.")
+        if rank > MAX_RANK:
+            raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
+        if size < 0:
+            raise RuntimeError(
+                f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for tensor {index}")
+        for d in range(rank):
+            same = same and dims[d] == tensor.dims[d]
+        if same:
+            return 0
+        for d in range(rank):
+            tensor.dims[d] = dims[d]
+        tensor.rank = rank
+        if tensor.type != STRING:
+            tensor.bytes = size
+            tensor.data = NULL
+        self.resized.add(index)
+        self.ready = False
+        return 0
+
+    cdef int reset_variables(self) except -1:
+        """Zero every variable tensor; int8 ones get their zero point."""
+        cdef int t
+        cdef Tensor* tensor
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE and tensor.data != NULL:
+                memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
+        return 0
+
+    cdef bint is_overwritten(self, int index) noexcept:
+        """True when another tensor or a scratch buffer has used this tensor's bytes after it was written."""
+        cdef const Tensor* tensor = &self.tensors[index]
+        cdef const Tensor* other
+        cdef const char* start = <const char*>tensor.data
+        cdef const char* at
+        cdef int t
+        if tensor.allocation != PLANNED or start == NULL or self.last_use[index] >= self.plan_count:
+            return False
+        for t in range(self.tensor_count):
+            other = &self.tensors[t]
+            at = <const char*>other.data
+            if other.allocation == PLANNED and at != NULL and self.first_use[t] > self.first_use[index]:
+                if at < start + tensor.bytes and start < at + other.bytes:
+                    return True
+        for t in range(self.scratch_count):
+            at = <const char*>self.scratch_buffers[t]
+            if self.scratch_requests[t].step > self.first_use[index]:
+                if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
+                    return True
+        return False
+
+    cdef int set_text(self, int index, list items) except -1:
+        """Store byte strings in a string tensor: count, offsets, characters."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef bytes body = b"".join(items)
+        cdef int count = len(items)
+        cdef int64_t total = 4 * (<int64_t>count + 2) + len(body)
+        cdef int32_t* head
+        cdef int i
+        if total > 0x7FFFFFFF:
+            raise ValueError("a string tensor holds at most 2 GiB")
+        if self.reserve_owned(index, total) != 0:
+            raise MemoryError(f"no memory for {total} bytes of strings")
+        head = <int32_t*>tensor.data
+        head[0] = count
+        head[1] = 4 * (count + 2)
+        for i in range(count):
+            head[i + 2] = head[i + 1] + <int32_t>len(items[i])
+        memcpy(<char*>tensor.data + head[1], <const char*>body, len(body))
+        tensor.bytes = total
+        return 0
+
+    cdef list text(self, int index):
+        """The byte strings of a string tensor; empty ones as long as it was never set."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef const char* start = <const char*>tensor.data
+        cdef int32_t[2] edges
+        cdef int32_t count = 0
+        cdef int i
+        cdef list items = []
+        if start == NULL:
+            count = 1
+            for i in range(tensor.rank):
+                count *= tensor.dims[i]
+            return [b""] * count
+        memcpy(&count, start, 4)
+        for i in range(count):
+            memcpy(edges, start + 4 * (i + 1), 8)
+            items.append(start[edges[0]:edges[1]])
+        return items
+
+    # ---------------------------------------------------------------- prepare and plan
+
+    cdef int allocate(self) except -1:
+        """Prepare all nodes (up to the first dynamic output) and give every tensor its memory."""
+        cdef dict saved
+        if self.ready:
+            return 0
+        if self.allocate_defect is not None:
+            raise RuntimeError(self.allocate_defect)
+        if self.allocating:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.allocating = True
+        try:
+            saved = self.save_inputs()
+            self.forget_prepared()
+            self.prepare_stage(0)
+            self.restore_inputs(saved)
+        finally:
+            self.allocating = False
+        self.resized.clear()
+        self.ready = True
+        self.generation += 1
+        return 0
+
+    cdef dict save_inputs(self):
+        """Values of inputs that keep their shape; strings stay where they are."""
+        cdef dict saved = {}
+        cdef Tensor* tensor
+        cdef int i, t
+        if self.generation == 0:
+            return saved
+        for i in range(self.input_count):
+            t = self.inputs[i]
+            tensor = &self.tensors[t]
+            if t not in self.resized and tensor.allocation == PLANNED and tensor.data != NULL:
+                saved[t] = (<char*>tensor.data)[:tensor.bytes]
+        return saved
+
+    cdef int restore_inputs(self, dict saved) except -1:
+        cdef bytes value
+        cdef int t
+        for t, value in saved.items():
+            if self.tensors[t].data != NULL and self.tensors[t].bytes == <size_t>len(value):
+                memcpy(self.tensors[t].data, <const char*>value, len(value))
+        return 0
+
+    cdef int forget_prepared(self) except -1:
+        """Back to the state after loading, shapes kept."""
+        cdef Tensor* tensor
+        cdef int t
+        self.arena.rewind(self.loaded)
+        self.kept = []
+        self.stage_blocks = []
+        self.scratch_count = 0
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
+                tensor.allocation = PLANNED
+            if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
+                tensor.data = NULL
+        return 0
+
+    cdef int prepare_stage(self, int first) except -1:
+        """Prepare nodes from a step of the plan up to the next dynamic output, then plan their memory."""
+        cdef int step = first
+        self.state = PREPARE
+        self.stage_first = first
+        self.dynamic_seen = False
+        while step < self.plan_count and not self.dynamic_seen:
+            self.prepare_node(step)
+            step += 1
+        self.prepared_end = step
+        self.state = MEMORY_PLANNING
+        if first == 0:
+            self.allocate_variables()
+        self.plan_memory(first, step)
+        if first == 0:
+            self.stage_zero_end = step
+            self.stage_zero_scratch = self.scratch_count
+            self.stage_zero_mark = self.arena.mark()
+        self.state = INVOKE
+        return 0
+
+    cdef int prepare_node(self, int step) except -1:
+        cdef Node* node = &self.nodes[self.plan[step]]
+        cdef Registration registration = self.registrations[node.index]
+        node.data = NULL
+        node.invoke = NULL
+        self.current_step = step
+        if registration is None:
+            raise RuntimeError(
+                f"Encountered unresolved custom op: {self.operator_names[node.index]}.\n"
+                "See instructions: https://www.tensorflow.org/lite/guide/ops_custom "
+                f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
+        try:
+            registration.prepare(self, node)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise self.node_error(step, error, "prepare") from error
+        if node.invoke == NULL:
+            raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
+        return 0
+
+    cdef object node_error(self, int step, object reason, str verb):
+        """RuntimeError: why, which node, and the tensors that it reads."""
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef const Tensor* tensor
+        cdef list tensors = []
+        cdef int i
+        for i in range(node.input_count):
+            tensor = self.input(node, i)
+            tensors.append(
+                "omitted" if tensor == NULL else f"{type_name(tensor.type)} {shape_of(tensor)}")
+        text = str(reason).rstrip()
+        if not text.endswith((".", "!", "?")):
+            text += "."
+        return RuntimeError(
+            f"{text} Node number {node.index} ({self.operator_names[node.index]}) failed to {verb}. Inputs: {', '.join(tensors)}")
+
+    cdef int allocate_variables(self) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE:
+                tensor.data = self.arena.allocate_tail(tensor.bytes, HEAD_ALIGNMENT, KIND_VARIABLE)
+        return self.reset_variables()
+
+    cdef int plan_memory(self, int first, int end) except -1:
+        """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
+        cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
+        cdef int t, i, n = 0
+        cdef Problem problem
+        cdef Plan plan
+        cdef char* base
+        cdef Block block
+        cdef void** buffers
+        cdef Tensor* tensor
+        tflite_lifetimes(
+            self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
+            self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+                n += 1
+        n += self.scratch_count - scratch_first
+        problem = new_problem(n, HEAD_ALIGNMENT)
+        i = 0
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+                problem.size_of[i] = self.tensors[t].bytes
+                problem.first_of[i] = self.first_use[t]
+                problem.last_of[i] = self.last_use[t]
+                i += 1
+        for t in range(scratch_first, self.scratch_count):
+            problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
+            problem.first_of[i] = self.scratch_requests[t].step
+            problem.last_of[i] = self.scratch_requests[t].step
+            i += 1
+        plan = greedy(problem)
+        if first == 0:
+            base = <char*>self.arena.set_head(plan.high_water_mark)
+        else:
+            block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
+            self.stage_blocks.append(block)
+            base = block.data
+        i = 0
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if self.first_use[t] >= first:
+                if tensor.bytes > 0:
+                    tensor.data = base + plan.offset_of[i]
+                    i += 1
+                else:
+                    tensor.data = EMPTY
+        buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
+        if buffers == NULL:
+            raise MemoryError()
+        self.scratch_buffers = buffers
+        for t in range(scratch_first, self.scratch_count):
+            self.scratch_buffers[t] = base + plan.offset_of[i]
+            i += 1
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if t >= 0 and self.first_use[t] >= first:
+                memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+        if first == 0:
+            for i in range(self.input_count):
+                t = self.inputs[i]
+                if t >= 0 and self.tensors[t].allocation == PLANNED:
+                    memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
+                    self.set_text(t, self.text(t))
+        return 0
+
+    # ---------------------------------------------------------------- run
+
+    cdef int invoke(self) except -1:
+        """Run the plan once; RuntimeError names the node that failed."""
+        cdef int status
+        if not self.ready:
+            raise RuntimeError(
+                "Invoke called on model that is not ready. Call allocate_tensors() first, and again after resize_tensor_input().")
+        if self.invoke_defect is not None:
+            raise RuntimeError(self.invoke_defect)
+        if self.running:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.running = True
+        with nogil:
+            status = self.run()
+        self.running = False
+        if status != 0:
+            if self.failure is not None:
+                failure, self.failure = self.failure, None
+                raise failure
+            raise self.node_error(self.failed_step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
+        return 0
+
+    cdef int run(self) noexcept nogil:
+        """The loop over the nodes. -1: `failure` is set, or `message` and `failed_step` are."""
+        cdef int step = 0
+        cdef Node* node
+        self.prepared_end = self.stage_zero_end
+        while True:
+            while step < self.prepared_end:
+                node = &self.nodes[self.plan[step]]
+                if node.invoke(self, node) != 0:
+                    self.failed_step = step
+                    return -1
+                step += 1
+            if step >= self.plan_count:
+                return 0
+            if self.next_stage(step) != 0:
+                return -1
+
+    cdef int next_stage(self, int step) noexcept with gil:
+        """Prepare the nodes behind a dynamic output, whose shape is known now."""
+        cdef int t
+        try:
+            if self.prepared_end == self.stage_zero_end:
+                self.stage_blocks = []
+                self.scratch_count = self.stage_zero_scratch
+                self.arena.rewind(self.stage_zero_mark)
+                self.forget_later_stages()
+            self.prepare_stage(step)
+        except BaseException as error:
+            self.state = INVOKE
+            self.failure = error
+            return -1
+        return 0
+
+    def forget_later_stages(self):
+        """What the last invoke prepared behind the first dynamic output is void."""
+        cdef Tensor* tensor
+        cdef const Node* node
+        cdef int step, i
+        for step in range(self.stage_zero_end, self.plan_count):
+            node = &self.nodes[self.plan[step]]
+            for i in range(node.output_count):
+                tensor = self.output(node, i)
+                if tensor != NULL and tensor.type != STRING and tensor.allocation != VARIABLE and tensor.allocation != CONSTANT:
+                    tensor.allocation = PLANNED
+                    tensor.data = NULL

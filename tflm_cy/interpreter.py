@@ -1,0 +1,436 @@
+"""The surface of `tf.lite.Interpreter`: the same names, arguments, results and exception types.
+
+    import tflm_cy as tflite
+
+    interpreter = tflite.Interpreter("model.tflite")
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+
+Plain Python over `tflm_cy.core.Core`: signatures, subclassing, pickling and weak references are those of any class, at a cost of some tens of
+nanoseconds a call. Nothing is printed and no warning is given.
+"""
+
+import ctypes
+import enum
+import operator
+import os
+
+import numpy as np
+
+from tflm_cy.core import Core
+from tflm_cy.ops import find
+from tflm_cy.schema.model import Model
+
+__all__ = [
+    "Delegate",
+    "Interpreter",
+    "InterpreterWithCustomOps",
+    "OpResolverType",
+    "SignatureRunner",
+    "load_delegate",
+]
+
+
+class OpResolverType(enum.Enum):
+    """Whose bytes an Interpreter computes; see README for what each mode covers."""
+
+    AUTO = 0
+    BUILTIN = 1
+    BUILTIN_REF = 2
+    BUILTIN_WITHOUT_DEFAULT_DELEGATES = 3
+
+
+def _resolver_type(value):
+    """A member of OpResolverType, also from a foreign enum of the same names."""
+    if isinstance(value, OpResolverType):
+        return value
+    if isinstance(value, enum.Enum) and type(value).__name__ == "OpResolverType":
+        try:
+            return OpResolverType[value.name]
+        except KeyError:
+            pass
+    hash(value)
+    raise ValueError(f"Unrecognized passed in op resolver type: {value}")
+
+
+def _thread_count(value):
+    """num_threads as an int >= 1; None is 1."""
+    if value is None:
+        return 1
+    try:
+        if isinstance(value, (float, str)):
+            raise TypeError
+        count = operator.index(value)
+    except TypeError:
+        raise ValueError("type of num_threads should be int") from None
+    if count < 1:
+        raise ValueError("num_threads should >= 1")
+    if count > 0x7FFFFFFF:
+        raise TypeError(f"num_threads {count} is beyond int32")
+    return count
+
+
+class Delegate:
+    """A delegate from a shared library, as in tf.lite; tflm_cy runs on the CPU only, so none can be loaded.
+
+    Raises
+    ------
+    OSError
+        The library does not exist.
+    ValueError
+        The library exists.
+    """
+
+    def __init__(self, library, options=None):
+        if library is None:
+            raise ValueError("Failed to load delegate from None: tflm_cy runs on the CPU only")
+        ctypes.CDLL(os.fspath(library) if not isinstance(library, str) else library)
+        raise ValueError(f"Failed to load delegate from {library}: tflm_cy runs on the CPU only")
+
+
+def load_delegate(library, options=None):
+    """Load a delegate: always fails, with the exception types that programs with a CPU fallback expect. See `Delegate`."""
+    return Delegate(library, options)
+
+
+def _view_function(core, tensor_index):
+    """What `Interpreter.tensor` returns: evaluated only when called."""
+    return lambda: core.view(tensor_index)
+
+
+class SignatureRunner:
+    """Runs one signature of a model: `runner(x=..., y=...)` gives `{name: array}`.
+
+    Made by `Interpreter.get_signature_runner`. Every call resizes the inputs to the shapes that are given, so any shape that the model can
+    compute is accepted; results are copies.
+    """
+
+    def __init__(self, interpreter=None, signature_key=None):
+        if not interpreter:
+            raise ValueError("None interpreter provided.")
+        if not signature_key:
+            raise ValueError("None signature_key provided.")
+        signatures = interpreter._signature_defs
+        if signature_key not in signatures:
+            raise ValueError(f'Invalid signature_key provided: "{signature_key}".')
+        self._interpreter = interpreter
+        self._interpreter_wrapper = interpreter._interpreter
+        self._signature_key = signature_key
+        self._signature_def = signatures[signature_key]
+        self._subgraph_index, self._inputs, self._outputs = self._signature_def
+
+    def __call__(self, /, **kwargs):
+        """Run the signature.
+
+        Parameters
+        ----------
+        **kwargs
+            One array per input name, of the tensor's dtype and any shape that the model can compute.
+
+        Returns
+        -------
+        dict
+            Output name -> array (a copy), names in byte order.
+
+        Raises
+        ------
+        ValueError
+            The number or a name of the inputs, or a dtype, is wrong.
+        RuntimeError
+            The model refuses the shapes, or fails while it runs.
+        """
+        inputs = self._inputs
+        if len(kwargs) != len(inputs):
+            raise ValueError(
+                "Invalid number of inputs provided for running a SignatureDef, "
+                f"expected {len(inputs)} vs provided {len(kwargs)}"
+            )
+        for name in kwargs:
+            if name not in inputs:
+                raise ValueError(f"Invalid Input name ({name}) for SignatureDef")
+        values = {name: value if hasattr(value, "shape") else np.asarray(value) for name, value in kwargs.items()}
+        return self._interpreter_wrapper.run_signature(self._subgraph_index, inputs, self._outputs, values)
+
+    def _details(self, tensors):
+        core = self._interpreter_wrapper
+        return {name: core.tensor_details(index, self._subgraph_index) for name, index in tensors.items()}
+
+    def get_input_details(self):
+        """Input name -> details dictionary, as `Interpreter.get_input_details` gives them."""
+        return self._details(self._inputs)
+
+    def get_output_details(self):
+        """Output name -> details dictionary, as `Interpreter.get_output_details` gives them."""
+        return self._details(self._outputs)
+
+
+def _rebuild(cls, arguments):
+    """Construct an unpickled or copied interpreter."""
+    return cls(**arguments)
+
+
+class Interpreter:
+    """A model, ready to be fed and run; a drop-in for tf.lite.Interpreter.
+
+    Parameters
+    ----------
+    model_path : str, bytes or os.PathLike, optional
+        File of the model. It is mapped read-only and its weights are used in place: replacing the file is safe, truncating or overwriting
+        it in place is not (nor is it in TensorFlow). With TFLM_CY_MMAP=0 in the environment a private copy is read.
+    model_content : buffer, optional
+        The model as any C-contiguous buffer (bytes, bytearray, memoryview, mmap, numpy array); held, used in place and never written to.
+    experimental_delegates : list, optional
+        Must be empty or None for now.
+    num_threads : int, optional
+        At least 1; None is 1. Never changes results.
+    experimental_op_resolver_type : OpResolverType
+        Whose bytes are computed, see README.
+    experimental_preserve_all_tensors : bool
+        Gives every tensor memory of its own, so that intermediate values can be read after `invoke`.
+    experimental_disable_delegate_clustering, experimental_default_delegate_latest_features : bool
+    experimental_compress_quantization_zero_points, experimental_disable_delegate_node_fusion : bool
+    experimental_force_delegate_node_profiling : bool
+        Accepted; without effect.
+
+    Raises
+    ------
+    ValueError
+        Bad arguments; a file that cannot be opened (also a FileNotFoundError then); a model that is damaged, or whose operators are unknown.
+
+    Examples
+    --------
+    >>> from tflm_cy import Interpreter
+    >>> Interpreter("no_such_file.tflite")
+    Traceback (most recent call last):
+        ...
+    tflm_cy.schema.errors.ModelNotFoundError: Could not open 'no_such_file.tflite'.
+    """
+
+    def __init__(
+        self,
+        model_path=None,
+        model_content=None,
+        experimental_delegates=None,
+        num_threads=None,
+        experimental_op_resolver_type=OpResolverType.AUTO,
+        experimental_preserve_all_tensors=False,
+        experimental_disable_delegate_clustering=False,
+        experimental_default_delegate_latest_features=False,
+        experimental_compress_quantization_zero_points=False,
+        experimental_disable_delegate_node_fusion=False,
+        experimental_force_delegate_node_profiling=False,
+    ):
+        self._custom_op_registerers = []
+        resolver = _resolver_type(experimental_op_resolver_type)
+        threads = _thread_count(num_threads)
+        model = self._open(model_path, model_content)
+        self._delegates = list(experimental_delegates) if experimental_delegates else []
+        if self._delegates:
+            raise ValueError("delegates cannot be used: tflm_cy runs on the CPU only")
+        self._arguments = {
+            "model_path": model_path,
+            "model_content": model_content,
+            "num_threads": num_threads,
+            "experimental_op_resolver_type": resolver,
+            "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
+        }
+        self._interpreter = Core(
+            model, find, resolver is OpResolverType.BUILTIN_REF, bool(experimental_preserve_all_tensors), threads
+        )
+        self._signature_defs = {}
+        for key, subgraph, inputs, outputs in model.signatures:
+            self._signature_defs.setdefault(key, (subgraph, dict(sorted(inputs)), dict(sorted(outputs))))
+
+    def _open(self, path, content):
+        """The verified model of a path or a buffer; exactly one of them must be given."""
+        has_content = content is not None and (not isinstance(content, (bytes, str)) or len(content) > 0)
+        if path is not None and path != "" and path != b"":
+            if has_content:
+                raise ValueError("Can't both provide `model_path` and `model_content`.")
+            return Model.from_path(path)
+        if not has_content:
+            raise ValueError("`model_path` or `model_content` must be specified.")
+        if isinstance(content, str):
+            raise TypeError("model_content wants bytes; for a path use model_path")
+        self._model_content = content
+        return Model.from_buffer(content)
+
+    def __reduce__(self):
+        arguments = dict(self._arguments)
+        if arguments["model_content"] is not None:
+            arguments["model_content"] = bytes(arguments["model_content"])
+        return _rebuild, (type(self), {name: value for name, value in arguments.items() if value is not None})
+
+    def allocate_tensors(self):
+        """Prepare all operators and plan the arena. Needed before the first `invoke` and after a resize; nothing when it is done already.
+
+        Raises
+        ------
+        RuntimeError
+            An operator refuses its types or shapes (names the node), or a view of a tensor is alive.
+        """
+        return self._interpreter.allocate()
+
+    def _safe_to_run(self):
+        return self._interpreter.is_safe()
+
+    def _ensure_safe(self):
+        """Raise RuntimeError while a view of a tensor is alive."""
+        if not self._interpreter.is_safe():
+            raise RuntimeError(
+                "There is at least 1 reference to internal data in the interpreter in the form of a numpy array or slice."
+            )
+
+    def invoke(self):
+        """Run the model once, with the GIL released.
+
+        Raises
+        ------
+        RuntimeError
+            `allocate_tensors` was not called, an operator fails (names the node), or a view of a tensor is alive.
+        """
+        return self._interpreter.invoke()
+
+    def set_tensor(self, tensor_index, value):
+        """Copy a value into a tensor.
+
+        Parameters
+        ----------
+        tensor_index : int
+            Index of the tensor; `get_input_details()[i]["index"]`.
+        value : array_like
+            Of the tensor's dtype and shape exactly: nothing is cast or broadcast.
+
+        Raises
+        ------
+        ValueError
+            Another dtype or shape, no such tensor, a constant, or `allocate_tensors` was not called.
+        """
+        return self._interpreter.set_tensor(tensor_index, value)
+
+    def get_tensor(self, tensor_index, subgraph_index=0):
+        """A fresh copy of a tensor's value; a numpy scalar for rank 0, an object array of bytes for strings.
+
+        Raises
+        ------
+        ValueError
+            No such tensor, no memory yet, or its memory serves another tensor by now (see experimental_preserve_all_tensors).
+        """
+        return self._interpreter.get_tensor(tensor_index, subgraph_index)
+
+    def tensor(self, tensor_index):
+        """A function that returns a numpy view of a tensor's memory, without copying.
+
+        While the view lives, `invoke`, `allocate_tensors` and `resize_tensor_input` raise RuntimeError; hold the function instead. Views of
+        constants are read-only.
+        """
+        return _view_function(self._interpreter, tensor_index)
+
+    def resize_tensor_input(self, input_index, tensor_size, strict=False):
+        """Change the shape of an input; `allocate_tensors` must follow.
+
+        Parameters
+        ----------
+        input_index : int
+        tensor_size : sequence of int
+            The new shape; another rank is allowed.
+        strict : bool
+            Allow only dimensions that are -1 in the tensor's shape_signature to change.
+
+        Raises
+        ------
+        RuntimeError
+            A constant, a negative or too large shape, or what `strict` forbids.
+        """
+        shape = np.array(tensor_size, dtype=np.int32)
+        if shape.ndim != 1:
+            raise ValueError(f"Shape should be 1D instead of {shape.ndim}.")
+        return self._interpreter.resize(input_index, shape.tolist(), bool(strict))
+
+    def reset_all_variables(self):
+        """Set all variable tensors (the state of recurrent models) to zero; int8 ones to their zero point."""
+        return self._interpreter.reset_variables()
+
+    def num_subgraphs(self):
+        """Number of subgraphs of the model."""
+        return self._interpreter.num_subgraphs()
+
+    def get_input_details(self):
+        """Details of the inputs, in the model's order.
+
+        Returns
+        -------
+        list of dict
+            name (str), index (int), shape and shape_signature (int32 arrays), dtype (numpy scalar type), quantization (scale, zero_point),
+            quantization_parameters and sparsity_parameters (dict).
+        """
+        core = self._interpreter
+        return [core.tensor_details(index) for index in core.inputs()]
+
+    def get_output_details(self):
+        """Details of the outputs, as `get_input_details`."""
+        core = self._interpreter
+        return [core.tensor_details(index) for index in core.outputs()]
+
+    def get_tensor_details(self, subgraph_index=0):
+        """Details of all tensors of the file, in the order of their indices."""
+        core = self._interpreter
+        index = operator.index(subgraph_index)
+        if not 0 <= index < core.num_subgraphs():
+            raise ValueError(
+                f"subgraph_index is out of range: {index} for the model, which has {core.num_subgraphs()} subgraphs."
+            )
+        return [core.tensor_details(t, index) for t in range(core.tensor_count(index))]
+
+    def _get_tensor_details(self, tensor_index, subgraph_index):
+        return self._interpreter.tensor_details(int(tensor_index), int(subgraph_index))
+
+    def _get_op_details(self, op_index):
+        return self._interpreter.node_details(op_index)
+
+    def _get_ops_details(self):
+        return [self._interpreter.node_details(i) for i in range(self._interpreter.node_count())]
+
+    def get_signature_list(self):
+        """`{signature key: {"inputs": [names], "outputs": [names]}}`, names in byte order."""
+        return {
+            key: {"inputs": list(inputs), "outputs": list(outputs)}
+            for key, (_, inputs, outputs) in self._signature_defs.items()
+        }
+
+    def _get_full_signature_list(self):
+        return {
+            key: {"inputs": dict(inputs), "outputs": dict(outputs)}
+            for key, (_, inputs, outputs) in self._signature_defs.items()
+        }
+
+    def get_signature_runner(self, signature_key=None):
+        """A callable for one signature; the key may be left out when the model has exactly one.
+
+        Raises
+        ------
+        ValueError
+            No such signature, or several and no key.
+        """
+        if signature_key is None:
+            if len(self._signature_defs) != 1:
+                raise ValueError(
+                    f"SignatureDef signature_key is None and model has {len(self._signature_defs)} Signatures. "
+                    "None is only allowed when the model has 1 SignatureDef"
+                )
+            signature_key = next(iter(self._signature_defs))
+        return SignatureRunner(interpreter=self, signature_key=signature_key)
+
+    def _native_handle(self):
+        raise NotImplementedError("there is no native tf.lite interpreter behind this object")
+
+
+class InterpreterWithCustomOps(Interpreter):
+    """tf.lite's class of this name; C++ registerers cannot be used, so only none of them is accepted."""
+
+    def __init__(self, custom_op_registerers=None, **kwargs):
+        if custom_op_registerers:
+            raise NotImplementedError("C++ registerers of custom operators cannot be used")
+        super().__init__(**kwargs)

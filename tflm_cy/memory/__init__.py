@@ -1,0 +1,37 @@
+"""Memory: arenas, the planning problem, planners, the judge, recording. Knows sizes and lifetimes, never models.
+
+    >>> from tflm_cy.memory import Problem
+    >>> from tflm_cy.memory.check import check
+    >>> from tflm_cy.memory.greedy import greedy
+    >>> problem = Problem(sizes=[100, 80, 50], first_use=[0, 1, 2], last_use=[1, 2, 3])
+    >>> plan = greedy(problem)
+    >>> check(problem, plan)
+    >>> plan.high_water_mark
+    192
+
+Classes are imported when they are first used, so that the interpreter pays only for the modules that it takes itself.
+Functions (planners, the judge) are imported from their modules, which have the same names.
+"""
+
+_MODULES = {
+    "Arena": "arena",
+    "ArenaExhausted": "arena",
+    "Block": "block",
+    "GrowingArena": "growing_arena",
+    "Plan": "problem",
+    "Problem": "problem",
+    "RecordingArena": "recording",
+    "SingleArena": "single_arena",
+}
+
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str):
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

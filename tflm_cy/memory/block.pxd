@@ -1,0 +1,11 @@
+cdef class Block:
+    cdef char* data                 # the first usable byte, on the asked alignment
+    cdef readonly size_t size       # usable bytes
+    cdef readonly Py_ssize_t exports
+    cdef void* _memory              # what is freed, NULL over a caller's buffer
+    cdef Py_buffer _view            # the caller's buffer
+    cdef bint _pinned
+
+
+cdef Block new_block(size_t size, size_t alignment)
+cdef Block block_over(object buffer)

@@ -1,0 +1,84 @@
+"""A block of memory that a Python object owns: aligned, zeroed, seen through the buffer protocol.
+
+    >>> block = Block(100, alignment=64)
+    >>> block.size, block.address % 64, bytes(block) == bytes(100)
+    (100, 0, True)
+    >>> view = memoryview(block)
+    >>> block.exports
+    1
+
+Whoever shows this memory (a numpy array, a memoryview) holds the block, so memory that somebody sees is never freed
+or moved; `exports` counts these views. Pages of a large block are not touched here: they cost nothing until they are
+written. `Block.over(buffer)` pins a caller's writable buffer instead (a bytearray cannot be resized until the block
+dies).
+"""
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport uintptr_t
+
+cdef size_t LARGEST = <size_t> 1 << 62
+
+
+cdef class Block:
+    """`Block(size, alignment=64)`: `size` zeroed bytes that start on a multiple of `alignment` (a power of two)."""
+
+    def __init__(self, size_t size, size_t alignment=64):
+        if self.data != NULL:
+            raise RuntimeError("a block keeps its memory: make a new one")
+        reserve(self, size, alignment)
+
+    def __dealloc__(self):
+        if self._pinned:
+            PyBuffer_Release(&self._view)
+        PyMem_RawFree(self._memory)
+
+    @staticmethod
+    def over(buffer):
+        """The block that shows a caller's writable, contiguous buffer and keeps it alive and in place."""
+        return block_over(buffer)
+
+    @property
+    def address(self):
+        return <uintptr_t> self.data
+
+    def __len__(self):
+        return self.size
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.data, <Py_ssize_t> self.size, 0, flags)
+        self.exports += 1
+
+    def __releasebuffer__(self, Py_buffer* view):
+        self.exports -= 1
+
+    def __repr__(self):
+        return f"<Block of {self.size} bytes at 0x{self.address:x}, {self.exports} views>"
+
+
+cdef Block new_block(size_t size, size_t alignment):
+    cdef Block block = Block.__new__(Block)
+    reserve(block, size, alignment)
+    return block
+
+
+cdef Block block_over(object buffer):
+    cdef Block block = Block.__new__(Block)
+    PyObject_GetBuffer(buffer, &block._view, PyBUF_WRITABLE)
+    block._pinned = True
+    block.data = <char*> block._view.buf
+    block.size = <size_t> block._view.len
+    return block
+
+
+cdef int reserve(Block block, size_t size, size_t alignment) except -1:
+    cdef uintptr_t start
+    if alignment == 0 or alignment & (alignment - 1) or alignment > <size_t> 1 << 30:
+        raise ValueError(f"alignment must be a power of two up to 2**30, not {alignment}")
+    if size < LARGEST:
+        block._memory = PyMem_RawCalloc(1, size + alignment)
+    if block._memory == NULL:
+        raise MemoryError(f"no memory for a block of {size} bytes")
+    start = (<uintptr_t> block._memory + alignment - 1) & ~(<uintptr_t> alignment - 1)
+    block.data = <char*> start
+    block.size = size
+    return 0

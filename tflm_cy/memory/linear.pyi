@@ -1,0 +1,3 @@
+from tflm_cy.memory.problem import Plan, Problem
+
+def linear(problem: Problem) -> Plan: ...
