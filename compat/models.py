@@ -1,8 +1,9 @@
 """Cases from .tflite files: every model below a folder, with random inputs of the types that it declares.
 
-Inputs are drawn per seed and invoke: float32 from three distributions in turn, small integer types over their whole range,
-wider ones as small non-negative numbers (they tend to be indices, shapes or counts), bool and strings at random.
-`model_hints.json` says what a model needs beyond that: file name pattern -> {"why": ..., "inputs": {position: hint}} with
+Inputs are drawn per seed and invoke: float32 from three distributions in turn, small integer types over their whole
+range, wider ones as small non-negative numbers (they tend to be indices, shapes or counts), bool and strings at
+random. `model_hints.json` says what a model needs beyond that: file name pattern -> {"why": ..., "inputs": {position:
+hint}} with
 
     {"shape": [1, 1280]}         resize the input to this
     {"like_output": 0}           feed the declared shape of that output (a shape tensor, as of TRANSPOSE_CONV)

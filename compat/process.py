@@ -1,11 +1,11 @@
-"""A side in a process of its own: started when first needed, restarted after a crash or a hang, both of which are results.
+"""A side in a process of its own, restarted after a crash or a hang, both of which are results.
 
     side = SideProcess("tensorflow", timeout=60)
     outcome = side.run(case, "BUILTIN_REF")
     side.close()
 
-The process is a fresh Python (`compat.worker`), never a fork, so that no runtime sees another one's threads or memory. It
-may be another Python than ours (`python=`), for sides that live in a virtual environment of their own.
+The process is a fresh Python (`compat.worker`), never a fork, so that no runtime sees another one's threads or
+memory. It may be another Python than ours (`python=`), for sides that live in a virtual environment of their own.
 """
 
 import os
@@ -68,7 +68,7 @@ class SideProcess:
     def _start(self):
         to_read, from_write = os.pipe()
         from_read, to_write = os.pipe()
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", **os.environ, "PYTHONPATH": path}
         self._process = subprocess.Popen(

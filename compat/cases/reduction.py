@@ -1,7 +1,7 @@
 """MEAN, SUM, REDUCE_*, ARG_MAX, ARG_MIN and CUMSUM over one, several, repeated and negative axes.
 
-SUM of int16 is left out: TensorFlow's kernel writes only part of its output. NaN for ARG_MAX and ARG_MIN too: it returns
-indices that lie nowhere.
+SUM of int16 is left out: TensorFlow's kernel writes only part of its output. NaN for ARG_MAX and ARG_MIN too: it
+returns indices that lie nowhere.
 """
 
 import numpy as np
