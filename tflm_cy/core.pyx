@@ -139,6 +139,8 @@ cdef class Core:
     def __dealloc__(self):
         if self.lock != NULL:
             PyThread_free_lock(self.lock)
+        if self.subgraphs is not None:
+            self.subgraphs.clear()       # the subgraphs hold this list too
 
     def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads):
         self.model = model

@@ -96,6 +96,17 @@ cdef class Context:
     cdef object resources(self)
     cdef str operator_name(self, const Node* node)
 
+    # calls of other subgraphs (see `subgraph`), in prepare and with the GIL in invoke
+    cdef int input_total(self) noexcept
+    cdef int output_total(self) noexcept
+    cdef Tensor* graph_input(self, int i) noexcept             # NULL when omitted
+    cdef Tensor* graph_output(self, int i) noexcept
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1
+    cdef int prepare_call(self) except -1                      # prepared and planned for the shapes given
+    cdef bint has_dynamic(self) noexcept                       # some output's shape is known only while invoking
+    cdef int store(self, Tensor* target, const Tensor* value) except -1
+    cdef int call(self, Context caller) noexcept               # run; -1: the caller has the message
+
     # invoke
     cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil

@@ -49,6 +49,33 @@ cdef class Context:
     cdef str operator_name(self, const Node* node):
         raise NotImplementedError
 
+    cdef int input_total(self) noexcept:
+        return 0
+
+    cdef int output_total(self) noexcept:
+        return 0
+
+    cdef Tensor* graph_input(self, int i) noexcept:
+        return NULL
+
+    cdef Tensor* graph_output(self, int i) noexcept:
+        return NULL
+
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1:
+        raise NotImplementedError
+
+    cdef int prepare_call(self) except -1:
+        raise NotImplementedError
+
+    cdef bint has_dynamic(self) noexcept:
+        return False
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        raise NotImplementedError
+
+    cdef int call(self, Context caller) noexcept:
+        return -1
+
     cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
         return -1
 

@@ -18,10 +18,9 @@ from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
-    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS, OPERATOR_CUSTOM_OPTIONS,
-    OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OPTIONS, OPERATOR_OPTIONS_2, OPERATOR_OUTPUTS,
+    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
     QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS,
-    SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_BUFFER, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
+    SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.table cimport (
     Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u32, table_vector, vector_i32, vector_table,
@@ -30,7 +29,6 @@ from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
-    PLACEHOLDER = 127            # larger codes stand in the new field
 
 
 cpdef list load(Model model, find, bint reference, bint preserve_all):
@@ -124,7 +122,7 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     return 0
 
 
-cdef int32_t* copy_indices(Arena arena, Vector vector, int* length) except NULL:
+cdef int32_t* copy_indices(Arena arena, Vector vector, int32_t* length) except NULL:
     """Tensor indices are copied: a file that changes later cannot lead outside."""
     cdef int32_t* copy = <int32_t*>arena.allocate_tail(vector.length * sizeof(int32_t), 4, KIND_OTHER)
     length[0] = vector.length
@@ -150,7 +148,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
     for d in range(shape.length):
         tensor.dims[d] = vector_i32(shape, d)
     load_quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION))
-    g.model.buffer(table_u32(table, TENSOR_BUFFER, 0), &data, &size)
+    g.model.constant(table, &data, &size)
     if data != NULL:
         if table_bool(table, TENSOR_IS_VARIABLE, False):
             raise ValueError(f"Tensor {index} is a variable tensor with buffer. It's not supported now.")
@@ -205,17 +203,13 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
 
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
     cdef Node* node = &g.nodes[index]
-    cdef Vector custom = table_vector(table, OPERATOR_CUSTOM_OPTIONS)
     name, registration, version = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
     node.index = index
     node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
     node.intermediates = copy_indices(g.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
-    node.options = table_table(table, OPERATOR_OPTIONS)
-    if node.options == NULL:
-        node.options = table_table(table, OPERATOR_OPTIONS_2)
-    node.custom_options = custom.data
-    node.custom_options_size = custom.length
+    node.options = g.model.options(table)
+    g.model.custom_options(table, &node.custom_options, &node.custom_options_size)
     node.version = version
     node.arithmetic = REFERENCE
     g.registrations.append(registration)

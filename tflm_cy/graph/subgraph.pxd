@@ -30,9 +30,9 @@ cdef class Subgraph(Context):
     cdef int32_t* plan               # the execution plan: node indices
     cdef int plan_count
     cdef int32_t* inputs
-    cdef int input_count
+    cdef int32_t input_count
     cdef int32_t* outputs
-    cdef int output_count
+    cdef int32_t output_count
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef bint preserve_all
@@ -53,6 +53,7 @@ cdef class Subgraph(Context):
     # progress
     cdef readonly bint ready
     cdef bint allocating
+    cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
     cdef int stage_first             # first step of the stage in preparation
     cdef int stage_zero_end          # steps below are prepared by allocate

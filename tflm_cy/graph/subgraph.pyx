@@ -171,6 +171,59 @@ cdef class Subgraph(Context):
         self.tensors[index].data = self.owned[index]
         return 0
 
+    # ---------------------------------------------------------------- called by another subgraph
+
+    cdef int input_total(self) noexcept:
+        return self.input_count
+
+    cdef int output_total(self) noexcept:
+        return self.output_count
+
+    cdef Tensor* graph_input(self, int i) noexcept:
+        return &self.tensors[self.inputs[i]] if 0 <= self.inputs[i] < self.tensor_count else NULL
+
+    cdef Tensor* graph_output(self, int i) noexcept:
+        return &self.tensors[self.outputs[i]] if 0 <= self.outputs[i] < self.tensor_count else NULL
+
+    cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1:
+        return self.resize_tensor(self.inputs[i], rank, dims)
+
+    cdef int prepare_call(self) except -1:
+        return self.allocate()
+
+    cdef bint has_dynamic(self) noexcept:
+        cdef int i
+        if self.stage_zero_end < self.plan_count:
+            return True
+        for i in range(self.output_count):
+            if self.tensors[self.outputs[i]].allocation == DYNAMIC and self.tensors[self.outputs[i]].type != STRING:
+                return True
+        return False
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
+        if target == value:
+            return 0
+        if value.data == NULL and value.type != STRING:
+            raise ValueError(f"tensor {value.index} has no value")
+        if target.type != value.type:
+            raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
+        if target.allocation == DYNAMIC:
+            if self.resize(target, value.rank, value.dims) != 0 or self.resize_bytes(target, value.bytes) != 0:
+                raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
+        if target.bytes != value.bytes or is_constant(target):
+            raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
+        if value.bytes > 0:
+            memcpy(target.data, value.data, value.bytes)
+        return 0
+
+    cdef int call(self, Context caller) noexcept:
+        try:
+            self.invoke()
+        except Exception as error:
+            return caller.fail(str(error).encode("utf-8", "replace"))
+        return 0
+
     # ---------------------------------------------------------------- shapes and values from outside
 
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1:
@@ -387,7 +440,7 @@ cdef class Subgraph(Context):
             tensors.append(
                 "omitted" if tensor == NULL else f"{type_name(tensor.type)} {shape_of(tensor)}")
         text = str(reason).rstrip()
-        if text and text[-1] not in ".!?":
+        if not text.endswith((".", "!", "?")):
             text += "."
         return RuntimeError(
             f"{text} Node number {node.index} ({self.operator_names[node.index]}) failed to {verb}. Inputs: {', '.join(tensors)}")
@@ -477,8 +530,12 @@ cdef class Subgraph(Context):
                 "Invoke called on model that is not ready. Call allocate_tensors() first, and again after resize_tensor_input().")
         if self.invoke_defect is not None:
             raise RuntimeError(self.invoke_defect)
+        if self.running:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.running = True
         with nogil:
             status = self.run()
+        self.running = False
         if status != 0:
             if self.failure is not None:
                 failure, self.failure = self.failure, None

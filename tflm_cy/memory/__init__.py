@@ -9,8 +9,8 @@
     >>> plan.high_water_mark
     192
 
-Classes are imported when they are first used, so that the interpreter pays only for the modules that it takes itself. Functions
-(planners, the judge) are imported from their modules, which have the same names.
+Classes are imported when they are first used, so that the interpreter pays only for the modules that it takes itself.
+Functions (planners, the judge) are imported from their modules, which have the same names.
 """
 
 _MODULES = {

@@ -17,7 +17,7 @@ cdef enum Kind:
 
 cdef class Arena:
     cdef readonly size_t alignment      # of the head's start; a power of two
-    cdef readonly size_t slack          # bytes behind the head and behind every tail object that may be read, not written
+    cdef readonly size_t slack          # bytes behind the head and each tail object that may be read
     cdef size_t temp_count              # temporaries that are not released yet
     cdef uintptr_t temp_addresses       # their addresses, combined by exclusive or
 

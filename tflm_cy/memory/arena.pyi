@@ -2,7 +2,7 @@ from typing import Any
 
 KIND_NAMES: tuple[str, ...]
 
-class ArenaExhausted(MemoryError):
+class ArenaExhausted(MemoryError):  # noqa: N818 (it says what happened, as MemoryError does)
     section: str
     asked: int
     left: int

@@ -1,4 +1,4 @@
-"""The interface of every arena: a head for planned buffers, temporaries, and a tail for what lives as long as the model.
+"""The interface of every arena: head for planned buffers, temporaries, tail for what lives as long as the model.
 
     >>> from tflm_cy.memory.single_arena import SingleArena
     >>> arena = SingleArena(1024)
@@ -18,16 +18,18 @@
     40
 
 Rules that hold for every arena (they are TFLM's; `MicroAllocator` follows the same order):
-- The tail is zeroed by the arena; every request carries a kind, which costs nothing unless `recording` is wrapped around.
+- The tail is zeroed by the arena; every request carries a kind, which costs nothing unless `recording` is wrapped
+  around.
 - Temporaries hold arbitrary bytes. All must be released before `reset_temp`, and reset before the head's size is set.
-- The head's memory is zeroed when it is new; what a smaller or equal head showed before stays as it is.
-- `mark` is an opaque number of the arena that gave it. `rewind` returns the tail to it and drops all temporaries, so it also
-  cleans up behind a prepare that failed. What was allocated after the mark must not be used any more.
+- The head's memory is zeroed when it is new; bytes that lie within the old and the new size stay as they are.
+- `mark` is an opaque number of the arena that gave it. `rewind` returns the tail to it and drops all temporaries, so
+  it also cleans up behind a prepare that failed. What was allocated after the mark must not be used any more.
 - A request for zero bytes gives a valid address.
-- `head_block` is the Python object that owns the head's memory: views take it as their base. A head that must grow is a new block,
-  and the old one dies with its last view. Views of the tail take the arena itself as their base.
+- `head_block` is the Python object that owns the head's memory: views take it as their base. A head that must grow is
+  a new block, and the old one dies with its last view. Views of the tail take the arena itself as their base.
 
-The methods for C (`allocate_tail`, ...) take and give pointers; `tail`, `temp`, `release` and `head` are the same for Python.
+The methods for C (`allocate_tail`, ...) take and give pointers; `tail`, `temp`, `release` and `head` are the same for
+Python.
 """
 
 KIND_NAMES = (

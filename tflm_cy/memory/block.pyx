@@ -7,9 +7,10 @@
     >>> block.exports
     1
 
-Whoever shows this memory (a numpy array, a memoryview) holds the block, so memory that somebody sees is never freed or moved;
-`exports` counts these views. Pages of a large block are not touched here: they cost nothing until they are written.
-`Block.over(buffer)` pins a caller's writable buffer instead (a bytearray cannot be resized until the block dies).
+Whoever shows this memory (a numpy array, a memoryview) holds the block, so memory that somebody sees is never freed
+or moved; `exports` counts these views. Pages of a large block are not touched here: they cost nothing until they are
+written. `Block.over(buffer)` pins a caller's writable buffer instead (a bytearray cannot be resized until the block
+dies).
 """
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree

@@ -8,9 +8,10 @@
         ...
     ValueError: buffers 0 and 1 are alive together and overlap: [0, 16) at times 0..1, [0, 32) at times 1..2
 
-A plan is valid when it has an offset per buffer, each a multiple of the alignment and not negative, and equal to the fixed one if
-there is one; when no two buffers that are alive together share a byte, except as a relaxed row permits; and when its high water mark is
-the largest end (sizes rounded up to the alignment), not below the lower bound that it claims.
+A plan is valid when it has an offset per buffer, each a multiple of the alignment and not negative, and equal to the
+fixed one if there is one; when no two buffers that are alive together share a byte, except as a relaxed row permits;
+and when its high water mark is the largest end (sizes rounded up to the alignment), not below the lower bound that it
+claims.
 
 The pairs are compared one by one, on purpose: the judge should be easier to believe than any planner.
 """
@@ -24,6 +25,8 @@ cdef int64_t LARGEST = <int64_t> 1 << 62
 cpdef object check(Problem problem, Plan plan):
     """Raise ValueError that names the first violation; return None for a valid plan."""
     cdef Py_ssize_t i, j
+    if problem is None or plan is None:
+        raise TypeError("a Problem and a Plan were expected, not None")
     if plan.count != problem.count:
         raise ValueError(f"the plan has {plan.count} offsets for {problem.count} buffers")
     for i in range(problem.count):

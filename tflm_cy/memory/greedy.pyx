@@ -4,10 +4,11 @@
     >>> greedy(Problem([100, 80, 50], [0, 1, 2], [1, 2, 3], alignment=1)).offsets
     (0, 100, 0)
 
-Order of placement: buffers with a fixed offset by index; then by size, the largest first, and among equal sizes the highest
-index first (TFLM stores the buffers in reverse and sorts them stably). Sizes are rounded up to the alignment before.
-A buffer goes behind every placed one that it meets in time, lowest offset first, until a gap before the next is large enough.
-Fixed offsets are obeyed without a check, as TFLM does; `check` judges the plan. Relaxed rows are not used.
+Order of placement: buffers with a fixed offset by index; then by size, the largest first, and among equal sizes the
+highest index first (TFLM stores the buffers in reverse and sorts them stably). Sizes are rounded up to the alignment
+before. A buffer goes behind every placed one that it meets in time, lowest offset first, until a gap before the next
+is large enough. Fixed offsets are obeyed without a check, as TFLM does; `check` judges the plan. Relaxed rows are not
+used.
 
 Source of the rule: tensorflow/tflite-micro:tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc.
 """
@@ -33,8 +34,8 @@ cdef struct Placed:
 
 cpdef Plan greedy(Problem problem):
     """Plan a problem as TFLM does."""
-    cdef Py_ssize_t n = problem.count, waiting_count = 0, placed_count = 0, i, k
     cdef Plan plan = new_plan(problem)
+    cdef Py_ssize_t n = problem.count, waiting_count = 0, placed_count = 0, i, k
     cdef int64_t at, highest = 0
     cdef Placed* placed
     cdef Waiting* waiting
@@ -64,8 +65,8 @@ cpdef Plan greedy(Problem problem):
     return plan
 
 
-cdef inline int64_t first_gap(
-    int64_t size, int64_t first, int64_t last, const Placed* placed, Py_ssize_t count) noexcept nogil:
+cdef inline int64_t first_gap(int64_t size, int64_t first, int64_t last,
+                              const Placed* placed, Py_ssize_t count) noexcept nogil:
     cdef Py_ssize_t k
     cdef int64_t at = 0
     for k in range(count):
@@ -78,8 +79,8 @@ cdef inline int64_t first_gap(
     return at
 
 
-cdef inline int64_t place(
-    Problem problem, Py_ssize_t i, int64_t offset, Placed* placed, Py_ssize_t count) noexcept nogil:
+cdef inline int64_t place(Problem problem, Py_ssize_t i, int64_t offset,
+                          Placed* placed, Py_ssize_t count) noexcept nogil:
     """Insert in order of offset, behind equal ones; gives the end."""
     cdef Py_ssize_t low = 0, high = count, middle
     cdef int64_t end = offset + problem.rounded(i)

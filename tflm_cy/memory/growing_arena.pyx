@@ -8,10 +8,11 @@
     >>> arena.head_block.address == head
     True
 
-The tail grows in chunks: a small first one, so that a tiny model costs one allocation, then twice as much each time; a request
-that is larger gets a chunk of its own size with room behind it. The head is one block, taken when the plan is known. `slack` bytes
-behind the head and each tail object may be read, so that a vector kernel may load a whole register at a tensor's end.
-A mark is the number of bytes of the tail in use; chunks begun after it are freed by `rewind`.
+The tail grows in chunks: a small first one, so that a tiny model costs one allocation, then twice as much each time;
+a request that is larger gets a chunk of its own size with room behind it. The head is one block, taken when the plan
+is known. `slack` bytes behind the head and each tail object may be read, so that a vector kernel may load a whole
+register at a tensor's end. A mark is the number of bytes of the tail in use; chunks begun after it are freed by
+`rewind`.
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t

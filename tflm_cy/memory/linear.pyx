@@ -4,8 +4,8 @@
     >>> linear(Problem([100, 80, 50], [0, 1, 2], [1, 2, 3])).offsets
     (0, 112, 192)
 
-It serves who wants to read every tensor after the run (TFLM's kPreserveAllTensors), and as the height that reuse is compared with.
-Fixed offsets are an error, as in TFLM. TFLM's planner also stops at 1024 buffers; this one does not.
+It serves who wants to read every tensor after the run (TFLM's kPreserveAllTensors), and as the height that reuse is
+compared with. Fixed offsets are an error, as in TFLM. TFLM's planner also stops at 1024 buffers; this one does not.
 """
 from libc.stdint cimport int64_t
 
@@ -16,11 +16,10 @@ cpdef Plan linear(Problem problem):
     """Plan each buffer behind the one before; ValueError if one has a fixed offset."""
     cdef Py_ssize_t i
     cdef int64_t at = 0
-    cdef Plan plan
+    cdef Plan plan = new_plan(problem)
     for i in range(problem.count):
         if problem.fixed_of[i] != ONLINE:
             raise ValueError(f"buffer {i} has a fixed offset, which the linear planner cannot obey")
-    plan = new_plan(problem)
     for i in range(problem.count):
         plan.offset_of[i] = at
         at += problem.rounded(i)

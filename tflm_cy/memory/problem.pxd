@@ -34,8 +34,7 @@ cdef class Plan:
 
 
 cdef Problem new_problem(Py_ssize_t count, int64_t alignment, bint ordered=*)
-cdef Problem problem_from_arrays(
-    Py_ssize_t count, const int64_t* sizes, const int64_t* first_use, const int64_t* last_use,
-    const int64_t* fixed_offsets, int64_t alignment)
+cdef Problem problem_from_arrays(Py_ssize_t count, const int64_t* sizes, const int64_t* first_use,
+                                 const int64_t* last_use, const int64_t* fixed_offsets, int64_t alignment)
 cdef int set_relaxed(Problem problem, Py_ssize_t count, const int64_t* rows) except -1
 cdef Plan new_plan(Problem problem)

@@ -7,16 +7,16 @@
     ((0, 100, 0), 180, 180)
 
 This is the one contract of all planners: pure numbers, no tensor, no model.
-- Times are integers on any clock; a buffer is alive from its first use to its last, both inclusive. Two buffers that are alive at a
-  common time may not overlap in memory. A buffer that nobody uses is alive at [-1, -1], and so shares no memory with others of
-  that kind (TFLM's rule).
-- A buffer of s bytes occupies s rounded up to `alignment`, and offsets are multiples of it. The high water mark is the largest
-  offset + rounded size.
+- Times are integers on any clock; a buffer is alive from its first use to its last, both inclusive. Two buffers that
+  are alive at a common time may not overlap in memory. A buffer that nobody uses is alive at [-1, -1], and so shares
+  no memory with others of that kind (TFLM's rule).
+- A buffer of s bytes occupies s rounded up to `alignment`, and offsets are multiples of it. The high water mark is
+  the largest offset + rounded size.
 - `fixed_offsets[i]` is -1 (the planner chooses) or the offset that buffer i must have (an offline plan).
-- `relaxed` holds rows (output, input, d): these two may overlap although both are alive, if offset(input) - offset(output) >= d. A
-  planner may ignore it. d = -size(input) permits every overlap.
-- `order` holds per buffer the keys that decide ties in TensorFlow Lite's planner: (tensor index, producing node, node of a temporary,
-  arena).
+- `relaxed` holds rows (output, input, d): these two may overlap although both are alive, if offset(input) -
+  offset(output) >= d. A planner may ignore it. d = -size(input) permits every overlap.
+- `order` holds per buffer the keys that decide ties in TensorFlow Lite's planner: (tensor index, producing node, node
+  of a temporary, arena).
 """
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.number cimport PyNumber_Index
@@ -33,13 +33,14 @@ cdef struct Event:
 
 
 cdef class Problem:
-    """`Problem(sizes, first_use, last_use, fixed_offsets=None, alignment=16, relaxed=(), order=None)`, immutable; see the module.
+    """`Problem(sizes, first_use, last_use, fixed_offsets=None, alignment=16, relaxed=(), order=None)`, immutable.
 
-    Raises ValueError that names the buffer when the numbers are no problem: a negative size, a last use before the first, an
-    offset below -1, rows that point to no buffer, more than 2**62 bytes.
+    See the module for the arguments. Raises ValueError that names the buffer when the numbers are no problem: a
+    negative size, a last use before the first, an offset below -1, rows that point to no buffer, more than 2**62 bytes.
     """
 
-    def __cinit__(self, sizes=None, first_use=(), last_use=(), fixed_offsets=None, alignment=16, relaxed=(), order=None):
+    def __cinit__(self, sizes=None, first_use=(), last_use=(), fixed_offsets=None, alignment=16, relaxed=(),
+                  order=None):
         if sizes is None:                         # new_problem
             self.alignment = 1
             return
@@ -113,7 +114,7 @@ cdef class Problem:
                 raise ValueError(f"the buffers up to {i} have more than 2**62 bytes together")
             total += self.rounded(i)
             if self.first_of[i] > self.last_of[i]:
-                raise ValueError(f"buffer {i} is last used at {self.last_of[i]}, before its first use at {self.first_of[i]}")
+                raise ValueError(f"buffer {i} is used last at {self.last_of[i]}, but first at {self.first_of[i]}")
             if self.fixed_of[i] < ONLINE or self.fixed_of[i] > LARGEST:
                 raise ValueError(f"buffer {i} has the fixed offset {self.fixed_of[i]}; an offset or -1 was expected")
         for i in range(self.relaxed_count):
@@ -168,7 +169,7 @@ cdef class Problem:
 
 
 cdef class Plan:
-    """`Plan(offsets, high_water_mark, proven_lower_bound=0)`: the answer of a planner, or one that was given; immutable.
+    """`Plan(offsets, high_water_mark, proven_lower_bound=0)`: the answer of a planner, or a given one; immutable.
 
     `proven_lower_bound`: no plan of the problem has a lower high water mark; the plan is optimal when both are equal.
     """
@@ -200,7 +201,7 @@ cdef class Plan:
 
     @property
     def proven_lower_bound(self):
-        """In bytes; computed when it is first asked, if the planner did not prove one (then the most bytes alive at one time)."""
+        """In bytes. If the planner proved none: the most bytes alive at one time, computed when it is first asked."""
         if self.lower_bound < 0:
             self.lower_bound = self.problem.load()
         return self.lower_bound
@@ -217,9 +218,8 @@ cdef Problem new_problem(Py_ssize_t count, int64_t alignment, bint ordered=False
     return problem
 
 
-cdef Problem problem_from_arrays(
-    Py_ssize_t count, const int64_t* sizes, const int64_t* first_use, const int64_t* last_use,
-    const int64_t* fixed_offsets, int64_t alignment):
+cdef Problem problem_from_arrays(Py_ssize_t count, const int64_t* sizes, const int64_t* first_use,
+                                 const int64_t* last_use, const int64_t* fixed_offsets, int64_t alignment):
     """A validated copy of the caller's arrays; `fixed_offsets` may be NULL."""
     cdef Problem problem = new_problem(count, alignment)
     if count:
@@ -251,6 +251,8 @@ cdef int set_relaxed(Problem problem, Py_ssize_t count, const int64_t* rows) exc
 cdef Plan new_plan(Problem problem):
     """A plan whose offsets the planner fills; it sets the high water mark too."""
     cdef Plan plan = Plan.__new__(Plan, None)
+    if problem is None:
+        raise TypeError("a Problem was expected, not None")
     reserve_plan(plan, problem.count)
     plan.problem = problem
     plan.lower_bound = -1

@@ -8,9 +8,10 @@
     0,0,2,100
     1,1,3,80
 
-Lifetimes are half-open there ([lower, upper)) and closed here: `last_use = upper - 1`. Columns are found by name, rows keep their
-order, ids are not kept. A value in the column `offset` is a fixed offset; written with a plan, the text holds the plan's offsets, so
-that it reads as a problem with nothing left to choose. The format has no alignment: give it when reading.
+Lifetimes are half-open there ([lower, upper)) and closed here: `last_use = upper - 1`. Columns are found by name,
+rows keep their order, ids are not kept. A value in the column `offset` is a fixed offset; written with a plan, the
+text holds the plan's offsets, so that it reads as a problem with nothing left to choose. The format has no alignment:
+give it when reading.
 """
 
 import csv

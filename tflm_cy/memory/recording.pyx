@@ -14,8 +14,8 @@
     head                       96         96
     total                     136        144
 
-"requested" sums the sizes, "used" is what the tail moved, padding included. The wrapper is an Arena; without it nothing is counted and
-nothing is paid. A rewind forgets what came after the mark.
+"requested" sums the sizes, "used" is what the tail moved, padding included. The wrapper is an Arena; without it
+nothing is counted and nothing is paid. A rewind forgets what came after the mark.
 """
 from tflm_cy.memory.arena cimport KIND_COUNT, KIND_OTHER, Arena
 
@@ -35,7 +35,7 @@ cdef class RecordingArena(Arena):
 
     @property
     def records(self):
-        """{kind: {"requested": bytes, "used": bytes, "count": requests}} of the kinds that occurred, in the order of KIND_NAMES."""
+        """{kind: {"requested": bytes, "used": bytes, "count": n}} of the kinds that occurred, in KIND_NAMES' order."""
         cdef dict records = {name: {"requested": 0, "used": 0, "count": 0} for name in KIND_NAMES}
         for _, kind, requested, used in self.entries:
             record = records[KIND_NAMES[kind]]

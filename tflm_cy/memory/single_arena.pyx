@@ -2,7 +2,7 @@
 
     buffer_head ... head | temporaries ... | free | ... tail ... buffer_tail
 
-    >>> arena = SingleArena(bytearray(1000))        # any writable buffer, pinned as long as the arena or a view of it lives
+    >>> arena = SingleArena(bytearray(1000))        # any writable buffer; pinned while in use
     >>> arena.alignment_loss < 16
     True
     >>> head = arena.head(400)
@@ -13,12 +13,13 @@
     >>> SingleArena(4096).size                      # a buffer of its own
     4096
 
-The buffer's start is rounded up to `alignment`, its end is not rounded, so what the tail's first object uses depends on the
-buffer's size modulo 16. The tail grows down: `(tail - size) & -alignment`. Temporaries grow up from the head. The head starts at
-`buffer_head`; its size can be set again and again while there are no temporaries.
+The buffer's start is rounded up to `alignment`, its end is not rounded, so what the tail's first object uses depends
+on the buffer's size modulo 16. The tail grows down: `(tail - size) & -alignment`. Temporaries grow up from the head.
+The head starts at `buffer_head`; its size can be set again and again while there are no temporaries.
 
-Two checks are added to TFLM's. The tail may not run into a temporary that is in use (TFLM compares with the head only, and trusts the
-order of calls; released temporaries may be overwritten, as there). And a temporary that starts behind the tail's start is refused.
+Two checks are added to TFLM's. The tail may not run into a temporary that is in use (TFLM compares with the head
+only, and trusts the order of calls; released temporaries may be overwritten, as there). And a temporary that starts
+behind the tail's start is refused.
 
 Source of the rules: tensorflow/tflite-micro:tensorflow/lite/micro/arena_allocator/single_arena_buffer_allocator.cc.
 """
@@ -26,13 +27,13 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.memory.arena cimport Arena, check_alignment
-from tflm_cy.memory.block cimport Block, block_over, new_block
+from tflm_cy.memory.block cimport block_over, new_block
 
 from tflm_cy.memory.arena import ArenaExhausted
 
 
 cdef class SingleArena(Arena):
-    """`SingleArena(buffer, alignment=16)`; `buffer`: a writable buffer, or the size of one to be made. See `Arena` for what it does."""
+    """`SingleArena(buffer, alignment=16)`, where `buffer` may be a size; see `Arena` for what it does."""
 
     def __cinit__(self, buffer, size_t alignment=16):
         check_alignment(alignment)

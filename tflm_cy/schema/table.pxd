@@ -1,8 +1,8 @@
 """Reading fields of a verified flatbuffer in place.
 
-A table is the address of its first byte (NULL: an absent table, whose fields all have their defaults); a field is a slot number, counted
-as in the schema's declaration. Nothing is checked here: `schema.verifier` has walked the whole file before. Loads go through memcpy
-because content given by a caller may lie on any address.
+A table is the address of its first byte (NULL: an absent table, whose fields all have their defaults); a field is a
+slot number, counted as in the schema's declaration. Nothing is checked here: `schema.verifier` has walked the whole
+file before. Loads go through memcpy because content given by a caller may lie on any address.
 
     cdef int stride = table_i32(options, STRIDE_W, 0)
     cdef Vector axes = table_vector(options, AXES)          # axes.data, axes.length

@@ -1,0 +1,80 @@
+"""Outcomes of released runtimes, kept on disk: the same case on the same version, mode and CPU gives the same bytes.
+
+Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are kept too,
+they cost most. A side without distributions (this package) is never cached.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import zlib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from .outcome import Outcome
+from .sides import load_side
+
+FORMAT = 1
+
+
+def cache_folder():
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tflm_cy_compat"
+
+
+@cache
+def cpu_flags():
+    """What of the machine kernels are chosen by: the flags of its first CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+@cache
+def side_version(side, python=None):
+    """The version of a side's package, as "name version"; None when it is not installed or not released."""
+    names = load_side(side).DISTRIBUTIONS
+    if python and python != sys.executable:
+        code = f"import importlib.metadata as m\nfor n in {names!r}:\n try: print(n, m.version(n)); break\n except m.PackageNotFoundError: pass"
+        found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+        return found or None
+    for name in names:
+        try:
+            return f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+class OutcomeCache:
+    """Outcomes of one side; does nothing when the side is not cacheable or `enabled` is False."""
+
+    def __init__(self, side, enabled=True, python=None):
+        version = side_version(side, python) if enabled else None
+        self._prefix = version and "|".join([str(FORMAT), version, cpu_flags(), platform.machine()])
+
+    def _file(self, case_digest, mode):
+        name = hashlib.sha256(f"{self._prefix}|{mode}|{case_digest}".encode()).hexdigest()
+        return cache_folder() / name[:2] / name[2:]
+
+    def get(self, case_digest, mode):
+        if not self._prefix:
+            return None
+        try:
+            return Outcome.from_json(json.loads(zlib.decompress(self._file(case_digest, mode).read_bytes())))
+        except (OSError, ValueError, zlib.error, TypeError, KeyError):
+            return None
+
+    def put(self, case_digest, mode, outcome):
+        if not self._prefix:
+            return
+        file = self._file(case_digest, mode)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(f".{os.getpid()}")
+        partial.write_bytes(zlib.compress(json.dumps(outcome.to_json()).encode(), 1))
+        partial.replace(file)

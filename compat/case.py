@@ -1,0 +1,43 @@
+"""One thing to compare: a model, what is fed to it, and the name by which it is found again.
+
+A case is named `op/dtype/variant#seed`; the same name always gives the same bytes, whichever others run beside it.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass
+class Case:
+    """`feeds[i]` are the arrays set before invoke i, in the order of the graph's inputs.
+
+    A model is its bytes or the path of a file. An array whose shape is not the input's current one resizes the input first
+    (and allocates again). `refused` says that TensorFlow is expected to raise; `text` describes the attributes for people.
+    """
+
+    op: str
+    dtype: str
+    variant: str
+    seed: int
+    model: bytes | Path
+    feeds: list[list[np.ndarray]]
+    text: str = ""
+    refused: bool = False
+
+    @property
+    def id(self):
+        return f"{self.op}/{self.dtype}/{self.variant}#{self.seed}"
+
+    def digest(self):
+        """A hash of all that the outputs may depend on."""
+        content = self.model if isinstance(self.model, bytes) else Path(self.model).read_bytes()
+        found = hashlib.sha256(hashlib.sha256(content).digest())
+        for feed in self.feeds:
+            for array in feed:
+                found.update(f"{array.dtype} {array.shape};".encode())
+                found.update(array.tobytes() if array.dtype != object else repr(array.tolist()).encode())
+            found.update(b"|")
+        return found.hexdigest()

@@ -1,0 +1,70 @@
+"""Generated single-operator cases: one file per operator family, found by existing.
+
+A family file decorates functions with the operators, type labels and variants that they can make; each function takes a
+`Draw` (seeded random material, see `draw`) and returns one case:
+
+    @cases("HARD_SWISH", dtypes=("float32", "int8", "uint8"), variants=("random", "special"))
+    def hard_swish(d):
+        x, y = d.tensor([2, 9]), d.tensor([2, 9])
+        return d.case(Model.single(d.op, [x], [y]), lambda: [d.values(x)])
+
+Each (operator, type, variant) is a kind; a kind and a seed always make the same case.
+"""
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import Any
+
+from .draw import Draw
+
+_KINDS = []
+
+
+@dataclass(frozen=True)
+class Kind:
+    op: str
+    dtype: str
+    variant: str
+    function: Any
+
+    def case(self, seed, invokes):
+        return self.function(Draw(self.op, self.dtype, self.variant, seed, invokes))
+
+
+def cases(*ops, dtypes, variants=("random",)):
+    """Register a function for every combination of operators, type labels and variants."""
+
+    def register(function):
+        _KINDS.extend(Kind(op, dtype, variant, function) for op in ops for dtype in dtypes for variant in variants)
+        return function
+
+    return register
+
+
+def kinds(ops=None, dtype=None, variant=None):
+    """The kinds that fit; a type label fits exactly, a variant by a part of it."""
+    if not _KINDS:
+        for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+            importlib.import_module(f"{__name__}.{module}")
+    return [
+        kind
+        for kind in sorted(_KINDS, key=lambda k: (k.op, k.dtype, k.variant))
+        if (not ops or kind.op in ops) and dtype in (None, kind.dtype) and (variant or "") in kind.variant
+    ]
+
+
+def operators():
+    """The operators that have cases."""
+    return sorted({kind.op for kind in kinds()})
+
+
+def count_cases(seeds, **selection):
+    return len(kinds(**selection)) * len(seeds)
+
+
+def generated_cases(seeds, invokes=3, **selection):
+    """The selected cases, seed by seed."""
+    for seed in seeds:
+        for kind in kinds(**selection):
+            yield kind.case(seed, invokes)

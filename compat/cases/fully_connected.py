@@ -1,0 +1,114 @@
+"""FULLY_CONNECTED and BATCH_MATMUL: every weight type, bias or none, constant or fed weights, ranks, transposition.
+
+Type labels: float32, int8, uint8, int16x8, int4 (weights), hybrid8 and hybrid4 (float32 activations, integer weights).
+"""
+
+import numpy as np
+
+from ..builder import Model, Tensor
+from . import cases
+from .convolution import bias
+
+_TYPES = {  # label: (activations, weights)
+    "float32": ("float32", "float32"),
+    "int8": ("int8", "int8"),
+    "uint8": ("uint8", "uint8"),
+    "int16x8": ("int16", "int8"),
+    "int4": ("int8", "int4"),
+    "hybrid8": ("float32", "int8"),
+    "hybrid4": ("float32", "int4"),
+}
+_PLAIN = ("random", "no bias", "keep dims", "zero batch")
+
+
+@cases("FULLY_CONNECTED", dtypes=("float32",), variants=(*_PLAIN, "weights fed", "special", "large"))
+@cases("FULLY_CONNECTED", dtypes=("int8",), variants=(*_PLAIN, "per channel", "weights fed", "special", "large"))
+@cases("FULLY_CONNECTED", dtypes=("int8",), variants=("weight zero point",))
+@cases("FULLY_CONNECTED", dtypes=("uint8",), variants=("random", "no bias", "special"))
+@cases("FULLY_CONNECTED", dtypes=("int16x8",), variants=("random", "no bias", "per channel", "int32 bias", "special"))
+@cases("FULLY_CONNECTED", dtypes=("int4",), variants=("random", "per channel", "no bias"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=(*_PLAIN, "per channel", "asymmetric", "zero input"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("asymmetric per channel", "tiny and huge"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid4",), variants=("random", "per channel", "asymmetric"))
+def fully_connected(d):
+    dtype, weight_type = _TYPES[d.dtype]
+    largest = 130 if d.variant == "large" else 40
+    depth, channels = d.between(1, largest), d.between(1, largest)
+    leading = [0] if d.variant == "zero batch" else d.shape(2, 4) if d.variant == "keep dims" else d.shape(1, 5)
+    x = d.tensor([*leading, depth], dtype)
+    if d.variant == "random" and d.flag(0.3):
+        x.shape = [leading[0], 1, depth]
+    fed = d.variant == "weights fed"
+    w = _weights(d, [channels, depth], weight_type, fed)
+    if d.variant == "weight zero point":
+        w.zero_point = d.between(-128, 127)
+    bias_type = "int64" if dtype == "int16" and d.variant != "int32 bias" else "int32"
+    b = None if d.variant == "no bias" else bias(d, channels, x, w, bias_type)
+    y = d.tensor([*leading, channels], dtype)
+    if y.scale is not None:
+        y.scale = np.float32(y.scale * 8)
+    options = {"fused_activation_function": d.activation(), "keep_num_dims": d.variant == "keep dims"}
+    if d.dtype.startswith("hybrid"):
+        options["asymmetric_quantize_inputs"] = "asymmetric" in d.variant
+    if d.variant == "int32 bias":
+        options["quantized_bias_type"] = "INT32"
+
+    def activations():
+        values = d.values(x)
+        if d.variant == "zero input" and values.size:
+            values[0] = 0
+            values *= d.choice(0, 1)
+        if d.variant == "tiny and huge":
+            values = (values * d.choice(1e-30, 1e-6, 1e6, 1e30)).astype(np.float32)
+        return values
+
+    model = Model.single(d.op, [x, w, b], [y], 11, **options)
+    return d.case(model, lambda: [activations(), d.values(w)] if fed else [activations()])
+
+
+def _weights(d, shape, dtype, fed):
+    if dtype == "float32":
+        return Tensor(shape, dtype) if fed else Tensor.constant(d.values(shape, dtype))
+    zero_point = d.between(0, 255) if dtype == "uint8" else 0
+    scales = [d.scale() for _ in range(shape[0] if "per channel" in d.variant else 1)]
+    if fed:
+        return Tensor(shape, dtype, scale=scales, zero_point=zero_point)
+    return Tensor.constant(d.values(shape, dtype), dtype, scale=scales, zero_point=zero_point)
+
+
+@cases(
+    "BATCH_MATMUL",
+    dtypes=("float32", "int8", "int16"),
+    variants=("random", "broadcast", "matrix", "constant", "rank 5"),
+)
+@cases("BATCH_MATMUL", dtypes=("float32", "int8", "int16"), variants=("special",))
+@cases("BATCH_MATMUL", dtypes=("hybrid8",), variants=("random", "asymmetric", "matrix", "zero input"))
+def batch_matmul(d):
+    dtype = "float32" if d.dtype == "hybrid8" else d.dtype
+    batch = [] if d.variant == "matrix" else d.shape(3 if d.variant == "rank 5" else d.between(1, 2), 3)
+    m, k, n = d.shape(3, 12)
+    adj_x, adj_y = d.flag(0.4), d.flag(0.4)
+    batch_y = list(batch)
+    if d.variant == "broadcast":
+        adj_x = False  # TensorFlow leaves most of the output unwritten when both meet
+        batch_y = [1 if d.flag() else size for size in batch][d.between(0, 1) :]
+    x = d.tensor([*batch, k, m] if adj_x else [*batch, m, k], dtype)
+    shape = [*batch_y, n, k] if adj_y else [*batch_y, k, n]
+    constant = d.dtype == "hybrid8" or d.variant == "constant"
+    if d.dtype == "hybrid8":
+        w = Tensor.constant(d.values(shape, "int8"), scale=d.scale(), zero_point=0)
+    else:
+        w = d.tensor(shape, dtype)
+        w.data = d.values(w) if constant else None
+    y = d.tensor([*batch, m, n], dtype)
+    if y.scale is not None:
+        y.scale = np.float32(y.scale * 8)
+    options = {"adj_x": adj_x, "adj_y": adj_y}
+    if d.dtype == "hybrid8":
+        options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
+
+    def feed():
+        values = d.values(x) * (d.choice(0, 1) if d.variant == "zero input" else 1)
+        return [values.astype(dtype)] if constant else [values.astype(dtype), d.values(w)]
+
+    return d.case(Model.single(d.op, [x, w], [y], 3, **options), feed)

@@ -1,0 +1,109 @@
+"""What one side made of one case, and whether two sides made the same.
+
+An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that raised
+it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and the sign of
+a zero count. Texts of exceptions are kept for the report and never compared.
+"""
+
+import base64
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Array:
+    """An output as bytes, so that nothing (NaN == NaN, 0.0 == -0.0) is lost on the way."""
+
+    dtype: str
+    shape: tuple
+    data: bytes
+
+    @classmethod
+    def of(cls, value):
+        array = np.asarray(value)
+        if array.dtype == object:
+            return cls("string", array.shape, repr([bytes(v) for v in array.ravel()]).encode())
+        return cls(array.dtype.name, array.shape, array.tobytes())
+
+    def values(self):
+        """The array again; strings and types that numpy lacks (bfloat16) as raw bytes."""
+        try:
+            return np.frombuffer(self.data, np.dtype(self.dtype)).reshape(self.shape)
+        except (TypeError, ValueError):
+            return np.frombuffer(self.data, np.uint8)
+
+
+@dataclass
+class Outcome:
+    """`invokes[i][k]` is output k after invoke i. `stage` is the call that raised."""
+
+    status: str
+    invokes: list[list[Array]] = field(default_factory=list)
+    stage: str = ""
+    error: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+    def summary(self):
+        """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
+        if self.status == "raised":
+            return f"raised {self.error} in {self.stage}: {self.text}"
+        return self.status if self.status == "ok" else f"{self.status} ({self.error}): {self.text}"
+
+    def to_json(self):
+        plain = asdict(self)
+        for arrays in plain["invokes"]:
+            for array in arrays:
+                array["data"] = base64.b64encode(array["data"]).decode()
+        return plain
+
+    @classmethod
+    def from_json(cls, plain):
+        invokes = [
+            [Array(a["dtype"], tuple(a["shape"]), base64.b64decode(a["data"])) for a in arrays]
+            for arrays in plain["invokes"]
+        ]
+        return cls(**{**plain, "invokes": invokes})
+
+
+def difference(a, b):
+    """None when both sides did the same, else what differs first, for people."""
+    if a.status != b.status or a.error != b.error:
+        return f"{a.summary()}  <>  {b.summary()}"
+    for i, (outputs_a, outputs_b) in enumerate(zip(a.invokes, b.invokes, strict=False)):
+        if len(outputs_a) != len(outputs_b):
+            return f"invoke {i}: {len(outputs_a)} <> {len(outputs_b)} outputs"
+        for k, (x, y) in enumerate(zip(outputs_a, outputs_b, strict=True)):
+            found = _array_difference(x, y)
+            if found:
+                return f"invoke {i}, output {k}: {found}"
+    if len(a.invokes) != len(b.invokes):
+        return f"{len(a.invokes)} <> {len(b.invokes)} invokes"
+    return None
+
+
+def _array_difference(x, y, shown=4):
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return f"{x.dtype} {list(x.shape)} <> {y.dtype} {list(y.shape)}"
+    if x.data == y.data:
+        return None
+    values_x, values_y = x.values(), y.values()
+    if values_x.size == 0 or values_x.size != values_y.size:
+        return f"{x.data[:60]!r} <> {y.data[:60]!r}"
+    width = values_x.itemsize
+    rows_x, rows_y = (np.frombuffer(v.data, np.uint8).reshape(-1, width) for v in (x, y))
+    where = np.flatnonzero((rows_x != rows_y).any(1))
+    elements = "; ".join(
+        f"[{', '.join(map(str, np.unravel_index(i, values_x.shape)))}] "
+        f"{_element(values_x.ravel()[i])} <> {_element(values_y.ravel()[i])}"
+        for i in where[:shown]
+    )
+    return f"{x.dtype} {list(x.shape)}, {len(where)} of {values_x.size} elements: {elements}"
+
+
+def _element(value):
+    """A value, with its bits where the decimal text may hide the difference."""
+    if value.dtype.kind == "f":
+        return f"{value!s} (0x{value.tobytes()[::-1].hex()})"
+    return str(value)

@@ -1,0 +1,58 @@
+"""The report as one HTML page without scripts: the table first, then each result worth a look."""
+
+from html import escape
+
+from ..run import EQUAL, REFUSED, VERDICTS
+from .plain import reproduction
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>compat</title><style>
+body {{ font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }}
+table {{ border-collapse: collapse; }} td, th {{ padding: .15em .7em; text-align: left; border-bottom: 1px solid #ddd; }}
+td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
+tr.differs {{ background: #fdd; }} tr.deviates {{ background: #ffc; }}
+pre {{ white-space: pre-wrap; margin: .2em 0 1em; }} h3 {{ margin-bottom: 0; }}
+</style></head><body>
+<h1>{a} <small>against</small> {b}</h1><p>{summary}</p>
+<table><tr>{head}</tr>
+{rows}
+</table>
+{sections}
+</body></html>
+"""
+
+
+def to_html(tally):
+    """The page's text."""
+    total = tally.total()
+    return _PAGE.format(
+        a=escape(tally.sides[0]),
+        b=escape(tally.sides[1]),
+        summary=escape(", ".join(f"{total[v]} {v}" for v in VERDICTS) + f"; {tally.seconds:.0f} s"),
+        head="".join(f"<th>{escape(h)}</th>" for h in ("operator", "type", "mode", *VERDICTS)),
+        rows="\n".join(_row(key, counts) for key, counts in sorted(tally.rows.items())),
+        sections="\n".join(_sections(tally)),
+    )
+
+
+def _row(key, counts):
+    worst = next((v for v in ("differs", "deviates") if counts[v]), "")
+    cells = "".join(f"<td>{escape(k)}</td>" for k in key)
+    numbers = "".join(f"<td class=n>{counts[v] or ''}</td>" for v in VERDICTS)
+    return f'<tr class="{worst}">{cells}{numbers}</tr>'
+
+
+def _sections(tally):
+    if tally.reasons:
+        yield "<h2>Deviations that we want</h2><ul>"
+        yield from (f"<li>{count} &times; {escape(reason)}</li>" for reason, count in tally.reasons.most_common())
+        yield "</ul>"
+    for verdict in reversed(VERDICTS):
+        found = tally.of(verdict)
+        if not found:
+            continue
+        yield f"<h2>{verdict if verdict not in (EQUAL, REFUSED) else 'unexpected: ' + verdict} ({len(found)})</h2>"
+        for result in found:
+            yield f"<h3>{escape(result.case.id)} {escape(result.mode)}</h3>"
+            what = result.difference or result.a.summary()
+            yield f"<pre>{escape(result.case.text)}\n{escape(what)}\n{escape(reproduction(result, tally.arguments))}</pre>"

@@ -1,0 +1,110 @@
+"""The run counted and listed: text for the terminal, JSON for programs."""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, VERDICTS
+
+
+@dataclass
+class Tally:
+    """Results as they come: counts per row and the ones worth listing."""
+
+    sides: tuple
+    arguments: tuple = ()
+    rows: dict = field(default_factory=dict)
+    listed: list = field(default_factory=list)
+    reasons: Counter = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def add(self, result):
+        case = result.case
+        row = self.rows.setdefault((case.op, case.dtype, result.mode), Counter())
+        row[result.verdict] += 1
+        if result.a.status == "ok" and case.refused:
+            row["unexpectedly accepted"] += 1
+        if result.a.status == "raised" and not case.refused:
+            row["unexpectedly refused"] += 1
+        if result.verdict == DEVIATES:
+            self.reasons[result.reason] += 1
+        if result.verdict not in (EQUAL, REFUSED) or (result.a.status == "raised") != case.refused:
+            self.listed.append(result)
+
+    def total(self):
+        return sum(self.rows.values(), Counter())
+
+    def failed(self):
+        return self.total()[DIFFERS] > 0
+
+    def of(self, verdict):
+        return [r for r in self.listed if r.verdict == verdict]
+
+
+def reproduction(result, arguments=()):
+    """The command that runs this one case again."""
+    case = result.case
+    parts = ["python", "-m", "compat", *arguments]
+    if isinstance(case.model, Path):
+        parts += ["--models", str(case.model)]
+    else:
+        parts += ["--op", case.op, "--dtype", case.dtype, "--case", case.variant]
+    return shlex.join([*parts, "--mode", result.mode, "--seed", str(case.seed)])
+
+
+def to_text(tally, verbose=False):
+    """Table, differences with their commands, deviations with their reasons, the verdict."""
+    lines = [f"a = {tally.sides[0]}, b = {tally.sides[1]}; a decides", "", *_table(tally), ""]
+    for result in tally.of(DIFFERS):
+        lines += [f"DIFFERS {result.case.id} {result.mode}", f"    {result.case.text}" if result.case.text else None]
+        lines += [f"    {result.difference}", f"    {reproduction(result, tally.arguments)}"]
+    for result in tally.of(NOT_COMPARED):
+        lines += [f"NOT COMPARED {result.case.id} {result.mode}: {result.difference}"]
+    if verbose:
+        for result in tally.listed:
+            if result.verdict in (EQUAL, REFUSED):
+                lines.append(f"UNEXPECTED {result.case.id} {result.mode}: a {result.a.summary()}  [{result.case.text}]")
+    for reason, count in tally.reasons.most_common():
+        lines.append(f"DEVIATES {count} x: {reason}")
+    total = tally.total()
+    counts = ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS)
+    lines.append(f"{sum(total[v] for v in VERDICTS)} cases in {tally.seconds:.0f} s: {counts}")
+    for kind in ("unexpectedly refused", "unexpectedly accepted"):
+        if total[kind]:
+            lines.append(f"{total[kind]} {kind} by a (a generator's fault; --verbose lists them)")
+    return "\n".join(line for line in lines if line is not None)
+
+
+def _table(tally):
+    rows = [("operator", "type", "mode", *VERDICTS)]
+    for key, counts in sorted(tally.rows.items()):
+        rows.append((*key, *(str(counts[v] or "") for v in VERDICTS)))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def to_json(tally):
+    """Counts per row and every listed result, ready for json.dump."""
+    return {
+        "a": tally.sides[0],
+        "b": tally.sides[1],
+        "seconds": round(tally.seconds, 1),
+        "total": dict(tally.total()),
+        "rows": [{"op": o, "dtype": d, "mode": m, **counts} for (o, d, m), counts in sorted(tally.rows.items())],
+        "deviations": [{"reason": reason, "count": count} for reason, count in tally.reasons.most_common()],
+        "listed": [
+            {
+                "case": result.case.id,
+                "mode": result.mode,
+                "attributes": result.case.text,
+                "verdict": result.verdict,
+                "a": result.a.summary(),
+                "b": result.b.summary(),
+                "difference": result.difference,
+                "reason": result.reason,
+                "command": reproduction(result, tally.arguments),
+            }
+            for result in tally.listed
+        ],
+    }

@@ -1,0 +1,136 @@
+"""Run cases on two sides and compare: as many lanes as cores, each with one process per side.
+
+    results = list(run(cases, Side("tensorflow"), Side("tflm_cy"), jobs=2))
+
+Results come as they are ready. The first side decides: where its process dies or hangs there is nothing to compare.
+"""
+
+import queue
+import threading
+from dataclasses import dataclass
+
+from .cache import OutcomeCache
+from .case import Case
+from .deviations import deviation_for
+from .outcome import Outcome, difference
+from .process import SideFailedError, SideProcess
+
+# Verdicts, in the order of the report's columns.
+EQUAL, REFUSED, DEVIATES, DIFFERS, NOT_COMPARED = "equal", "refused", "deviates", "differs", "not compared"
+VERDICTS = (EQUAL, REFUSED, DEVIATES, DIFFERS, NOT_COMPARED)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side by name, with its own Python when it lives in another environment, and a mode that overrides the run's."""
+
+    name: str
+    mode: str | None = None
+    python: str | None = None
+
+    def label(self, mode):
+        return f"{self.name}:{self.mode or mode}"
+
+
+@dataclass
+class Result:
+    case: Case
+    mode: str
+    a: Outcome
+    b: Outcome
+    verdict: str
+    difference: str | None = None
+    reason: str | None = None
+
+
+def judge(case, mode, a, b, same_side=False):
+    """The verdict on two outcomes of a case; `a` decides, but its death excuses nobody else's."""
+    if a.status in ("crashed", "hung"):
+        survived = same_side or b.status not in ("crashed", "hung")
+        return Result(case, mode, a, b, NOT_COMPARED if survived else DIFFERS, f"{a.summary()}  <>  {b.summary()}")
+    found = difference(a, b)
+    if found is None:
+        return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
+    deviation = deviation_for(case.id, found)
+    if deviation:
+        return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
+    return Result(case, mode, a, b, DIFFERS, found)
+
+
+class _Lane(threading.Thread):
+    """Takes (case, mode) from the queue, runs both sides one after the other, puts results."""
+
+    def __init__(self, jobs, results, sides, caches, timeout):
+        super().__init__(daemon=True)
+        self._jobs, self._results, self._caches = jobs, results, caches
+        self._sides = sides
+        self._processes = [SideProcess(side.name, timeout, side.python) for side in sides]
+
+    def run(self):
+        try:
+            while (job := self._jobs.get()) is not None:
+                self._results.put(self._compare(*job))
+        except Exception as error:  # the consumer raises it: a lane that ends silently would stop the run
+            self._results.put(error)
+        finally:
+            for process in self._processes:
+                process.close()
+            self._results.put(None)
+
+    def _compare(self, case, mode):
+        digest = case.digest()
+        outcomes = []
+        for side, process, cache in zip(self._sides, self._processes, self._caches, strict=True):
+            side_mode = side.mode or mode
+            outcome = cache.get(digest, side_mode)
+            if outcome is None:
+                outcome = process.run(case, side_mode)
+                cache.put(digest, side_mode, outcome)
+            outcomes.append(outcome)
+        return judge(case, mode, *outcomes, same_side=self._sides[0].name == self._sides[1].name)
+
+
+def run(cases, a, b, modes=("BUILTIN_REF",), jobs=1, timeout=120.0, use_cache=True):
+    """Yield a Result per case and mode. Raises SideFailedError when a side cannot be used at all."""
+    pending, results = queue.Queue(maxsize=4 * jobs), queue.Queue()
+    caches = [OutcomeCache(side.name, use_cache, side.python) for side in (a, b)]
+    lanes = [_Lane(pending, results, (a, b), caches, timeout) for _ in range(jobs)]
+    stopped = threading.Event()
+    feeder = threading.Thread(target=_feed, args=(cases, modes, pending, jobs, stopped, results), daemon=True)
+    for thread in (*lanes, feeder):
+        thread.start()
+    try:
+        running = jobs
+        while running:
+            result = results.get()
+            if result is None:
+                running -= 1
+            elif isinstance(result, Exception):
+                raise result
+            else:
+                yield result
+    finally:
+        stopped.set()
+
+
+def _feed(cases, modes, pending, jobs, stopped, results):
+    """Fill the queue; a generator of cases that fails is the run's failure."""
+    try:
+        for case in cases:
+            for mode in modes:
+                while not stopped.is_set():
+                    try:
+                        pending.put((case, mode), timeout=0.2)
+                        break
+                    except queue.Full:
+                        continue
+                if stopped.is_set():
+                    return
+    except Exception as error:
+        results.put(error)
+    finally:
+        for _ in range(jobs):
+            pending.put(None)
+
+
+__all__ = ["VERDICTS", "Result", "Side", "SideFailedError", "judge", "run"]

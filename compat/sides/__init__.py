@@ -1,0 +1,33 @@
+"""Sides: the interpreters that can be compared, one file each.
+
+A side is a module with
+
+    MODES           the op resolvers that it has, by TensorFlow's names
+    DISTRIBUTIONS   the packages whose version stands for its behaviour: its outcomes may be cached; () means never cached
+    start()         import the runtime; returns `open_interpreter(model, mode)`, which makes an object with
+                    tf.lite.Interpreter's methods from bytes or a path
+
+Nothing is imported before `start`. A side is named by its file here, or by any importable module's name.
+"""
+
+import importlib
+import importlib.util
+
+OWN = ("tflm_cy", "tensorflow", "ai_edge_litert", "tflite_micro")
+
+
+def load_side(name):
+    """The side's module."""
+    return importlib.import_module(f"compat.sides.{name}" if name in OWN else name)
+
+
+def lookalike(module_name, names=("Interpreter", "OpResolverType")):
+    """`open_interpreter` of a module that looks like tf.lite.Interpreter's."""
+    module = importlib.import_module(module_name)
+    interpreter, resolvers = (getattr(module, name) for name in names)
+
+    def open_interpreter(model, mode):
+        source = {"model_content": model} if isinstance(model, bytes) else {"model_path": model}
+        return interpreter(**source, num_threads=1, experimental_op_resolver_type=getattr(resolvers, mode))
+
+    return open_interpreter

@@ -1,0 +1,38 @@
+"""Random planning problems for the tests of planners, judge and CSV."""
+
+from hypothesis import strategies as st
+
+from tflm_cy.memory import Problem
+
+
+@st.composite
+def lifetimes(draw):
+    first = draw(st.integers(-1, 12))
+    last = -1 if first == -1 and draw(st.booleans()) else draw(st.integers(first, 14))
+    return first, last
+
+
+@st.composite
+def problems(draw, most=30, fixed=True, alignments=(1, 3, 16, 64)):
+    """Problems whose sizes repeat often (ties), some buffers unused or empty, some with a fixed offset."""
+    alignment = draw(st.sampled_from(alignments))
+    size = st.sampled_from([0, 1, 16, 32, 32, 48]) | st.integers(0, 400)
+    rows = draw(st.lists(st.tuples(size, lifetimes()), max_size=most))
+    offsets = None
+    if fixed:
+        offset = st.just(-1) | st.just(-1) | st.integers(0, 30).map(lambda n: n * alignment)
+        offsets = draw(st.lists(offset, min_size=len(rows), max_size=len(rows)))
+    sizes = [row[0] for row in rows]
+    first_use = [row[1][0] for row in rows]
+    last_use = [row[1][1] for row in rows]
+    return Problem(sizes, first_use, last_use, offsets, alignment)
+
+
+def rounded_sizes(problem):
+    return [-(-size // problem.alignment) * problem.alignment for size in problem.sizes]
+
+
+def together(problem, i, j):
+    """Whether two buffers are alive at a common time, by enumerating the times."""
+    times = [set(range(problem.first_use[k], problem.last_use[k] + 1)) for k in (i, j)]
+    return bool(times[0] & times[1])

@@ -1,0 +1,139 @@
+"""ADD, SUB and SQUARED_DIFFERENCE on arrays of equal length; `broadcast` brings operands into that form.
+
+The quantized kernels bring both operands to twice the larger scale, with spare low bits, before they add. On 8 bits that step is a table of
+256 entries per operand, made in prepare; a subtraction is an addition whose second table is negated (in wrapping arithmetic, the same bits).
+Source: LiteRT:tflite/kernels/internal/reference/{add,sub}.h and squared_difference.cc.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, round_shift
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+
+ctypedef fused Whole:
+    int32_t
+    int64_t
+
+cdef struct Range64:             # inclusive clamp of an integer output
+    int64_t low
+    int64_t high
+
+cdef struct Sum8:                # int8 and uint8, tables by byte
+    int32_t a[256]
+    int32_t b[256]
+    Rescale out
+    int32_t zero_point
+    Range32 range
+
+cdef struct Sum16:               # int16, any scales; b_sign -1: subtract
+    Rescale a
+    Rescale b
+    Rescale out
+    int32_t b_sign
+    Range32 range
+
+cdef struct Shifted16:           # int16, scales that are powers of two
+    int32_t a_shift
+    int32_t b_shift
+    int32_t b_sign
+    Range32 range
+
+
+cdef inline void add_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_f32(a[i] + b[i], range_.low, range_.high)
+
+
+cdef inline void sub_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_f32(a[i] - b[i], range_.low, range_.high)
+
+
+cdef inline Whole clamp_whole(Whole x, Whole low, Whole high) noexcept nogil:
+    if x < low:
+        x = low
+    return high if x > high else x
+
+
+cdef inline void add_whole(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+    """Wraps, then clamps."""
+    cdef Whole low = <Whole>(<const Range64*>how).low
+    cdef Whole high = <Whole>(<const Range64*>how).high
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_whole(<Whole>(<uint64_t>a[i] + <uint64_t>b[i]), low, high)
+
+
+cdef inline void sub_whole(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+    cdef Whole low = <Whole>(<const Range64*>how).low
+    cdef Whole high = <Whole>(<const Range64*>how).high
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_whole(<Whole>(<uint64_t>a[i] - <uint64_t>b[i]), low, high)
+
+
+cdef inline int32_t wide_operand(int32_t x, int32_t zero_point, int left, Rescale scale) noexcept nogil:
+    """An operand at twice the larger scale, shifted left by `left` bits."""
+    return rescale(<int32_t>((<uint32_t>x - <uint32_t>zero_point) << left), scale)
+
+
+cdef inline void sum_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sum8* s = <const Sum8*>how
+    cdef Rescale out = s.out
+    cdef int32_t zero_point = s.zero_point
+    cdef int32_t low = s.range.low
+    cdef int32_t high = s.range.high
+    cdef int32_t total
+    cdef int64_t i
+    for i in range(n):
+        total = <int32_t>(<uint32_t>s.a[a[i]] + <uint32_t>s.b[b[i]])
+        y[i] = <uint8_t>clamp32(<int32_t>(<uint32_t>rescale(total, out) + <uint32_t>zero_point), low, high)
+
+
+cdef inline void sum_s16(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+    """Zero points are 0; 15 spare bits."""
+    cdef Sum16 s = (<const Sum16*>how)[0]
+    cdef uint32_t first, second
+    cdef int64_t i
+    for i in range(n):
+        first = <uint32_t>rescale(<int32_t>a[i] * 32768, s.a)
+        second = <uint32_t>rescale(<int32_t>b[i] * 32768, s.b) * <uint32_t>s.b_sign
+        y[i] = <int16_t>clamp32(rescale(<int32_t>(first + second), s.out), s.range.low, s.range.high)
+
+
+cdef inline void sum_shifted_s16(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+    """One operand has the output's scale, the other a smaller power of two; the sum saturates at int16 before the clamp."""
+    cdef Shifted16 s = (<const Shifted16*>how)[0]
+    cdef int32_t total
+    cdef int64_t i
+    for i in range(n):
+        total = round_shift(a[i], s.a_shift) + round_shift(b[i], s.b_shift) * s.b_sign
+        y[i] = <int16_t>clamp32(clamp32(total, -32768, 32767), s.range.low, s.range.high)
+
+
+cdef inline void squared_difference_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = (a[i] - b[i]) * (a[i] - b[i])
+
+
+cdef inline void squared_difference_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+    cdef uint32_t d
+    cdef int64_t i
+    for i in range(n):
+        d = <uint32_t>a[i] - <uint32_t>b[i]
+        y[i] = <int32_t>(d * d)
+
+
+cdef inline void squared_difference_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    """int8 only: the tables of `sum_8` with 7 spare bits, b's negated."""
+    cdef const Sum8* s = <const Sum8*>how
+    cdef Rescale out = s.out
+    cdef uint32_t d
+    cdef int64_t i
+    for i in range(n):
+        d = <uint32_t>s.a[a[i]] + <uint32_t>s.b[b[i]]
+        y[i] = <uint8_t>clamp32(<int32_t>(<uint32_t>rescale(<int32_t>(d * d), out) + <uint32_t>s.zero_point), s.range.low, s.range.high)

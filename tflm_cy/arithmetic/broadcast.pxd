@@ -1,0 +1,195 @@
+"""Walking two operands of different shapes as numpy broadcasts them: outer loops around runs that a plain loop can do.
+
+A binary kernel knows nothing of shapes: it takes `n` values of each operand, one after the other. `plan_broadcast` merges neighbouring
+dimensions in which the same operands move, so that equal shapes are one run, and `walk` calls the kernel once per run. An operand that
+stands still during a run is repeated into a small buffer first, so that each kernel is one loop and not three.
+
+    cdef Broadcast plan
+    cdef int32_t dims[MAX_DIMS]
+    cdef int rank = plan_broadcast(&plan, a_rank, a_dims, b_rank, b_dims, dims)    # -1: not broadcastable
+    walk(&plan, add_f32, &limits, a, 4, b, 4, y, 4)
+
+Shapes of [2, 3, 4] and [3, 1]: the outer loops are 2 and 3, a run is 4 values of a against one of b.
+"""
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+cdef enum:
+    MAX_DIMS = 16
+    BUFFER_BYTES = 2048
+    SHORT_RUN = 32           # runs below this are glued together when the repeated operand is a short row
+
+# `how` is the kernel's own struct; a, b and y are arrays of n values
+ctypedef void (*BinaryKernel)(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil
+
+cdef struct Broadcast:
+    int32_t loops            # number of outer loops
+    int64_t inner            # values in a run
+    bint a_stands            # a is one value during a run
+    bint b_stands
+    int64_t count[MAX_DIMS]  # of each outer loop
+    int64_t a_step[MAX_DIMS] # in values; 0: a stands still
+    int64_t b_step[MAX_DIMS]
+
+
+cdef inline int plan_broadcast(Broadcast* plan, int a_rank, const int32_t* a_dims, int b_rank, const int32_t* b_dims,
+                               int32_t* dims) noexcept nogil:
+    """Fill the plan and the output's dims; returns the output's rank, -1 when the shapes do not go together."""
+    cdef int rank = max(a_rank, b_rank)
+    cdef int64_t a_size = 1
+    cdef int64_t b_size = 1
+    cdef int64_t group_count[MAX_DIMS]
+    cdef int64_t group_a[MAX_DIMS]
+    cdef int64_t group_b[MAX_DIMS]
+    cdef int groups = 0
+    cdef int d, g
+    cdef int32_t m, n
+    cdef bint a_moves, b_moves
+    for d in range(rank):                                   # from the last dimension to the first
+        m = a_dims[a_rank - 1 - d] if d < a_rank else 1
+        n = b_dims[b_rank - 1 - d] if d < b_rank else 1
+        if m != n and m != 1 and n != 1:
+            return -1
+        dims[rank - 1 - d] = n if m == 1 else m
+        if m == 1 and n == 1:
+            continue
+        a_moves = m != 1
+        b_moves = n != 1
+        if groups > 0 and (group_a[groups - 1] != 0) == a_moves and (group_b[groups - 1] != 0) == b_moves:
+            group_count[groups - 1] *= dims[rank - 1 - d]
+        else:
+            group_count[groups] = dims[rank - 1 - d]
+            group_a[groups] = a_size if a_moves else 0
+            group_b[groups] = b_size if b_moves else 0
+            groups += 1
+        a_size *= m
+        b_size *= n
+        if a_size == 0 or b_size == 0:                      # nothing will be visited; steps need not be right
+            a_size = b_size = 1
+    plan.inner = 1
+    plan.a_stands = plan.b_stands = False
+    plan.loops = 0
+    if groups > 0:
+        plan.inner = group_count[0]
+        plan.a_stands = group_a[0] == 0
+        plan.b_stands = group_b[0] == 0
+    for g in range(1, groups):
+        plan.count[plan.loops] = group_count[groups - g]
+        plan.a_step[plan.loops] = group_a[groups - g]
+        plan.b_step[plan.loops] = group_b[groups - g]
+        plan.loops += 1
+    return rank
+
+
+cdef inline void repeat(char* buffer, const char* value, int size, int64_t n) noexcept nogil:
+    """n copies of a value of 1, 2, 4 or 8 bytes."""
+    cdef int64_t i
+    cdef uint16_t half
+    cdef uint32_t word
+    cdef uint64_t long_word
+    if size == 1:
+        memset(buffer, value[0], n)
+    elif size == 2:
+        half = (<const uint16_t*>value)[0]
+        for i in range(n):
+            (<uint16_t*>buffer)[i] = half
+    elif size == 4:
+        word = (<const uint32_t*>value)[0]
+        for i in range(n):
+            (<uint32_t*>buffer)[i] = word
+    else:
+        long_word = (<const uint64_t*>value)[0]
+        for i in range(n):
+            (<uint64_t*>buffer)[i] = long_word
+
+
+cdef inline int64_t tile(char* buffer, const char* row, int64_t bytes, int64_t limit) noexcept nogil:
+    """As many whole copies of a short row as the buffer holds, at most `limit`; returns how many."""
+    cdef int64_t copies = min(BUFFER_BYTES // bytes, limit)
+    cdef int64_t total = copies * bytes
+    cdef int64_t i
+    for i in range(min(bytes, total)):
+        buffer[i] = row[i]
+    for i in range(bytes, total):
+        buffer[i] = buffer[i - bytes]
+    return copies
+
+
+cdef inline void run(BinaryKernel kernel, const void* how, const char* a, bint a_stands, int a_size, const char* b, bint b_stands,
+                     int b_size, char* y, int y_size, int64_t n, char* buffer, bint fresh) noexcept nogil:
+    """One run; the buffer is filled again only when the standing value is a fresh one."""
+    cdef int64_t chunk = BUFFER_BYTES // (a_size if a_stands else b_size)
+    cdef int64_t done = 0
+    cdef int64_t now
+    if not a_stands and not b_stands:
+        kernel(how, a, b, y, n)
+        return
+    if fresh:
+        repeat(buffer, a if a_stands else b, a_size if a_stands else b_size, min(n, chunk))
+    while done < n:
+        now = min(chunk, n - done)
+        if a_stands:
+            kernel(how, buffer, b + done * b_size, y + done * y_size, now)
+        else:
+            kernel(how, a + done * a_size, buffer, y + done * y_size, now)
+        done += now
+
+
+cdef inline bint walk_rows(const Broadcast* plan, BinaryKernel kernel, const void* how, const char* a, int a_size, const char* b,
+                           int b_size, char* y, int y_size, char* buffer) noexcept nogil:
+    """A short row against many rows (a bias): the row is tiled into the buffer. False when the plan is not of this kind."""
+    cdef bint a_stays = plan.a_step[0] == 0
+    cdef int64_t rows = plan.count[0]
+    cdef int64_t done = 0
+    cdef int64_t copies, now
+    if plan.inner >= SHORT_RUN or plan.a_stands or plan.b_stands:
+        return False
+    copies = tile(buffer, a if a_stays else b, plan.inner * (a_size if a_stays else b_size), rows)
+    while done < rows:
+        now = min(copies, rows - done)
+        if a_stays:
+            kernel(how, buffer, b + done * plan.inner * b_size, y + done * plan.inner * y_size, now * plan.inner)
+        else:
+            kernel(how, a + done * plan.inner * a_size, buffer, y + done * plan.inner * y_size, now * plan.inner)
+        done += now
+    return True
+
+
+cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* how, const void* a, int a_size, const void* b, int b_size,
+                      void* y, int y_size) noexcept nogil:
+    """Run the kernel over all values; the sizes are the bytes of one value."""
+    cdef uint64_t memory[BUFFER_BYTES / 8]
+    cdef char* buffer = <char*>memory
+    cdef int64_t index[MAX_DIMS]
+    cdef const char* at_a = <const char*>a
+    cdef const char* at_b = <const char*>b
+    cdef const char* standing = NULL
+    cdef const char* now
+    cdef char* at_y = <char*>y
+    cdef int64_t total = plan.inner
+    cdef int d
+    for d in range(plan.loops):
+        total *= plan.count[d]
+        index[d] = 0
+    if total == 0:
+        return
+    if plan.loops == 1 and walk_rows(plan, kernel, how, at_a, a_size, at_b, b_size, at_y, y_size, buffer):
+        return
+    while True:
+        now = at_a if plan.a_stands else at_b
+        run(kernel, how, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
+        standing = now
+        at_y += plan.inner * y_size
+        d = plan.loops - 1
+        while d >= 0:
+            index[d] += 1
+            at_a += plan.a_step[d] * a_size
+            at_b += plan.b_step[d] * b_size
+            if index[d] < plan.count[d]:
+                break
+            at_a -= plan.count[d] * plan.a_step[d] * a_size
+            at_b -= plan.count[d] * plan.b_step[d] * b_size
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            return

@@ -1,0 +1,62 @@
+"""Moving equal runs of bytes at regular distances, and filling memory with one element: what all data movement is made of.
+
+    copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes, of any sign, the source's also 0
+
+Nothing here knows types. Memory may lie on any address; source and destination never overlap.
+"""
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+cdef enum:
+    FILL_BLOCK = 4096        # bytes that are repeated as a whole once they are written
+
+
+cdef inline void copy_runs(
+    char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n,
+) noexcept nogil:
+    """Copy run i from src + i * src_stride to dst + i * dst_stride."""
+    cdef int64_t i, j
+    if run == dst_stride and run == src_stride:
+        if n > 0:
+            memcpy(dst, src, run * n)
+    elif run == 1:
+        for i in range(n):
+            dst[i * dst_stride] = src[i * src_stride]
+    elif run == 2:
+        for i in range(n):
+            memcpy(dst + i * dst_stride, src + i * src_stride, 2)
+    elif run == 4:
+        for i in range(n):
+            memcpy(dst + i * dst_stride, src + i * src_stride, 4)
+    elif run == 8:
+        for i in range(n):
+            memcpy(dst + i * dst_stride, src + i * src_stride, 8)
+    elif run == 16:
+        for i in range(n):
+            memcpy(dst + i * dst_stride, src + i * src_stride, 16)
+    elif run <= 64 and run % 4 == 0:
+        for i in range(n):
+            for j in range(0, run, 4):
+                memcpy(dst + i * dst_stride + j, src + i * src_stride + j, 4)
+    elif run > 0:
+        for i in range(n):
+            memcpy(dst + i * dst_stride, src + i * src_stride, run)
+
+
+cdef inline void fill(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil:
+    """Repeat an element of 1, 2, 4, 8 or 16 bytes over `bytes` bytes."""
+    cdef int64_t done, chunk
+    cdef bint uniform = True
+    for done in range(1, size):
+        uniform = uniform and element[done] == element[0]
+    if bytes <= 0:
+        return
+    if uniform:
+        memset(dst, <uint8_t>element[0], bytes)
+        return
+    memcpy(dst, element, size)
+    done = size
+    while done < bytes:
+        chunk = min(min(done, bytes - done), <int64_t>FILL_BLOCK)
+        memcpy(dst + done, dst, chunk)
+        done += chunk

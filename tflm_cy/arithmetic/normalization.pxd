@@ -1,0 +1,62 @@
+"""L2 normalisation of rows (float32, int8, uint8) and local response normalisation (float32).
+
+Source: LiteRT:tflite/kernels/internal/reference/{l2normalization.h,integer_ops/l2normalization.h,reference_ops.h}.
+"""
+from libc.math cimport pow, sqrtf
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, wrap32
+from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt
+
+
+cdef inline void l2_normalize_row_f32(const float* x, float* y, int64_t depth) noexcept nogil:
+    """x / max(sqrt(sum of squares), 1e-6), the sum sequential."""
+    cdef float norm = 0
+    cdef int64_t c
+    for c in range(depth):
+        norm += x[c] * x[c]
+    norm = sqrtf(norm)
+    if norm < <float>1e-6:
+        norm = <float>1e-6
+    for c in range(depth):
+        y[c] = x[c] / norm
+
+
+cdef inline void l2_normalize_row_s8(const int8_t* x, int8_t* y, int64_t depth, int32_t zero_point) noexcept nogil:
+    """The output's scale is 1/128, its zero point 0."""
+    cdef uint32_t squares = 0
+    cdef int32_t value, factor, shift
+    cdef int64_t c
+    for c in range(depth):
+        value = x[c] - zero_point
+        squares += <uint32_t>(value * value)
+    inverse_sqrt(<int32_t>squares, &factor, &shift)
+    for c in range(depth):
+        value = multiply(x[c] - zero_point, factor, shift + 7)
+        y[c] = <int8_t>max(-128, min(value, 127))
+
+
+cdef inline void l2_normalize_row_u8(const uint8_t* x, uint8_t* y, int64_t depth, int32_t zero_point) noexcept nogil:
+    """The output's scale is 1/128, its zero point 128; 128 is applied before the multiplier, not as a shift after it."""
+    cdef uint32_t squares = 0
+    cdef int32_t value, factor, shift
+    cdef int64_t c
+    for c in range(depth):
+        value = x[c] - zero_point
+        squares += <uint32_t>(value * value)
+    inverse_sqrt(<int32_t>squares, &factor, &shift)
+    for c in range(depth):
+        value = 128 + round_shift(high_product(wrap32(128 * <int64_t>(x[c] - zero_point)), factor), -shift)
+        y[c] = <uint8_t>max(0, min(value, 255))
+
+
+cdef inline void local_response_row_f32(const float* x, float* y, int64_t depth, int64_t radius, double bias, double alpha,
+                                        double beta) noexcept nogil:
+    """The window of channel c is [c - radius, c + radius): its upper end is exclusive. The power is a double's."""
+    cdef float squares
+    cdef int64_t c, k
+    for c in range(depth):
+        squares = 0
+        for k in range(max(c - radius, 0), min(c + radius, depth)):
+            squares += x[k] * x[k]
+        y[c] = x[c] * <float>pow(bias + alpha * squares, -beta)

@@ -1,0 +1,48 @@
+"""A fixed-point multiplier made ready for inner loops: the same bits as `fixed_point.multiply`, without branches.
+
+SaturatingRoundingDoublingHighMul of x by a multiplier other than INT32_MIN is floor((x * value + 2^30) / 2^31): the reference's truncating
+division with a sign-dependent nudge rounds halves up. RoundingDivideByPOT by n is (x + 2^(n-1) - (x < 0)) >> n. Multipliers made by
+`quantize_multiplier` lie between 2^30 and 2^31 in magnitude and shift right by at most 31.
+
+    cdef Rescale r = rescale_by(<double>(x_scale / y_scale))
+    y = rescale(x, r) + y_zero_point
+"""
+from libc.math cimport fabsf, logf, roundf
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+
+cdef struct Rescale:
+    int64_t value
+    int64_t half             # 2^(right - 1), 0 when there is no right shift
+    int64_t ones             # -1, 0 when there is no right shift
+    int32_t left
+    int32_t right
+
+
+cdef inline Rescale ready(Multiplier m) noexcept nogil:
+    cdef Rescale r
+    r.value = m.value
+    r.left = m.shift if m.shift > 0 else 0
+    r.right = -m.shift if m.shift < 0 else 0
+    r.half = <int64_t>1 << (r.right - 1) if r.right > 0 else 0
+    r.ones = -1 if r.right > 0 else 0
+    return r
+
+
+cdef inline Rescale rescale_by(double real) noexcept nogil:
+    return ready(quantize_multiplier(real))
+
+
+cdef inline int32_t rescale(int32_t x, Rescale r) noexcept nogil:
+    """x times the multiplier; the left shift wraps."""
+    cdef int64_t high = (<int64_t><int32_t>(<uint32_t>x << r.left) * r.value + (<int64_t>1 << 30)) >> 31
+    return <int32_t>((high + r.half + ((high >> 63) & r.ones)) >> r.right)
+
+
+cdef inline bint power_of_two(float scale, int32_t* exponent) noexcept nogil:
+    """Whether a scale is a power of two, within a thousandth of its logarithm (CheckedLog2)."""
+    cdef float exact = logf(scale) * (<float>1.0 / logf(<float>2.0))
+    cdef float whole = roundf(exact)
+    exponent[0] = <int32_t>whole
+    return fabsf(exact - whole) < <float>1e-3

@@ -1,0 +1,118 @@
+"""A walk over n dimensions that copies runs of bytes: transposing, slicing, tiling, padding and splitting into blocks are all one.
+
+    cdef Walk walk
+    begin_walk(&walk, size)                                  # bytes of an element
+    add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
+    finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
+    walk_copy(&walk, dst, src)
+
+With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings are moved that way.
+"""
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
+
+cdef enum:
+    WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
+    SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
+
+
+cdef struct Walk:
+    int rank
+    int64_t run              # bytes copied at once
+    int64_t[WALK_RANK] extents
+    int64_t[WALK_RANK] dst_strides
+    int64_t[WALK_RANK] src_strides
+
+
+cdef inline void begin_walk(Walk* walk, int64_t run) noexcept nogil:
+    walk.rank = 0
+    walk.run = run
+
+
+cdef inline void add_axis(Walk* walk, int64_t extent, int64_t dst_stride, int64_t src_stride) noexcept nogil:
+    """One more axis, inside those added before."""
+    walk.extents[walk.rank] = extent
+    walk.dst_strides[walk.rank] = dst_stride
+    walk.src_strides[walk.rank] = src_stride
+    walk.rank += 1
+
+
+cdef inline void swap_axes(Walk* walk, int a, int b) noexcept nogil:
+    walk.extents[a], walk.extents[b] = walk.extents[b], walk.extents[a]
+    walk.dst_strides[a], walk.dst_strides[b] = walk.dst_strides[b], walk.dst_strides[a]
+    walk.src_strides[a], walk.src_strides[b] = walk.src_strides[b], walk.src_strides[a]
+
+
+cdef inline void finish_walk(Walk* walk) noexcept nogil:
+    """Make it short: no axes of one step, contiguous axes merged, contiguous innermost axes part of the run."""
+    cdef int d
+    cdef int kept = 0
+    for d in range(walk.rank):
+        if walk.extents[d] == 0:
+            walk.rank = 0
+            walk.run = 0
+            return
+        if walk.extents[d] == 1:
+            continue
+        if (kept > 0 and walk.dst_strides[kept - 1] == walk.extents[d] * walk.dst_strides[d]
+                and walk.src_strides[kept - 1] == walk.extents[d] * walk.src_strides[d]):
+            walk.extents[kept - 1] *= walk.extents[d]
+        else:
+            kept += 1
+            walk.extents[kept - 1] = walk.extents[d]
+        walk.dst_strides[kept - 1] = walk.dst_strides[d]
+        walk.src_strides[kept - 1] = walk.src_strides[d]
+    if kept > 0 and walk.dst_strides[kept - 1] == walk.run and walk.src_strides[kept - 1] == walk.run:
+        kept -= 1
+        walk.run *= walk.extents[kept]
+    walk.rank = kept
+    if kept > 1 and walk.extents[kept - 1] < SHORT and walk.extents[kept - 2] > walk.extents[kept - 1]:
+        swap_axes(walk, kept - 1, kept - 2)
+
+
+cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcept nogil:
+    """Copy every run of a finished walk."""
+    cdef int64_t[WALK_RANK] at
+    cdef int inner = walk.rank - 1
+    cdef int middle = walk.rank - 2
+    cdef int64_t i
+    cdef int d
+    if walk.rank == 0:
+        if walk.run > 0:
+            memcpy(dst, src, walk.run)
+        return
+    if walk.rank == 1:
+        copy_runs(dst, walk.dst_strides[0], src, walk.src_strides[0], walk.run, walk.extents[0])
+        return
+    for d in range(middle):
+        at[d] = 0
+    while True:
+        for i in range(walk.extents[middle]):
+            copy_runs(
+                dst + i * walk.dst_strides[middle], walk.dst_strides[inner],
+                src + i * walk.src_strides[middle], walk.src_strides[inner], walk.run, walk.extents[inner])
+        d = middle - 1
+        while d >= 0:
+            at[d] += 1
+            dst += walk.dst_strides[d]
+            src += walk.src_strides[d]
+            if at[d] < walk.extents[d]:
+                break
+            dst -= walk.extents[d] * walk.dst_strides[d]
+            src -= walk.extents[d] * walk.src_strides[d]
+            at[d] = 0
+            d -= 1
+        if d < 0:
+            return
+
+
+cdef inline int64_t walk_source(const Walk* walk, int64_t i) noexcept nogil:
+    """Source offset of the i-th step of a walk that is not finished (axes in their first order, run 1)."""
+    cdef int64_t source = 0
+    cdef int d
+    for d in range(walk.rank - 1, -1, -1):
+        source += i % walk.extents[d] * walk.src_strides[d]
+        i //= walk.extents[d]
+    return source

@@ -1,0 +1,201 @@
+"""ADD, SUB, SQUARED_DIFFERENCE: two operands broadcast as numpy does, to any rank.
+
+ADD, SUB: float32, int8, uint8, int16, int32, int64. SQUARED_DIFFERENCE: float32, int8, int32.
+- int32 and int64 wrap, then the fused activation clamps.
+- int16 with option pot_scale_int16 (the schema's default is true; an absent options table means false) and three scales that are powers of
+  two: one operand must have the output's scale, the other a smaller one; it is shifted, and the sum saturates. Else the general path.
+- Where TensorFlow aborts (ADD whose output scale is tiny beside the inputs') or shifts by a negative count (SUB), the multiplier above 1 is
+  simply used.
+
+Source: LiteRT:tflite/kernels/{add,sub,squared_difference}.cc.
+"""
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t
+
+from tflm_cy.arithmetic.addition cimport (
+    Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s32, sub_f32,
+    sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
+)
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range_f32
+from tflm_cy.arithmetic.lookup cimport byte_value
+from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
+from tflm_cy.ops.elementwise cimport (
+    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, output_range, prepare_binary,
+    required_input, type_limits, whole_range,
+)
+from tflm_cy.schema.table cimport table_bool, table_i8
+
+cdef enum:                       # AddOptions, SubOptions
+    FUSED_ACTIVATION_FUNCTION = 0
+    POT_SCALE_INT16 = 1
+
+
+cdef int prepare_add(Context context, Node* node) except -1:
+    return prepare_sum(context, node, 1, "ADD")
+
+
+cdef int prepare_sub(Context context, Node* node) except -1:
+    return prepare_sum(context, node, -1, "SUB")
+
+
+cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
+    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* b = required_input(context, node, 1, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    cdef Binary* op
+    check_same_type(a, b, name)
+    if y != NULL:
+        y.type = b.type
+    op = prepare_binary(context, node, name)
+    if y.type == FLOAT32:
+        use_f32(context, op, activation, sign)
+    elif y.type == INT32 or y.type == INT64:
+        use_whole(context, op, y.type, activation, sign)
+    elif y.type == INT8 or y.type == UINT8:
+        use_8(context, op, a, b, y, activation, sign, name)
+    elif y.type == INT16 and is_quantized(a):
+        use_s16(context, op, a, b, y, activation, sign, node, name)
+    elif sign > 0:
+        raise ValueError(f"Type {type_name(y.type)} is unsupported by op Add.")
+    else:
+        raise ValueError(f"SUB: output type {y.type} is not supported, requires float|uint8|int32 types.")
+    return 0
+
+
+cdef int use_f32(Context context, Binary* op, int activation, int sign) except -1:
+    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
+    limits[0] = activation_range_f32(activation)
+    op.how = limits
+    op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
+    return 0
+
+
+cdef int use_whole(Context context, Binary* op, int type, int activation, int sign) except -1:
+    cdef Range64* limits = <Range64*>context.persistent(sizeof(Range64))
+    op.how = limits
+    if type == INT32:
+        limits[0] = whole_range(activation, INT32_MIN, INT32_MAX)
+        op.kernel = <BinaryKernel>add_whole[int32_t] if sign > 0 else <BinaryKernel>sub_whole[int32_t]
+    else:
+        limits[0] = whole_range(activation, INT64_MIN, INT64_MAX)
+        op.kernel = <BinaryKernel>add_whole[int64_t] if sign > 0 else <BinaryKernel>sub_whole[int64_t]
+    return 0
+
+
+cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:
+    """Both operands of a byte as they enter the sum; twice the larger scale is the unit."""
+    cdef Rescale first = checked_rescale(<double>a.scale / twice, name)
+    cdef Rescale second = checked_rescale(<double>b.scale / twice, name)
+    cdef bint signed = a.type == INT8
+    cdef int byte
+    for byte in range(256):
+        s.a[byte] = wide_operand(byte_value(byte, signed), a.zero_point, left, first)
+        s.b[byte] = wide_operand(byte_value(byte, signed), b.zero_point, left, second)
+        if sign < 0:
+            s.b[byte] = <int32_t>(-<int64_t>s.b[byte])
+    return 0
+
+
+cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign, str name) except -1:
+    cdef Sum8* s = <Sum8*>context.persistent(sizeof(Sum8))
+    cdef double twice
+    check_per_tensor(a, name)
+    check_per_tensor(b, name)
+    check_per_tensor(y, name)
+    twice = <double>(<float>2.0 * max(a.scale, b.scale))
+    fill_operands(s, a, b, 20, sign, twice, name)
+    s.out = checked_rescale(twice / <double>(<float>(1 << 20) * y.scale), name)
+    s.zero_point = y.zero_point
+    s.range = output_range(activation, y)
+    op.how = s
+    op.kernel = <BinaryKernel>sum_8
+    return 0
+
+
+cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign, Node* node,
+                 str name) except -1:
+    cdef Sum16* s
+    cdef Shifted16* p
+    cdef int32_t a_log2 = 0
+    cdef int32_t b_log2 = 0
+    cdef int32_t y_log2 = 0
+    cdef double twice
+    cdef bint shifted = node.options != NULL and table_bool(node.options, POT_SCALE_INT16, True)
+    check_per_tensor(a, name)
+    check_per_tensor(b, name)
+    check_per_tensor(y, name)
+    check_zero_point_0(a, name)
+    check_zero_point_0(b, name)
+    check_zero_point_0(y, name)
+    if shifted and power_of_two(a.scale, &a_log2) and power_of_two(b.scale, &b_log2) and power_of_two(y.scale, &y_log2):
+        if max(a_log2, b_log2) != y_log2 or min(a_log2, b_log2) < y_log2 - 15:
+            raise ValueError(f"{name}: of two int16 operands with power-of-two scales one must have the output's scale and the other a "
+                             "smaller one (data->input1_shift == 0 || data->input2_shift == 0 was not true)")
+        p = <Shifted16*>context.persistent(sizeof(Shifted16))
+        p.a_shift = y_log2 - a_log2
+        p.b_shift = y_log2 - b_log2
+        p.b_sign = sign
+        p.range = output_range(activation, y)
+        op.how = p
+        op.kernel = <BinaryKernel>sum_shifted_s16
+        return 0
+    s = <Sum16*>context.persistent(sizeof(Sum16))
+    twice = <double>(<float>2.0 * max(a.scale, b.scale))
+    s.a = checked_rescale(<double>a.scale / twice, name)
+    s.b = checked_rescale(<double>b.scale / twice, name)
+    s.out = checked_rescale(twice / <double>(<float>(1 << 15) * y.scale), name)
+    s.b_sign = sign
+    s.range = output_range(activation, y)
+    op.how = s
+    op.kernel = <BinaryKernel>sum_s16
+    return 0
+
+
+cdef int prepare_squared_difference(Context context, Node* node) except -1:
+    cdef str name = "SQUARED_DIFFERENCE"
+    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* b = required_input(context, node, 1, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Binary* op
+    cdef Sum8* s
+    cdef double twice
+    check_same_type(a, b, name)
+    if y != NULL:
+        y.type = b.type
+    op = prepare_binary(context, node, name)
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>squared_difference_f32
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>squared_difference_s32
+    elif y.type == INT8:
+        check_zero_point_fits(a, name)
+        check_zero_point_fits(b, name)
+        check_zero_point_fits(y, name)
+        s = <Sum8*>context.persistent(sizeof(Sum8))
+        twice = <double>(<float>2.0 * max(a.scale, b.scale))
+        fill_operands(s, a, b, 7, -1, twice, name)
+        s.out = checked_rescale(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
+        s.zero_point = y.zero_point
+        s.range = type_limits(INT8)
+        op.how = s
+        op.kernel = <BinaryKernel>squared_difference_8
+    else:
+        raise ValueError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {y.type}.")
+    return 0
+
+
+cdef int check_zero_point_fits(const Tensor* tensor, str name) except -1:
+    check_per_tensor(tensor, name)
+    if tensor.zero_point < -128 or tensor.zero_point > 127:
+        raise ValueError(f"{name}: zero point {tensor.zero_point} of tensor {tensor.index} is outside of int8")
+    return 0
+
+
+OPERATORS = {
+    "ADD": register(prepare_add, version=5),
+    "SQUARED_DIFFERENCE": register(prepare_squared_difference, version=2),
+    "SUB": register(prepare_sub, version=5),
+}

@@ -1,0 +1,244 @@
+"""CONCATENATION and PACK: tensors joined along an axis, an existing one or a new one.
+
+CONCATENATION: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, uint32, int4 of one rank; PACK: float32, uint8, int8, int16,
+int32, uint32, int64 of one shape. int8 wants equal quantization everywhere, int16 zero points of 0. Only uint8 CONCATENATION rescales:
+round(x * (s / S) + (-z * (s / S))) + Z, all in float32, half away from zero, clamped; since a byte has 256 values that is a table per input.
+Constants are joined in prepare; scalars can be concatenated only if they are constant, and give a vector.
+
+Source: LiteRT:tflite/kernels/concatenation.cc, pack.cc; internal/reference/concatenation.h.
+"""
+from libc.math cimport roundf
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
+    Tensor, bytes_of, count_range, is_constant, same_shape, shape_of, type_name,
+)
+from tflm_cy.ops.operand cimport (
+    operand, result, same_quantization, want_arity, want_element, want_same_quantization, want_symmetric, want_type_of,
+)
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # ConcatenationOptions
+    CONCATENATION_AXIS = 0
+    FUSED_ACTIVATION_FUNCTION = 1
+
+cdef enum:                       # PackOptions
+    VALUES_COUNT = 0
+    PACK_AXIS = 1
+
+
+cdef struct Piece:               # what one input gives to each row of the output
+    int64_t run                  # bytes; int4: elements
+    int64_t offset
+    uint8_t* table               # uint8 values rescaled to the output's parameters, NULL: copied
+
+
+cdef struct Join:
+    int64_t rows                 # product of the dimensions before the axis
+    int64_t row                  # bytes of the output's row; int4: elements
+    Piece* pieces
+
+
+cdef int want_bytes(const Tensor* tensor) except -1:
+    """Refuse a tensor that holds less than its shape says (a sparse constant)."""
+    if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+        raise ValueError(f"a tensor of shape {shape_of(tensor)} holds only {tensor.bytes} bytes")
+    return 0
+
+
+cdef Join* new_join(Context context, Node* node) except NULL:
+    """The node's data, with room for a piece per input."""
+    cdef Join* join = <Join*>context.persistent(sizeof(Join) + node.input_count * sizeof(Piece))
+    join.pieces = <Piece*>(join + 1)
+    node.data = join
+    return join
+
+
+cdef int prepare_concatenation(Context context, Node* node) except -1:
+    cdef int axis = table_i32(node.options, CONCATENATION_AXIS, 0)
+    cdef int64_t total = 0
+    cdef int64_t size
+    cdef bint constant = True
+    cdef Join* join
+    cdef Tensor* t
+    cdef int i, d
+    cdef int32_t[MAX_RANK] dims
+    want_arity(context, node, 1, 1 << 30, 1)
+    cdef Tensor* first = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if axis < 0:
+        axis += first.rank
+    if axis < 0 or (axis >= first.rank and not (first.rank == 0 and axis == 0)):
+        raise ValueError(f"axis < t0->dims->size was not true: axis {axis} of rank {first.rank}")
+    if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != 0:
+        raise ValueError("CONCATENATION takes no fused activation: params->activation != kTfLiteActNone")
+    if first.type not in (FLOAT32, FLOAT16, BFLOAT16, UINT8, INT8, INT16, INT32, INT64, BOOL, UINT32, INT4):
+        raise ValueError(f"Type '{type_name(first.type)}' is not supported currently by CONCATENATION")
+    want_type_of(y, first)
+    for i in range(node.input_count):
+        t = operand(context, node, i)
+        constant = constant and is_constant(t)
+        want_type_of(t, first)
+        want_bytes(t)
+        if t.rank != first.rank:
+            raise ValueError(f"t->dims->size != t0->dims->size: rank {t.rank} and {first.rank}")
+        for d in range(first.rank):
+            if d != axis and t.dims[d] != first.dims[d]:
+                raise ValueError(f"shapes {shape_of(first)} and {shape_of(t)} differ outside of axis {axis}")
+        if t.type == INT8:
+            want_same_quantization(t, y)
+        want_symmetric(t)
+        total += t.dims[axis] if t.rank > 0 else 1
+    want_symmetric(y)
+    if first.rank == 0 and (not constant or first.type == INT4):
+        raise ValueError("t0->dims->size > 0 was not true: scalars are concatenated only when they are constant")
+    if total > 0x7FFFFFFF:
+        raise ValueError(f"the axis becomes too long: {total}")
+    for d in range(first.rank):
+        dims[d] = first.dims[d]
+    dims[axis] = <int32_t>total
+    context.set_shape(y, max(first.rank, 1), dims)
+
+    join = new_join(context, node)
+    size = 1 if first.type == INT4 else want_element(first)
+    join.rows = count_range(y, 0, axis)
+    join.row = count_range(y, axis, y.rank) * size
+    total = 0
+    for i in range(node.input_count):
+        t = context.input(node, i)
+        join.pieces[i].run = count_range(t, axis, t.rank) * size
+        join.pieces[i].offset = total
+        total += join.pieces[i].run
+        if t.type == UINT8 and not same_quantization(t, y):
+            join.pieces[i].table = rescaling_table(context, t, y)
+    node.invoke = join_int4 if first.type == INT4 else join_bytes
+    return finish(context, node, y, constant)
+
+
+cdef uint8_t* rescaling_table(Context context, const Tensor* x, const Tensor* y) except NULL:
+    """Every byte of x in the scale and zero point of y."""
+    cdef uint8_t* table = <uint8_t*>context.persistent(256)
+    cdef float inverse = <float>1 / y.scale
+    cdef float scale = x.scale * inverse
+    cdef float bias = <float>(-x.zero_point) * scale
+    cdef float rounded
+    cdef int32_t value
+    cdef int v
+    for v in range(256):
+        rounded = roundf(<float>v * scale + bias)
+        # x86's conversion of what does not fit
+        value = <int32_t>rounded if -2147483648.0 <= rounded < 2147483648.0 else <int32_t>0x80000000u
+        value = <int32_t>(<uint32_t>value + <uint32_t>y.zero_point)
+        table[v] = <uint8_t>max(min(255, value), 0)
+    return table
+
+
+cdef int prepare_pack(Context context, Node* node) except -1:
+    cdef int axis = table_i32(node.options, PACK_AXIS, 0)
+    cdef bint constant = False       # TensorFlow packs constants while invoking
+    cdef Join* join
+    cdef Tensor* t
+    cdef int i, d
+    cdef int32_t[MAX_RANK + 1] dims
+    want_arity(context, node, 1, 1 << 30, 1)
+    cdef Tensor* first = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if table_i32(node.options, VALUES_COUNT, 0) != node.input_count:
+        raise ValueError(f"NumInputs(node) != data->values_count: {node.input_count} inputs")
+    if axis < 0:
+        axis += first.rank + 1
+    if axis < 0 or axis > first.rank:
+        raise ValueError(f"NumDimensions(input0) >= data->axis was not true: axis {axis}, rank {first.rank}")
+    if first.type not in (FLOAT32, INT32, UINT32, UINT8, INT8, INT16, INT64):
+        raise ValueError(f"Type '{type_name(first.type)}' is not supported by pack.")
+    want_type_of(y, first)
+    for i in range(node.input_count):
+        t = operand(context, node, i)
+        if not same_shape(t, first):
+            raise ValueError(f"HaveSameShapes(input0, input) was not true: {shape_of(first)} and {shape_of(t)}")
+        want_type_of(t, first)
+        want_bytes(t)
+        want_same_quantization(t, y)
+    for d in range(first.rank + 1):
+        dims[d] = node.input_count if d == axis else first.dims[d if d < axis else d - 1]
+    context.set_shape(y, first.rank + 1, dims)
+    join = new_join(context, node)
+    join.rows = count_range(first, 0, axis)
+    join.row = count_range(y, axis, y.rank) * want_element(first)
+    for i in range(node.input_count):
+        join.pieces[i].run = join.row // node.input_count
+        join.pieces[i].offset = i * join.pieces[i].run
+    node.invoke = join_bytes
+    return finish(context, node, y, constant)
+
+
+cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1:
+    """Join constants at once."""
+    if constant:
+        context.set_computed(y)
+        if node.invoke(context, node) != 0:
+            raise ValueError("constants could not be joined")
+        node.invoke = known
+    return 0
+
+
+cdef int known(Context context, Node* node) noexcept nogil:
+    """Nothing is left to do: prepare has written the output."""
+    return 0
+
+
+cdef int join_bytes(Context context, Node* node) noexcept nogil:
+    cdef const Join* join = <const Join*>node.data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef const Piece* piece
+    cdef const char* x
+    cdef int64_t row, j
+    cdef uint8_t* to
+    cdef const uint8_t* source
+    cdef int i
+    for i in range(node.input_count):
+        piece = &join.pieces[i]
+        x = <const char*>context.input(node, i).data
+        if piece.table == NULL:
+            copy_runs(y + piece.offset, join.row, x, piece.run, piece.run, join.rows)
+            continue
+        for row in range(join.rows):
+            to = <uint8_t*>y + row * join.row + piece.offset
+            source = <const uint8_t*>x + row * piece.run
+            for j in range(piece.run):
+                to[j] = piece.table[source[j]]
+    return 0
+
+
+cdef int join_int4(Context context, Node* node) noexcept nogil:
+    """Two values a byte, low nibble first; pieces may begin in the middle of a byte."""
+    cdef const Join* join = <const Join*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef uint8_t* to = <uint8_t*>y.data
+    cdef const Piece* piece
+    cdef const uint8_t* x
+    cdef int64_t row, j, at, source
+    cdef uint8_t nibble
+    cdef int i
+    if y.bytes > 0:
+        memset(to, 0, y.bytes)
+    for i in range(node.input_count):
+        piece = &join.pieces[i]
+        x = <const uint8_t*>context.input(node, i).data
+        for row in range(join.rows):
+            at = row * join.row + piece.offset
+            source = row * piece.run
+            for j in range(piece.run):
+                nibble = (x[(source + j) >> 1] >> (4 * ((source + j) & 1))) & 15
+                to[(at + j) >> 1] |= nibble << (4 * ((at + j) & 1))
+    return 0
+
+
+OPERATORS = {
+    "CONCATENATION": register(prepare_concatenation, version=5, reference_version=5),
+    "PACK": register(prepare_pack, version=4, reference_version=3),
+}

@@ -1,0 +1,159 @@
+"""What the operators on single values share: checks of inputs and quantization, and the nodes `Binary` and `Unary`.
+
+    cdef Binary* op = prepare_binary(context, node, "ADD")      # inputs checked, output shaped, the walk planned
+    op.kernel = <BinaryKernel>add_f32
+    op.how = &limits                                            # the kernel's own struct, from context.persistent
+    node.invoke = invoke_binary
+
+Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
+"""
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t
+
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
+from tflm_cy.arithmetic.fixed_point cimport (
+    ACT_NONE, ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
+)
+from tflm_cy.arithmetic.rescale cimport Rescale, ready
+from tflm_cy.arithmetic.addition cimport Range64
+from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
+
+cdef extern from "<math.h>" nogil:
+    bint isfinite(double)
+
+ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
+
+cdef struct Binary:
+    Broadcast plan
+    BinaryKernel kernel
+    const void* how
+    int32_t a_size           # bytes of a value
+    int32_t b_size
+    int32_t y_size
+    int32_t swapped          # 1: the kernel takes the second input first
+
+cdef struct Unary:
+    UnaryKernel kernel
+    const void* how
+    int64_t count
+
+
+cdef inline Tensor* required_input(Context context, const Node* node, int i, str name) except NULL:
+    cdef Tensor* tensor = context.input(node, i)
+    if tensor == NULL:
+        raise ValueError(f"{name}: input {i} is missing")
+    return tensor
+
+
+cdef inline int check_arity(const Node* node, int inputs, str name) except -1:
+    if node.input_count != inputs or node.output_count != 1 or node.outputs[0] < 0:
+        raise ValueError(f"{name} wants {inputs} inputs and 1 output, has {node.input_count} and {node.output_count}")
+    return 0
+
+
+cdef inline int check_same_type(const Tensor* a, const Tensor* b, str name) except -1:
+    if a.type != b.type:
+        raise ValueError(f"{name}: types differ: {type_name(a.type)} != {type_name(b.type)}")
+    return 0
+
+
+cdef inline bint is_quantized(const Tensor* tensor) noexcept nogil:
+    return tensor.scale_count > 0
+
+
+cdef inline int check_per_tensor(const Tensor* tensor, str name) except -1:
+    """A quantized operand must have exactly one scale."""
+    if tensor.scale_count != 1 or not isfinite(tensor.scale) or tensor.scale <= 0:
+        raise ValueError(f"{name}: {type_name(tensor.type)} tensor {tensor.index} wants one positive scale, has {tensor.scale_count}")
+    return 0
+
+
+cdef inline int check_zero_point_0(const Tensor* tensor, str name) except -1:
+    if tensor.zero_point != 0:
+        raise ValueError(f"{name}: {type_name(tensor.type)} tensor {tensor.index} wants zero point 0, has {tensor.zero_point} "
+                         f"(params.zero_point != 0)")
+    return 0
+
+
+cdef inline Rescale checked_rescale(double real, str name) except *:
+    """A multiplier for inner loops; refuses what cannot be shifted within 32 bits."""
+    cdef Multiplier m = quantize_multiplier(real)
+    if not isfinite(real) or m.shift > 31:
+        raise ValueError(f"{name}: the scales' quotient {real} is out of range")
+    return ready(m)
+
+
+cdef inline Range32 type_limits(int type) noexcept nogil:
+    cdef Range32 r
+    r.low = 0 if type == UINT8 else -128 if type == INT8 else -32768
+    r.high = 255 if type == UINT8 else 127 if type == INT8 else 32767
+    return r
+
+
+cdef inline Range32 output_range(int activation, const Tensor* y) noexcept nogil:
+    """A fused activation in y's quantized domain."""
+    cdef Range32 limits = type_limits(y.type)
+    return activation_range(activation, y.scale, y.zero_point, limits.low, limits.high)
+
+
+cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexcept nogil:
+    """A fused activation on integers that are not quantized."""
+    cdef Range64 r
+    r.low = 0 if activation == ACT_RELU or activation == ACT_RELU6 else -1 if activation == ACT_RELU_N1_TO_1 else low
+    r.high = 6 if activation == ACT_RELU6 else 1 if activation == ACT_RELU_N1_TO_1 else high
+    return r
+
+
+cdef inline Binary* prepare_binary(Context context, Node* node, str name) except NULL:
+    """Checks two inputs, shapes the output as numpy broadcasts, plans the walk; the value sizes are the tensors' own."""
+    cdef Tensor* a
+    cdef Tensor* b
+    cdef Tensor* y
+    cdef Binary* op
+    cdef int32_t dims[16]
+    cdef int rank
+    check_arity(node, 2, name)
+    a = required_input(context, node, 0, name)
+    b = required_input(context, node, 1, name)
+    y = context.output(node, 0)
+    op = <Binary*>context.persistent(sizeof(Binary))
+    rank = plan_broadcast(&op.plan, a.rank, a.dims, b.rank, b.dims, dims)
+    if rank < 0:
+        raise ValueError(f"{name}: Given shapes, {shape_of(a)} and {shape_of(b)}, are not broadcastable.")
+    op.a_size = type_size(a.type)
+    op.b_size = type_size(b.type)
+    op.y_size = type_size(y.type)
+    context.set_shape(y, rank, dims)
+    node.data = op
+    node.invoke = invoke_binary
+    return op
+
+
+cdef inline int invoke_binary(Context context, Node* node) noexcept nogil:
+    cdef Binary* op = <Binary*>node.data
+    cdef const Tensor* a = context.input(node, op.swapped)
+    cdef const Tensor* b = context.input(node, 1 - op.swapped)
+    walk(&op.plan, op.kernel, op.how, a.data, op.a_size, b.data, op.b_size, context.output(node, 0).data, op.y_size)
+    return 0
+
+
+cdef inline Unary* prepare_unary(Context context, Node* node, str name) except NULL:
+    """Checks one input and shapes the output like it."""
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef Unary* op
+    check_arity(node, 1, name)
+    x = required_input(context, node, 0, name)
+    y = context.output(node, 0)
+    op = <Unary*>context.persistent(sizeof(Unary))
+    op.count = count(x)
+    context.set_shape(y, x.rank, x.dims)
+    node.data = op
+    node.invoke = invoke_unary
+    return op
+
+
+cdef inline int invoke_unary(Context context, Node* node) noexcept nogil:
+    cdef Unary* op = <Unary*>node.data
+    op.kernel(op.how, context.input(node, 0).data, context.output(node, 0).data, op.count)
+    return 0

@@ -1,0 +1,151 @@
+"""L2_NORMALIZATION (float32, int8, uint8) over the last axis, LOCAL_RESPONSE_NORMALIZATION (float32, rank 4) over channels.
+
+Source: LiteRT:tflite/kernels/{l2norm,local_response_norm}.cc.
+"""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE
+from tflm_cy.arithmetic.normalization cimport (
+    l2_normalize_row_f32,
+    l2_normalize_row_s8,
+    l2_normalize_row_u8,
+    local_response_row_f32,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count_range, type_name
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_f32, table_i8, table_i32
+
+cdef enum:                       # L2NormOptions
+    FUSED_ACTIVATION_FUNCTION = 0
+
+cdef enum:                       # LocalResponseNormalizationOptions
+    RADIUS = 0
+    BIAS = 1
+    ALPHA = 2
+    BETA = 3
+
+cdef struct Rows:
+    int64_t rows
+    int64_t depth
+
+cdef struct LocalResponse:
+    int64_t rows
+    int64_t depth
+    int64_t radius
+    float bias
+    float alpha
+    float beta
+
+
+cdef int prepare_l2(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef Rows* r
+    expect_arity(context, node, 1, 1)
+    x = context.input(node, 0)
+    y = context.output(node, 0)
+    if x.rank < 1:
+        raise ValueError("NumDimensions(input) >= 1 was not true.")
+    if x.type != y.type:
+        raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
+    if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != ACT_NONE:
+        raise ValueError("params->activation != kTfLiteActNone")
+    if x.type == FLOAT32:
+        node.invoke = l2_f32
+    elif x.type == INT8:
+        expect_output(y, 0)
+        node.invoke = l2_s8
+    elif x.type == UINT8:
+        expect_output(y, 128)
+        node.invoke = l2_u8
+    else:
+        raise ValueError(
+            "output->type == kTfLiteFloat32 || output->type == kTfLiteUInt8 || output->type == kTfLiteInt8 was not true."
+        )
+    r = <Rows*>context.persistent(sizeof(Rows))
+    r.depth = x.dims[x.rank - 1]
+    r.rows = count_range(x, 0, x.rank - 1) if r.depth else 0
+    context.set_shape(y, x.rank, x.dims)
+    node.data = r
+    return 0
+
+
+cdef int expect_output(const Tensor* y, int32_t zero_point) except -1:
+    if y.scale != 1.0 / 128.0:
+        raise ValueError(f"output->params.scale != (1. / 128.) ({y.scale})")
+    if y.zero_point != zero_point:
+        raise ValueError(f"output->params.zero_point != {zero_point} ({y.zero_point} != {zero_point})")
+    return 0
+
+
+cdef int prepare_local_response(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef LocalResponse* r
+    expect_arity(context, node, 1, 1)
+    x = context.input(node, 0)
+    y = context.output(node, 0)
+    if x.rank != 4:
+        raise ValueError(f"NumDimensions(input) != 4 ({x.rank} != 4)")
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"output->type != kTfLiteFloat32 ({type_name(x.type)}, {type_name(y.type)})")
+    r = <LocalResponse*>context.persistent(sizeof(LocalResponse))
+    r.depth = x.dims[3]
+    r.rows = count_range(x, 0, 3) if r.depth else 0
+    r.radius = table_i32(node.options, RADIUS, 0)
+    r.bias = table_f32(node.options, BIAS, 0)
+    r.alpha = table_f32(node.options, ALPHA, 0)
+    r.beta = table_f32(node.options, BETA, 0)
+    context.set_shape(y, 4, x.dims)
+    node.data = r
+    node.invoke = local_response_f32
+    return 0
+
+
+cdef int l2_f32(Context context, Node* node) noexcept nogil:
+    cdef Rows* r = <Rows*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(r.rows):
+        l2_normalize_row_f32(x + row * r.depth, y + row * r.depth, r.depth)
+    return 0
+
+
+cdef int l2_s8(Context context, Node* node) noexcept nogil:
+    cdef Rows* r = <Rows*>node.data
+    cdef Tensor* t = context.input(node, 0)
+    cdef const int8_t* x = <const int8_t*>t.data
+    cdef int8_t* y = <int8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(r.rows):
+        l2_normalize_row_s8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
+    return 0
+
+
+cdef int l2_u8(Context context, Node* node) noexcept nogil:
+    cdef Rows* r = <Rows*>node.data
+    cdef Tensor* t = context.input(node, 0)
+    cdef const uint8_t* x = <const uint8_t*>t.data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(r.rows):
+        l2_normalize_row_u8(x + row * r.depth, y + row * r.depth, r.depth, t.zero_point)
+    return 0
+
+
+cdef int local_response_f32(Context context, Node* node) noexcept nogil:
+    cdef LocalResponse* r = <LocalResponse*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(r.rows):
+        local_response_row_f32(x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta)
+    return 0
+
+
+OPERATORS = {
+    "L2_NORMALIZATION": register(prepare_l2, version=2, reference_version=2),
+    "LOCAL_RESPONSE_NORMALIZATION": register(prepare_local_response, version=1, reference_version=1),
+}

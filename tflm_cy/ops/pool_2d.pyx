@@ -1,0 +1,189 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D (float32, int8, uint8, int16) and L2_POOL_2D (float32) over NHWC.
+
+A quantized pool does not rescale: the input's and the output's quantization are taken to be equal, and the fused activation is clamped in
+the output's. Without an activation float outputs are still clamped to the finite floats: a maximum of +inf gives 3.4028235e38.
+
+Source: LiteRT:tflite/kernels/pooling.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range, activation_range_f32
+from tflm_cy.arithmetic.pool_2d cimport (
+    Pool2D,
+    average_pool,
+    average_pool_f32,
+    l2_pool_f32,
+    max_pool,
+    max_pool_f32,
+)
+from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, type_name
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # Pool2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FILTER_WIDTH = 3
+    FILTER_HEIGHT = 4
+    FUSED_ACTIVATION_FUNCTION = 5
+
+
+cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
+    """What the three operators share: checks, the output's shape, the clamp."""
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef Pool2D* p
+    cdef int32_t padding = table_i8(node.options, PADDING, 0)
+    cdef int32_t[4] dims
+    expect_arity(context, node, 1, 1)
+    x = context.input(node, 0)
+    y = context.output(node, 0)
+    if x.rank != 4:
+        raise ValueError(f"NumDimensions(input) != 4 ({x.rank} != 4)")
+    if x.type != y.type:
+        raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
+    if padding != SAME and padding != VALID:
+        raise ValueError(f"unknown padding {padding}")
+    p = <Pool2D*>context.persistent(sizeof(Pool2D))
+    p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
+    p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
+    p.stride_height = table_i32(node.options, STRIDE_H, 0)
+    p.stride_width = table_i32(node.options, STRIDE_W, 0)
+    if p.stride_height <= 0 or p.stride_width <= 0:
+        raise ValueError("params->stride_height > 0 and params->stride_width > 0 was not true")
+    if p.kernel_height < 0 or p.kernel_width < 0:
+        raise ValueError(f"a pool of {p.kernel_height} x {p.kernel_width} elements")
+    p.out_height = out_size(padding, p.height, p.kernel_height, p.stride_height)
+    p.out_width = out_size(padding, p.width, p.kernel_width, p.stride_width)
+    p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
+    p.pad_left = padding_before(p.width, p.kernel_width, p.stride_width, 1, p.out_width)
+    set_clamp(p, y, table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
+    context.set_shape(y, 4, dims)
+    node.data = p
+    return p
+
+
+cdef int32_t out_size(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except -1:
+    cdef int64_t reach = <int64_t>size + stride + kernel
+    if reach > 0x7FFFFFFF or window_size(padding, size, kernel, stride, 1) < 0:
+        raise ValueError(f"a window of {kernel} with stride {stride} does not fit an image of {size}")
+    return window_size(padding, size, kernel, stride, 1)
+
+
+cdef int set_clamp(Pool2D* p, const Tensor* y, int activation) except -1:
+    cdef Range32 r
+    cdef RangeF f = activation_range_f32(activation)
+    p.low_f, p.high_f = f.low, f.high
+    if y.type == FLOAT32:
+        return 0
+    if activation != ACT_NONE and not y.scale > 0:
+        raise ValueError("a quantized pool with an activation wants a quantized output")
+    if y.type == INT8:
+        r = activation_range(activation, y.scale, y.zero_point, -128, 127)
+    elif y.type == UINT8:
+        r = activation_range(activation, y.scale, y.zero_point, 0, 255)
+    else:
+        r = activation_range(activation, y.scale, y.zero_point, -32768, 32767)
+    p.low, p.high = r.low, r.high
+    return 0
+
+
+cdef int prepare_average(Context context, Node* node) except -1:
+    prepare_shapes(context, node)
+    cdef int type = context.input(node, 0).type
+    if type == FLOAT32:
+        node.invoke = average_f32
+    elif type == INT8:
+        node.invoke = average_s8
+    elif type == UINT8:
+        node.invoke = average_u8
+    elif type == INT16:
+        node.invoke = average_s16
+    else:
+        raise ValueError(f"Type {type_name(type)} not currently supported.")
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    prepare_shapes(context, node)
+    cdef int type = context.input(node, 0).type
+    if type == FLOAT32:
+        node.invoke = max_f32
+    elif type == INT8:
+        node.invoke = max_s8
+    elif type == UINT8:
+        node.invoke = max_u8
+    elif type == INT16:
+        node.invoke = max_s16
+    else:
+        raise ValueError(f"Type {type_name(type)} not currently supported.")
+    return 0
+
+
+cdef int prepare_l2(Context context, Node* node) except -1:
+    prepare_shapes(context, node)
+    cdef int type = context.input(node, 0).type
+    if type != FLOAT32:
+        raise ValueError(f"Type {type_name(type)} not currently supported.")
+    node.invoke = l2_f32
+    return 0
+
+
+cdef int no_taps(Context context) noexcept nogil:
+    return context.fail(b"a window of the average lies outside of the image")
+
+
+cdef int average_f32(Context context, Node* node) noexcept nogil:
+    if average_pool_f32(<Pool2D*>node.data, <float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+        return no_taps(context)
+    return 0
+
+
+cdef int average_s8(Context context, Node* node) noexcept nogil:
+    if average_pool(<Pool2D*>node.data, <const int8_t*>context.input(node, 0).data, <int8_t*>context.output(node, 0).data):
+        return no_taps(context)
+    return 0
+
+
+cdef int average_u8(Context context, Node* node) noexcept nogil:
+    if average_pool(<Pool2D*>node.data, <const uint8_t*>context.input(node, 0).data, <uint8_t*>context.output(node, 0).data):
+        return no_taps(context)
+    return 0
+
+
+cdef int average_s16(Context context, Node* node) noexcept nogil:
+    if average_pool(<Pool2D*>node.data, <const int16_t*>context.input(node, 0).data, <int16_t*>context.output(node, 0).data):
+        return no_taps(context)
+    return 0
+
+
+cdef int max_f32(Context context, Node* node) noexcept nogil:
+    return max_pool_f32(<Pool2D*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+
+
+cdef int max_s8(Context context, Node* node) noexcept nogil:
+    return max_pool(<Pool2D*>node.data, <const int8_t*>context.input(node, 0).data, <int8_t*>context.output(node, 0).data)
+
+
+cdef int max_u8(Context context, Node* node) noexcept nogil:
+    return max_pool(<Pool2D*>node.data, <const uint8_t*>context.input(node, 0).data, <uint8_t*>context.output(node, 0).data)
+
+
+cdef int max_s16(Context context, Node* node) noexcept nogil:
+    return max_pool(<Pool2D*>node.data, <const int16_t*>context.input(node, 0).data, <int16_t*>context.output(node, 0).data)
+
+
+cdef int l2_f32(Context context, Node* node) noexcept nogil:
+    return l2_pool_f32(<Pool2D*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+
+
+OPERATORS = {
+    "AVERAGE_POOL_2D": register(prepare_average, version=3, reference_version=3),
+    "MAX_POOL_2D": register(prepare_max, version=3, reference_version=3),
+    "L2_POOL_2D": register(prepare_l2, version=1, reference_version=1),
+}

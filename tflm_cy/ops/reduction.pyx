@@ -1,0 +1,406 @@
+"""MEAN, SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL over any set of axes, known before or while invoking.
+
+| operator | types |
+| --- | --- |
+| MEAN | float32 int32 int64; int8 uint8 int16 rescaled |
+| SUM | float32 int32 int64 bool; int8 uint8 int16 rescaled |
+| REDUCE_PROD | float32 int32 int64 bool uint8; int8 int16, rescaled when quantized |
+| REDUCE_MAX, REDUCE_MIN | float32 int32 int64 bool; int8 uint8 int16 of equal quantization |
+| REDUCE_ANY, REDUCE_ALL | bool |
+
+Copied from TensorFlow: the reference SUM of int8 reads and writes its bytes as uint8, so that [-1] with scale 1 and zero point 0 sums to
+255, stored as -1, and [-1, -1] to 255 as well (clamped at 255). Its SUM of int16 writes only a part of the output; here it is the
+rescaled sum. The mean of nothing is NaN in float32, 0 in integers.
+A product of constants (at most 8 results) is known in prepare.
+
+Source: LiteRT:tflite/kernels/reduce.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.reduction cimport (
+    FOLD_ALL,
+    FOLD_ANY,
+    FOLD_MAX,
+    FOLD_MIN,
+    FOLD_PROD,
+    FOLD_SUM,
+    MAX_AXES,
+    FoldShape,
+    fold,
+    fold_shape,
+    fold_tensor,
+    mean_multiplier,
+    product_multiplier,
+    product_narrow,
+    requantize_sums,
+    sum_narrow,
+    sum_s32,
+)
+from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL,
+    FLOAT32,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    Tensor,
+    count,
+    is_constant,
+    type_name,
+)
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_bool
+
+cdef enum:                       # ReducerOptions
+    KEEP_DIMS = 0
+
+cdef enum:
+    MAX_COMPUTED = 8             # results of a product of constants that are computed in prepare
+
+cdef struct Reduction:
+    FoldShape shape
+    int32_t folding
+    int32_t scratch              # handle of the accumulators, -1: the output accumulates
+    bint keep_dims
+    bint known_axes
+    Multiplier m
+
+
+cdef inline int32_t output_dims(const Tensor* x, uint32_t reduced, bint keep_dims, int32_t* dims) noexcept nogil:
+    """Fill the output's dimensions, return their number."""
+    cdef int32_t rank = 0
+    cdef int d
+    for d in range(x.rank):
+        if not (reduced >> d) & 1:
+            dims[rank] = x.dims[d]
+            rank += 1
+        elif keep_dims:
+            dims[rank] = 1
+            rank += 1
+    return rank
+
+
+cdef inline int64_t read_axes(const Tensor* axes, int32_t rank) noexcept nogil:
+    """Bit d set: axis d is reduced; -1 when an axis is out of range."""
+    cdef const int32_t* values = <const int32_t*>axes.data
+    cdef int64_t reduced = 0
+    cdef int64_t i
+    cdef int32_t axis
+    if rank == 0:
+        return 0
+    for i in range(count(axes)):
+        axis = values[i] + rank if values[i] < 0 else values[i]
+        if axis < 0 or axis >= rank:
+            return -1
+        reduced |= <int64_t>1 << axis
+    return reduced
+
+
+cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size) except NULL:
+    """Checks, the output's shape when the axes are known, room for accumulators when the output cannot serve (size 0: it can)."""
+    cdef Tensor* x
+    cdef Tensor* axes
+    cdef Tensor* y
+    cdef Reduction* r
+    cdef int64_t reduced
+    cdef int32_t[MAX_AXES] dims
+    cdef int32_t rank
+    expect_arity(context, node, 2, 1)
+    x, axes, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
+    if axes.type != INT32:
+        raise ValueError(f"op_context.axis->type != kTfLiteInt32 ({type_name(axes.type)} != INT32)")
+    if x.type != y.type:
+        raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("op_context.input->params.zero_point != 0: int16 wants zero points of 0")
+    r = <Reduction*>context.persistent(sizeof(Reduction))
+    node.data = r
+    r.keep_dims = table_bool(node.options, KEEP_DIMS, False)
+    r.known_axes = is_constant(axes)
+    r.scratch = -1
+    if not r.known_axes:
+        context.set_dynamic(y)
+        if accumulator_size:
+            r.scratch = context.request_scratch(count(x) * accumulator_size + accumulator_size)
+        return r
+    reduced = read_axes(axes, x.rank)
+    if reduced < 0:
+        raise ValueError(f"Invalid axis index for an input of rank {x.rank}.")
+    rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
+    context.set_shape(y, rank, dims)
+    r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
+    if accumulator_size:
+        r.scratch = context.request_scratch(count(y) * accumulator_size)
+    return r
+
+
+cdef int settle(Context context, Node* node) noexcept nogil:
+    """At the start of invoke: axes that only become known now."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef int32_t[MAX_AXES] dims
+    cdef int64_t reduced
+    cdef int32_t rank
+    if r.known_axes:
+        return 0
+    reduced = read_axes(context.input(node, 1), x.rank)
+    if reduced < 0:
+        return context.fail(b"Invalid axis index.")
+    r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
+    rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
+    return context.resize(context.output(node, 0), rank, dims)
+
+
+cdef Multiplier rescale_of(const Tensor* x, const Tensor* y) noexcept nogil:
+    return quantize_multiplier(<double>x.scale / <double>y.scale)
+
+
+cdef int prepare_mean(Context context, Node* node) except -1:
+    cdef Reduction* r
+    cdef int type
+    expect_arity(context, node, 2, 1)
+    type = context.input(node, 0).type
+    r = prepare_shapes(context, node, 8 if type == INT32 else 4 if is_narrow(type) else 0)
+    r.m = rescale_of(context.input(node, 0), context.output(node, 0))
+    if type == FLOAT32:
+        node.invoke = mean_f32
+    elif type == INT32:
+        node.invoke = mean_s32
+    elif type == INT64:
+        node.invoke = mean_s64
+    elif is_narrow(type):
+        node.invoke = mean_quantized
+    else:
+        raise ValueError(f"MEAN: type {type_name(type)} is not supported.")
+    return 0
+
+
+cdef int prepare_sum(Context context, Node* node) except -1:
+    cdef Reduction* r
+    cdef int type
+    expect_arity(context, node, 2, 1)
+    type = context.input(node, 0).type
+    if not is_narrow(type):
+        return prepare_folding(context, node, FOLD_SUM)
+    r = prepare_shapes(context, node, 4)
+    r.m = rescale_of(context.input(node, 0), context.output(node, 0))
+    node.invoke = sum_quantized
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    return prepare_folding(context, node, FOLD_MAX)
+
+
+cdef int prepare_min(Context context, Node* node) except -1:
+    return prepare_folding(context, node, FOLD_MIN)
+
+
+cdef int prepare_any(Context context, Node* node) except -1:
+    expect_bool(context, node)
+    return prepare_folding(context, node, FOLD_ANY)
+
+
+cdef int prepare_all(Context context, Node* node) except -1:
+    expect_bool(context, node)
+    return prepare_folding(context, node, FOLD_ALL)
+
+
+cdef int prepare_prod(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef Reduction* r
+    expect_arity(context, node, 2, 1)
+    x, y = context.input(node, 0), context.output(node, 0)
+    if x.scale_count == 0:
+        prepare_folding(context, node, FOLD_PROD)
+        r = <Reduction*>node.data
+        if r.known_axes and is_constant(x) and count(y) <= MAX_COMPUTED:
+            context.set_computed(y)
+            fold_elements(context, node)
+            node.invoke = known
+        return 0
+    if x.type != INT8 and x.type != INT16:
+        raise ValueError(f"Unsupported quantized data type: {type_name(x.type)}")
+    r = prepare_shapes(context, node, 4)
+    node.invoke = prod_quantized
+    return 0
+
+
+cdef int expect_bool(Context context, Node* node) except -1:
+    expect_arity(context, node, 2, 1)
+    if context.input(node, 0).type != BOOL:
+        raise ValueError(f"input->type != kTfLiteBool ({type_name(context.input(node, 0).type)} != BOOL)")
+    return 0
+
+
+cdef int prepare_folding(Context context, Node* node, int folding) except -1:
+    """Operators whose accumulators are of the input's type."""
+    cdef Reduction* r = prepare_shapes(context, node, 0)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if is_narrow(x.type) and (x.scale != y.scale or x.zero_point != y.zero_point):
+        raise ValueError("input->params.scale != op_context.output->params.scale: input and output must be quantized alike")
+    if x.type == BOOL:
+        r.folding = FOLD_ALL if folding in (FOLD_PROD, FOLD_MIN, FOLD_ALL) else FOLD_ANY
+    elif x.type in (FLOAT32, INT32, INT64) or is_narrow(x.type):
+        r.folding = folding
+    else:
+        raise ValueError(f"{context.operator_name(node)}: type {type_name(x.type)} is not supported.")
+    node.invoke = fold_elements
+    return 0
+
+
+cdef inline bint is_narrow(int type) noexcept nogil:
+    return type == INT8 or type == UINT8 or type == INT16
+
+
+cdef int known(Context context, Node* node) noexcept nogil:
+    """Nothing is left to do: prepare has written the output."""
+    return 0
+
+
+cdef int fold_elements(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if settle(context, node):
+        return -1
+    if x.type == FLOAT32:
+        fold_tensor(r.folding, &r.shape, <const float*>x.data, <float*>y.data)
+    elif x.type == INT32:
+        fold_tensor(r.folding, &r.shape, <const int32_t*>x.data, <int32_t*>y.data)
+    elif x.type == INT64:
+        fold_tensor(r.folding, &r.shape, <const int64_t*>x.data, <int64_t*>y.data)
+    elif x.type == INT8:
+        fold_tensor(r.folding, &r.shape, <const int8_t*>x.data, <int8_t*>y.data)
+    elif x.type == INT16:
+        fold_tensor(r.folding, &r.shape, <const int16_t*>x.data, <int16_t*>y.data)
+    else:
+        fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    return 0
+
+
+cdef int mean_f32(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef float* y
+    cdef int64_t i
+    if settle(context, node):
+        return -1
+    y = <float*>context.output(node, 0).data
+    for i in range(r.shape.outputs):
+        y[i] = 0
+    fold(FOLD_SUM, &r.shape, <const float*>context.input(node, 0).data, y)
+    if r.shape.inputs == 0:
+        for i in range(r.shape.outputs):
+            (<uint32_t*>y)[i] = 0x7FC00000
+        return 0
+    for i in range(r.shape.outputs):
+        y[i] = y[i] / <float>r.shape.folded
+    return 0
+
+
+cdef int mean_s32(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef int64_t* a
+    cdef int32_t* y
+    cdef int64_t i
+    if settle(context, node):
+        return -1
+    a = <int64_t*>context.scratch(r.scratch)
+    y = <int32_t*>context.output(node, 0).data
+    memset(a, 0, r.shape.outputs * sizeof(int64_t))
+    sum_s32(&r.shape, <const int32_t*>context.input(node, 0).data, a)
+    for i in range(r.shape.outputs):
+        y[i] = <int32_t>(a[i] / r.shape.folded) if r.shape.inputs else 0
+    return 0
+
+
+cdef int mean_s64(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef int64_t* y
+    cdef int64_t i
+    if settle(context, node):
+        return -1
+    y = <int64_t*>context.output(node, 0).data
+    memset(y, 0, r.shape.outputs * sizeof(int64_t))
+    fold(FOLD_SUM, &r.shape, <const int64_t*>context.input(node, 0).data, y)
+    for i in range(r.shape.outputs):
+        y[i] = y[i] / r.shape.folded if r.shape.inputs else 0
+    return 0
+
+
+cdef int mean_quantized(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    if settle(context, node):
+        return -1
+    if r.shape.inputs == 0:
+        memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
+        return 0
+    return rescaled_sums(context, node, context.input(node, 0).type, mean_multiplier(r.m, r.shape.folded))
+
+
+cdef int sum_quantized(Context context, Node* node) noexcept nogil:
+    """The reference kernel takes int8 for uint8."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef int type = context.input(node, 0).type
+    if settle(context, node):
+        return -1
+    if r.shape.inputs == 0:
+        memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
+        return 0
+    return rescaled_sums(context, node, UINT8 if type == INT8 else type, r.m)
+
+
+cdef int rescaled_sums(Context context, Node* node, int type, Multiplier m) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef FoldShape* s = &r.shape
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t* a = <int32_t*>context.scratch(r.scratch)
+    memset(a, 0, s.outputs * sizeof(int32_t))
+    if type == UINT8:
+        sum_narrow(s, <const uint8_t*>x.data, a)
+        requantize_sums(a, <uint8_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
+    elif type == INT8:
+        sum_narrow(s, <const int8_t*>x.data, a)
+        requantize_sums(a, <int8_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
+    else:
+        sum_narrow(s, <const int16_t*>x.data, a)
+        requantize_sums(a, <int16_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
+    return 0
+
+
+cdef int prod_quantized(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t* a
+    cdef Multiplier m
+    if settle(context, node):
+        return -1
+    if r.shape.inputs == 0:
+        memset(y.data, 0, y.bytes)
+        return 0
+    a = <int32_t*>context.scratch(r.scratch)
+    m = product_multiplier(x.scale, y.scale, r.shape.folded)
+    if x.type == INT8:
+        product_narrow(&r.shape, <const int8_t*>x.data, <int8_t*>y.data, a, m, x.zero_point, y.zero_point)
+    else:
+        product_narrow(&r.shape, <const int16_t*>x.data, <int16_t*>y.data, a, m, x.zero_point, y.zero_point)
+    return 0
+
+
+OPERATORS = {
+    "MEAN": register(prepare_mean, version=3, reference_version=3),
+    "SUM": register(prepare_sum, version=2, reference_version=2),
+    "REDUCE_PROD": register(prepare_prod, version=2, reference_version=2),
+    "REDUCE_MAX": register(prepare_max, version=3, reference_version=3),
+    "REDUCE_MIN": register(prepare_min, version=3, reference_version=3),
+    "REDUCE_ANY": register(prepare_any, version=1, reference_version=1),
+    "REDUCE_ALL": register(prepare_all, version=1, reference_version=1),
+}

@@ -1,0 +1,221 @@
+"""SOFTMAX and LOG_SOFTMAX over the last axis.
+
+SOFTMAX: float32; int8 -> int8 (output scale 1/256, zero point -128), uint8 -> uint8, int8 or uint8 -> int16; int16 -> int16 (scale 1/32768).
+LOG_SOFTMAX: float32; int8, uint8 (output scale 1/16, zero point 127 or 255).
+
+Where TensorFlow ends the process we go on or raise: a step of the input below 2^-26 is refused, and more than 511 equal maxima in an 8-bit
+row give the type's lowest value.
+
+Source: LiteRT:tflite/kernels/activations.cc.
+"""
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.softmax cimport (
+    ExpTable,
+    LogRange,
+    Tables16,
+    fill_exp_table,
+    fill_tables16,
+    log_softmax_row_8,
+    log_softmax_row_f32,
+    softmax_row_8,
+    softmax_row_f32,
+    softmax_row_s16,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_f32
+
+cdef enum:                       # SoftmaxOptions
+    BETA = 0
+
+cdef struct Softmax:
+    int64_t rows
+    int64_t depth
+    float beta
+    LogRange back                # LOG_SOFTMAX on 8 bit
+    ExpTable exps                # 8 bit
+    Tables16 tables              # int16
+
+
+cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
+    cdef Tensor* x
+    cdef Softmax* s
+    expect_arity(context, node, 1, 1)
+    x = context.input(node, 0)
+    if x.rank < 1:
+        raise ValueError("NumDimensions(input) >= 1 was not true.")
+    s = <Softmax*>context.persistent(sizeof(Softmax))
+    s.depth = x.dims[x.rank - 1]
+    s.rows = count_range(x, 0, x.rank - 1) if s.depth else 0
+    context.set_shape(context.output(node, 0), x.rank, x.dims)
+    node.data = s
+    return s
+
+
+cdef int prepare_softmax(Context context, Node* node) except -1:
+    cdef Softmax* s = prepare_shapes(context, node)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Multiplier m
+    s.beta = table_f32(node.options, BETA, 0)
+    if x.type == FLOAT32 and y.type == FLOAT32:
+        node.invoke = softmax_f32
+        return 0
+    if x.type == INT16 and y.type == INT16:
+        expect_output(y, 1.0 / 32768, 0.001 / 32768, 0)
+        if x.zero_point != 0:
+            raise ValueError(f"input->params.zero_point != 0 ({x.zero_point} != 0)")
+        m = quantize_multiplier(<double><float>(x.scale * s.beta) / (10.0 / 65535.0))
+        s.tables.value, s.tables.shift = m.value, m.shift
+        fill_tables16(&s.tables)
+        node.invoke = softmax_s16
+        return 0
+    if x.type == INT8 and y.type == INT8:
+        expect_output(y, 1.0 / 256, 0.001 / 256, -128)
+        node.invoke = softmax_s8
+    elif x.type == UINT8 and y.type == UINT8:
+        node.invoke = softmax_u8
+    elif x.type == INT8 and y.type == INT16:
+        node.invoke = softmax_s8_s16
+    elif x.type == UINT8 and y.type == INT16:
+        node.invoke = softmax_u8_s16
+    else:
+        raise ValueError(
+            "Only float32, uint8_t, Int8_t, Int16_t are supported currently, "
+            f"got {type_name(x.type)} with an output of {type_name(y.type)}."
+        )
+    if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
+        raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
+    return 0
+
+
+cdef int prepare_log_softmax(Context context, Node* node) except -1:
+    cdef Softmax* s = prepare_shapes(context, node)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Multiplier m, back
+    if x.type != y.type:
+        raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
+    if x.type == FLOAT32:
+        node.invoke = log_softmax_f32
+        return 0
+    if x.type != INT8 and x.type != UINT8:
+        raise ValueError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
+    expect_output(y, 16.0 / 256, 0, 127 if x.type == INT8 else 255)
+    if not fill_exp_table(&s.exps, <double>x.scale):
+        raise ValueError(f"LOG_SOFTMAX: input scale = {x.scale} is too small for its fixed point")
+    m = quantize_multiplier(min(<double>x.scale * (1 << 26), 2147483647.0))
+    back = quantize_multiplier(<double>(<int64_t>1 << (31 - m.shift)) / <double>m.value)
+    if back.shift > 0:
+        raise ValueError(f"LOG_SOFTMAX: input scale = {x.scale} is too small for its fixed point")
+    s.back.value, s.back.right_shift = back.value, -back.shift
+    node.invoke = log_softmax_s8 if x.type == INT8 else log_softmax_u8
+    return 0
+
+
+cdef int expect_output(const Tensor* y, double scale, double tolerance, int32_t zero_point) except -1:
+    if y.zero_point != zero_point:
+        raise ValueError(f"output->params.zero_point != {zero_point} ({y.zero_point} != {zero_point})")
+    if not fabs(y.scale - scale) <= tolerance:
+        raise ValueError(f"output->params.scale not near {scale} ({y.scale})")
+    return 0
+
+
+cdef int softmax_f32(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_f32(x + row * s.depth, y + row * s.depth, s.depth, s.beta)
+    return 0
+
+
+cdef int softmax_s8(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
+    cdef int8_t* y = <int8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int softmax_u8(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int softmax_s8_s16(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
+    cdef int16_t* y = <int16_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int softmax_u8_s16(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
+    cdef int16_t* y = <int16_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_8(&s.exps, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int softmax_s16(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const int16_t* x = <const int16_t*>context.input(node, 0).data
+    cdef int16_t* y = <int16_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_s16(&s.tables, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int log_softmax_f32(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        log_softmax_row_f32(x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int log_softmax_s8(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
+    cdef int8_t* y = <int8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        log_softmax_row_8(&s.exps, s.back, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int log_softmax_u8(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        log_softmax_row_8(&s.exps, s.back, x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+OPERATORS = {
+    "SOFTMAX": register(prepare_softmax, version=4, reference_version=3),
+    "LOG_SOFTMAX": register(prepare_log_softmax, version=2, reference_version=2),
+}

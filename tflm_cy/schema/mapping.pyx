@@ -1,0 +1,78 @@
+"""A file's bytes as a read-only buffer: mapped, or (environment TFLM_CY_MMAP=0) read into memory.
+
+    memoryview(Mapping("model.tflite"))
+
+The mapping goes when the last view of it does; no file descriptor is kept. Deleting the file does no harm. Who
+truncates it while it is mapped kills the process (SIGBUS), as with TensorFlow; who overwrites it changes the weights:
+TFLM_CY_MMAP=0 is for such places."""
+import errno
+import os
+import stat
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from posix.mman cimport MAP_FAILED, MAP_PRIVATE, PROT_READ, mmap, munmap
+
+from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
+
+
+def open_regular(path):
+    """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
+    shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+    hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
+    try:
+        # O_NONBLOCK: a named pipe must not make us wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise ModelNotFoundError(error.errno, f"Could not open '{shown}'.{hint}", shown) from None
+    except OSError as error:
+        raise ModelFileError(error.errno, f"Could not open '{shown}'. {error.strerror}", shown) from None
+    except ValueError as error:
+        raise ValueError(f"Could not open {shown!r}. {error}") from None
+    status = os.fstat(descriptor)
+    reason = None
+    if stat.S_ISDIR(status.st_mode):
+        reason = errno.EISDIR, "it is a directory"
+    elif not stat.S_ISREG(status.st_mode):
+        reason = errno.ENODEV, "it is not a regular file"
+    elif status.st_size == 0:
+        reason = errno.EINVAL, "the file is empty"
+    if reason is not None:
+        os.close(descriptor)
+        message = f"Mmap of '{shown}' at offset '0' failed with error '{reason[0]}': {reason[1]}."
+        raise ModelFileError(reason[0], message, shown)
+    return descriptor, status.st_size
+
+
+cdef class Mapping:
+    """See the module."""
+    cdef void* start
+    cdef size_t size
+
+    def __cinit__(self, path):
+        self.start = NULL
+        descriptor, size = open_regular(path)
+        try:
+            self.start = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0)
+        finally:
+            os.close(descriptor)
+        if self.start == MAP_FAILED:
+            self.start = NULL
+            shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+            raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
+        self.size = size
+
+    def __dealloc__(self):
+        if self.start != NULL:
+            munmap(self.start, self.size)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.start, self.size, 1, flags)
+
+
+def file_bytes(path):
+    """The bytes of the file at `path`, as an object with a buffer."""
+    if os.environ.get("TFLM_CY_MMAP") != "0":
+        return Mapping(path)
+    descriptor, _ = open_regular(path)
+    with open(descriptor, "rb") as file:
+        return file.read()

@@ -1,0 +1,5 @@
+"""The one check of a model file; see verifier.pyx."""
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t
+
+cdef int verify(const uint8_t* base, size_t size) except -1
