@@ -30,11 +30,13 @@ class SideProcess:
     def __init__(self, side, timeout=60.0, python=None):
         self.side, self.timeout, self.python = side, timeout, python or sys.executable
         self._process = self._read = self._write = self._log = None
+        self._heard = 0
 
     def run(self, case, mode):
         """The outcome of a case on this side."""
         if self._process is None:
             self._start()
+        self._heard = self._log.seek(0, os.SEEK_END)
         try:
             self._write.send((case, mode))
             if self._read.poll(self.timeout):
@@ -94,9 +96,9 @@ class SideProcess:
         return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
     def _last_words(self, size=500):
-        """The end of what the process printed; also forgets a dead process."""
-        self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, self._log.tell() - size))
+        """The end of what the process printed during this case; also forgets a dead process."""
+        end = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(self._heard, end - size))
         text = self._log.read().decode(errors="replace").strip().replace("\n", " ")
         if self._process.poll() is not None:
             self.close(kill=True)

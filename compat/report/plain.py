@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, VERDICTS
 
@@ -45,7 +46,7 @@ def reproduction(result, arguments=()):
     """The command that runs this one case again."""
     case = result.case
     parts = ["python", "-m", "compat", *arguments]
-    if case.op == "model":
+    if isinstance(case.model, Path):
         parts += ["--models", str(case.model)]
     else:
         parts += ["--op", case.op, "--dtype", case.dtype, "--case", case.variant]
