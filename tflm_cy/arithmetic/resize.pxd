@@ -1,0 +1,174 @@
+"""Bilinear and nearest-neighbour resizing over NHWC: where an output pixel lies in the input, and how its neighbours are mixed.
+
+float32 and uint8 go through float coordinates and weights, each product rounded, added in the order (top, left), (bottom, left),
+(top, right), (bottom, right); int8 and int16 through 10-bit fixed point.
+
+Columns are handled in blocks of 64, whose coordinates are computed once.
+
+Source: LiteRT:tflite/kernels/internal/reference/{resize_bilinear,resize_nearest_neighbor}.h.
+"""
+from libc.math cimport ceilf, floorf, roundf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+cdef enum:
+    COLUMN_BLOCK = 64
+
+cdef struct Resize:
+    int32_t batches, height, width
+    int64_t depth
+    int32_t out_height, out_width
+    bint align_corners
+    bint half_pixel_centers
+
+cdef struct Place:               # between two rows or columns of the input
+    int64_t low
+    int64_t high
+    float fraction               # of the way from low to high
+    int32_t fraction_10          # the same in 1/1024
+
+ctypedef fused real:
+    float
+    uint8_t
+
+ctypedef fused integral:
+    int8_t
+    int16_t
+
+
+cdef inline float scale_f32(int32_t size, int32_t out, bint align_corners) noexcept nogil:
+    if align_corners and out > 1:
+        return <float>(size - 1) / <float>(out - 1)
+    return <float>size / <float>out
+
+
+cdef inline Place place_f32(int32_t i, int32_t size, int32_t out, bint align_corners, bint half_pixel_centers) noexcept nogil:
+    cdef Place p
+    cdef float scale = scale_f32(size, out, align_corners)
+    cdef float at = (i + <float>0.5) * scale - <float>0.5 if half_pixel_centers else i * scale
+    p.low = min(max(<int64_t>floorf(at), 0), size - 1)
+    p.high = min(<int64_t>ceilf(at), size - 1)
+    p.fraction = at - <float>p.low
+    p.fraction_10 = 0
+    return p
+
+
+cdef inline Place place_10(int32_t i, int32_t size, int32_t out, bint align_corners, bint half_pixel_centers) noexcept nogil:
+    cdef Place p
+    cdef int64_t scale = (<int64_t>size * 1024 + out / 2) / out
+    cdef int64_t at
+    if align_corners and out > 1:
+        scale = (<int64_t>(size - 1) * 1024 + (out - 1) / 2) / (out - 1)
+    at = i * scale + (scale / 2 - 512 if half_pixel_centers else 0)
+    p.low = min(max(at / 1024, 0), size - 1)
+    p.high = min((at + 1023) / 1024, size - 1)
+    p.fraction = 0
+    p.fraction_10 = <int32_t>(at - 1024 * p.low)
+    return p
+
+
+cdef inline int64_t nearest(int32_t i, int32_t size, int32_t out, bint align_corners, bint half_pixel_centers) noexcept nogil:
+    cdef float at = (i + (<float>0.5 if half_pixel_centers else <float>0)) * scale_f32(size, out, align_corners)
+    cdef int64_t place = <int64_t>(roundf(at) if align_corners else floorf(at))
+    return max(min(place, size - 1), 0)
+
+
+cdef inline void mix_f32(const real* top_left, const real* bottom_left, const real* top_right, const real* bottom_right, real* y,
+                         int64_t depth, float down, float right) noexcept nogil:
+    cdef float up = 1 - down
+    cdef float left = 1 - right
+    cdef float mixed
+    cdef int64_t c
+    for c in range(depth):
+        mixed = (<float>top_left[c] * up * left + <float>bottom_left[c] * down * left + <float>top_right[c] * up * right
+                 + <float>bottom_right[c] * down * right)
+        if real is float:
+            y[c] = mixed
+        else:
+            y[c] = <uint8_t><int32_t>(mixed + <float>0.5)
+
+
+cdef inline void bilinear_f32(const Resize* r, const real* x, real* y) noexcept nogil:
+    cdef Place[COLUMN_BLOCK] columns
+    cdef Place row
+    cdef int32_t n, oh, ow, ow0, block
+    cdef const real* top
+    cdef const real* bottom
+    cdef real* out
+    if r.depth == 0:
+        return
+    for ow0 in range(0, r.out_width, 64):
+        block = min(COLUMN_BLOCK, r.out_width - ow0)
+        for ow in range(block):
+            columns[ow] = place_f32(ow0 + ow, r.width, r.out_width, r.align_corners, r.half_pixel_centers)
+        for n in range(r.batches):
+            for oh in range(r.out_height):
+                row = place_f32(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)
+                top = x + (<int64_t>n * r.height + row.low) * r.width * r.depth
+                bottom = x + (<int64_t>n * r.height + row.high) * r.width * r.depth
+                out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * r.depth
+                for ow in range(block):
+                    mix_f32(top + columns[ow].low * r.depth, bottom + columns[ow].low * r.depth, top + columns[ow].high * r.depth,
+                            bottom + columns[ow].high * r.depth, out + ow * r.depth, r.depth, row.fraction, columns[ow].fraction)
+
+
+cdef inline void mix_10(const integral* top_left, const integral* bottom_left, const integral* top_right, const integral* bottom_right,
+                        integral* y, int64_t depth, int32_t down, int32_t right) noexcept nogil:
+    """Rounded half away from zero. int8 fits int32 throughout; the weights lie within [-512, 1536]."""
+    cdef int32_t up = 1024 - down
+    cdef int32_t left = 1024 - right
+    cdef int32_t mixed
+    cdef int64_t wide
+    cdef int64_t c
+    for c in range(depth):
+        if integral is int8_t:
+            mixed = (top_left[c] * up + bottom_left[c] * down) * left + (top_right[c] * up + bottom_right[c] * down) * right
+            y[c] = <int8_t>((mixed + ((1 << 19) if mixed > 0 else -(1 << 19))) / (1 << 20))
+        else:
+            wide = (<int64_t>(top_left[c] * up + bottom_left[c] * down) * left
+                    + <int64_t>(top_right[c] * up + bottom_right[c] * down) * right)
+            y[c] = <int16_t>((wide + ((1 << 19) if wide > 0 else -(1 << 19))) / (1 << 20))
+
+
+cdef inline void bilinear_10(const Resize* r, const integral* x, integral* y) noexcept nogil:
+    cdef Place[COLUMN_BLOCK] columns
+    cdef Place row
+    cdef int32_t n, oh, ow, ow0, block
+    cdef const integral* top
+    cdef const integral* bottom
+    cdef integral* out
+    if r.depth == 0:
+        return
+    for ow0 in range(0, r.out_width, 64):
+        block = min(COLUMN_BLOCK, r.out_width - ow0)
+        for ow in range(block):
+            columns[ow] = place_10(ow0 + ow, r.width, r.out_width, r.align_corners, r.half_pixel_centers)
+        for n in range(r.batches):
+            for oh in range(r.out_height):
+                row = place_10(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)
+                top = x + (<int64_t>n * r.height + row.low) * r.width * r.depth
+                bottom = x + (<int64_t>n * r.height + row.high) * r.width * r.depth
+                out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * r.depth
+                for ow in range(block):
+                    mix_10(top + columns[ow].low * r.depth, bottom + columns[ow].low * r.depth, top + columns[ow].high * r.depth,
+                           bottom + columns[ow].high * r.depth, out + ow * r.depth, r.depth, row.fraction_10, columns[ow].fraction_10)
+
+
+cdef inline void nearest_bytes(const Resize* r, const char* x, char* y, int64_t pixel) noexcept nogil:
+    """Copies pixels of `pixel` bytes."""
+    cdef int64_t[COLUMN_BLOCK] columns
+    cdef int32_t n, oh, ow, ow0, block
+    cdef const char* row
+    cdef char* out
+    if pixel == 0:
+        return
+    for ow0 in range(0, r.out_width, 64):
+        block = min(COLUMN_BLOCK, r.out_width - ow0)
+        for ow in range(block):
+            columns[ow] = nearest(ow0 + ow, r.width, r.out_width, r.align_corners, r.half_pixel_centers) * pixel
+        for n in range(r.batches):
+            for oh in range(r.out_height):
+                row = x + (<int64_t>n * r.height + nearest(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)) * r.width * pixel
+                out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * pixel
+                for ow in range(block):
+                    memcpy(out + ow * pixel, row + columns[ow], pixel)

@@ -1,0 +1,127 @@
+"""SVDF: a rank-decomposed filter with a memory of past feature products, one step.
+
+The state of all batches and filters is one buffer that moves left by one element per step, across filters and batches; the element that
+arrives from a neighbour is overwritten by the new feature product.
+
+int8 activations have an int16 state with zero point 0 in TensorFlow Lite and, in TensorFlow Lite Micro, also an int8 state with a zero point
+of its own; the rest is the same.
+
+Source: LiteRT:tflite/kernels/internal/reference/svdf.h, tflite-micro:tensorflow/lite/micro/kernels/svdf_common.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
+from libc.string cimport memmove
+
+from tflm_cy.arithmetic.eigen cimport activate
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, wrap32
+from tflm_cy.arithmetic.hybrid cimport (
+    RowScale,
+    accumulate_dot_f32,
+    accumulate_rows,
+    all_zero,
+    quantize_asymmetric,
+    quantize_symmetric,
+)
+from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+
+cdef struct SvdfShape:
+    ptrdiff_t batches, inputs, filters, memory, rank
+    int32_t activation                  # of the float forms
+
+cdef struct SvdfScales:
+    Multiplier feature
+    Multiplier time
+    int32_t x_zero_point
+    int32_t state_zero_point
+    int32_t y_zero_point
+
+ctypedef fused state_type:
+    int8_t
+    int16_t
+
+
+cdef inline void svdf_s8(const SvdfShape* s, const SvdfScales* q, const int8_t* x, const int8_t* feature, const state_type* time,
+                         const int32_t* bias, state_type* state, int8_t* y, int16_t* wide, int32_t* products) noexcept nogil:
+    """`wide` holds `inputs`, `products` holds `filters` numbers."""
+    cdef int32_t low = -128 if state_type is int8_t else -32768
+    cdef int32_t high = 127 if state_type is int8_t else 32767
+    cdef ptrdiff_t b, f, m, u, units = s.filters / s.rank
+    cdef uint32_t total
+    cdef int32_t value
+    cdef state_type* row
+    memmove(state, state + 1, (s.batches * s.filters * s.memory - 1) * sizeof(state_type))
+    for b in range(s.batches):
+        widen_s8(x + b * s.inputs, s.inputs, q.x_zero_point, wide)
+        multiply_rows_s8(feature, s.filters, s.inputs, wide, products)
+        row = state + b * s.filters * s.memory
+        for f in range(s.filters):
+            value = wrap32(<long long>multiply(products[f], q.feature.value, q.feature.shift) + q.state_zero_point)
+            row[f * s.memory + s.memory - 1] = <state_type>max(low, min(value, high))
+        for u in range(units):
+            total = 0 if bias == NULL else <uint32_t>bias[u]
+            for f in range(u * s.rank, (u + 1) * s.rank):
+                for m in range(s.memory):
+                    total += <uint32_t>(<int32_t>time[f * s.memory + m] * (row[f * s.memory + m] - q.state_zero_point))
+            value = wrap32(<long long>multiply(<int32_t>total, q.time.value, q.time.shift) + q.y_zero_point)
+            y[b * units + u] = <int8_t>max(-128, min(value, 127))
+
+
+cdef inline void apply_time_f32(const SvdfShape* s, const float* time, const float* bias, float* state, const float* products,
+                                float* lanes, float* y) noexcept nogil:
+    """The new products enter the state; their dot product with the time weights, summed over each rank. `lanes` holds `rank` numbers."""
+    cdef ptrdiff_t i, k, u, f, units = s.filters / s.rank
+    cdef float total
+    for i in range(s.batches * s.filters):
+        state[i * s.memory + s.memory - 1] = products[i]
+    for i in range(s.batches * units):
+        u = i % units
+        for k in range(s.rank):
+            f = u * s.rank + k
+            lanes[k] = accumulate_dot_f32(0, time + f * s.memory, state + (i / units * s.filters + f) * s.memory, s.memory)
+        total = sum_lanes(lanes, s.rank)
+        y[i] = total if bias == NULL else total + bias[u]
+    activate(y, s.batches * units, s.activation)
+
+
+cdef inline float sum_lanes(const float* v, ptrdiff_t n) noexcept nogil:
+    """Four lanes over the full blocks of four, added ((l0 + l1) + l2) + l3, then the rest."""
+    cdef float[4] lanes = [0, 0, 0, 0]
+    cdef ptrdiff_t i
+    cdef float total
+    for i in range(n - n % 4):
+        lanes[i & 3] = lanes[i & 3] + v[i]
+    total = ((lanes[0] + lanes[1]) + lanes[2]) + lanes[3]
+    for i in range(n - n % 4, n):
+        total = total + v[i]
+    return total
+
+
+cdef inline void svdf_f32(const SvdfShape* s, const float* x, const float* feature, const float* time, const float* bias, float* state, float* y,
+                          float* products, float* lanes) noexcept nogil:
+    """`products` holds batches * filters numbers."""
+    cdef ptrdiff_t b, f
+    memmove(state, state + 1, (s.batches * s.filters * s.memory - 1) * sizeof(float))
+    for b in range(s.batches):
+        for f in range(s.filters):
+            products[b * s.filters + f] = accumulate_dot_f32(0, feature + f * s.inputs, x + b * s.inputs, s.inputs)
+    apply_time_f32(s, time, bias, state, products, lanes, y)
+
+
+cdef inline void svdf_hybrid(const SvdfShape* s, const float* x, const int8_t* feature, float feature_scale, bint asymmetric,
+                             const int32_t* row_sums, bint minimum, const float* time, const float* bias, float* state, float* y,
+                             float* products, float* lanes, int16_t* quantized) noexcept nogil:
+    """int8 feature weights; `time` is dequantized. An input that is zero in every batch leaves the products 0."""
+    cdef RowScale scale
+    cdef ptrdiff_t b, i
+    memmove(state, state + 1, (s.batches * s.filters * s.memory - 1) * sizeof(float))
+    for i in range(s.batches * s.filters):
+        products[i] = 0
+    if not all_zero(x, s.batches * s.inputs):
+        for b in range(s.batches):
+            if asymmetric:
+                quantize_asymmetric(x + b * s.inputs, s.inputs, quantized, &scale)
+            else:
+                quantize_symmetric(x + b * s.inputs, s.inputs, quantized, &scale)
+            accumulate_rows(feature, s.filters, s.inputs, quantized, scale.scale * feature_scale, NULL, scale.zero_point, row_sums, minimum,
+                            products + b * s.filters)
+    apply_time_f32(s, time, bias, state, products, lanes, y)

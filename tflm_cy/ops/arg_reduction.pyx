@@ -1,0 +1,141 @@
+"""ARG_MAX and ARG_MIN of float32, int32, int8, uint8 and bool, as int32 or int64; the axis known before or while invoking.
+
+Source: LiteRT:tflite/kernels/arg_min_max.cc.
+"""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32, arg_strided
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL,
+    FLOAT32,
+    INT8,
+    INT32,
+    INT64,
+    MAX_RANK,
+    UINT8,
+    Tensor,
+    count,
+    count_range,
+    is_constant,
+    type_name,
+)
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_i8
+
+cdef enum:                       # ArgMaxOptions, ArgMinOptions
+    OUTPUT_TYPE = 0
+
+cdef struct ArgReduction:
+    int64_t outer
+    int64_t size                 # along the axis
+    int64_t inner
+    bint largest
+    bint known_axis
+
+
+cdef int prepare(Context context, Node* node, bint largest) except -1:
+    cdef Tensor* x
+    cdef Tensor* axis
+    cdef Tensor* y
+    cdef ArgReduction* a
+    cdef int32_t[MAX_RANK] dims
+    cdef int output_type = table_i8(node.options, OUTPUT_TYPE, 0)
+    expect_arity(context, node, 2, 1)
+    x, axis, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
+    if count(axis) != 1:
+        raise ValueError(f"NumElements(axis) != 1 ({count(axis)} != 1)")
+    if axis.type != INT32 and axis.type != INT64:
+        raise ValueError("axis->type == kTfLiteInt32 || axis->type == kTfLiteInt64 was not true.")
+    if output_type != INT32 and output_type != INT64:
+        raise ValueError(f"Unknown index output data type: {output_type}")
+    if x.type not in (FLOAT32, INT32, INT8, UINT8, BOOL):
+        raise ValueError(f"Unknown input type: {x.type}, only float32, int types and bool are supported")
+    if x.rank < 1:
+        raise ValueError("NumDimensions(input) >= 1 was not true.")
+    y.type = output_type
+    a = <ArgReduction*>context.persistent(sizeof(ArgReduction))
+    node.data = a
+    a.largest = largest
+    a.known_axis = is_constant(axis)
+    if a.known_axis:
+        if not fill_shape(a, x, axis, dims):
+            raise ValueError(f"axis out of range for an input of rank {x.rank}")
+        if a.size == 0:
+            raise ValueError("Cannot compute ArgMin/ArgMax over an empty axis.")
+        context.set_shape(y, x.rank - 1, dims)
+    else:
+        context.set_dynamic(y)
+    node.invoke = arg_reduce
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    return prepare(context, node, True)
+
+
+cdef int prepare_min(Context context, Node* node) except -1:
+    return prepare(context, node, False)
+
+
+cdef bint fill_shape(ArgReduction* a, const Tensor* x, const Tensor* axis_tensor, int32_t* dims) noexcept nogil:
+    """False when the axis is out of range. `dims` becomes the output's shape."""
+    cdef int64_t axis = (<const int32_t*>axis_tensor.data)[0] if axis_tensor.type == INT32 else (<const int64_t*>axis_tensor.data)[0]
+    cdef int d
+    if axis < -x.rank or axis >= x.rank:
+        return False
+    if axis < 0:
+        axis += x.rank
+    for d in range(x.rank - 1):
+        dims[d] = x.dims[d] if d < axis else x.dims[d + 1]
+    a.outer = count_range(x, 0, <int>axis)
+    a.size = x.dims[axis]
+    a.inner = count_range(x, <int>axis + 1, x.rank)
+    return True
+
+
+cdef inline void put(Tensor* y, int64_t at, int32_t index) noexcept nogil:
+    if y.type == INT32:
+        (<int32_t*>y.data)[at] = index
+    else:
+        (<int64_t*>y.data)[at] = index
+
+
+cdef int arg_reduce(Context context, Node* node) noexcept nogil:
+    cdef ArgReduction* a = <ArgReduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t outer, inner, at
+    cdef int32_t index
+    if not a.known_axis:
+        if not fill_shape(a, x, context.input(node, 1), dims):
+            return context.fail(b"axis out of range")
+        if a.size == 0:
+            return context.fail(b"Cannot compute ArgMin/ArgMax over an empty axis.")
+        if context.resize(y, x.rank - 1, dims):
+            return -1
+    if a.outer == 0 or a.inner == 0:
+        return 0
+    for outer in range(a.outer):
+        for inner in range(a.inner):
+            at = outer * a.size * a.inner + inner
+            if x.type == FLOAT32:
+                if a.inner == 1:
+                    index = arg_row_f32(<const float*>x.data + at, a.size, a.largest)
+                else:
+                    index = arg_strided(<const float*>x.data + at, a.size, a.inner, a.largest)
+            elif x.type == INT32:
+                index = arg_strided(<const int32_t*>x.data + at, a.size, a.inner, a.largest)
+            elif x.type == INT8:
+                index = arg_strided(<const int8_t*>x.data + at, a.size, a.inner, a.largest)
+            else:
+                index = arg_strided(<const uint8_t*>x.data + at, a.size, a.inner, a.largest)
+            put(y, outer * a.inner + inner, index)
+    return 0
+
+
+OPERATORS = {
+    "ARG_MAX": register(prepare_max, version=3, reference_version=2),
+    "ARG_MIN": register(prepare_min, version=3, reference_version=2),
+}

@@ -1,0 +1,102 @@
+"""CUMSUM of float32, int32 and int64 along one axis; exclusive and reverse. Sums are sequential, integers wrap.
+
+The axis may be known only while invoking; the output's shape is the input's.
+
+Source: LiteRT:tflite/kernels/cumsum.cc.
+"""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, Tensor, count, count_range, is_constant, type_name
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_bool
+
+cdef enum:                       # CumsumOptions
+    EXCLUSIVE = 0
+    REVERSE = 1
+
+cdef struct CumSum:
+    bint exclusive
+    bint reverse
+    bint known_axis
+    int32_t axis
+
+ctypedef fused summable:         # the unsigned types stand for the signed ones: they wrap
+    float
+    uint32_t
+    uint64_t
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* axis
+    cdef Tensor* y
+    cdef CumSum* s
+    expect_arity(context, node, 2, 1)
+    x, axis, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
+    if x.type not in (FLOAT32, INT32, INT64):
+        raise ValueError(f"CUMSUM: input->type == kTfLiteInt32 || kTfLiteFloat32 || kTfLiteInt64 was not true ({type_name(x.type)})")
+    if axis.type != INT32:
+        raise ValueError(f"axis->type != kTfLiteInt32 ({type_name(axis.type)} != INT32)")
+    if count(axis) != 1:
+        raise ValueError(f"NumElements(axis) != 1 ({count(axis)} != 1)")
+    if x.rank < 1:
+        raise ValueError("NumDimensions(input) >= 1 was not true.")
+    if y.type != x.type:
+        raise ValueError(f"output->type != input->type ({type_name(y.type)} != {type_name(x.type)})")
+    s = <CumSum*>context.persistent(sizeof(CumSum))
+    s.exclusive = table_bool(node.options, EXCLUSIVE, False)
+    s.reverse = table_bool(node.options, REVERSE, False)
+    s.known_axis = is_constant(axis)
+    if s.known_axis:
+        s.axis = (<const int32_t*>axis.data)[0]
+        if s.axis < -x.rank or s.axis >= x.rank:
+            raise ValueError(f"Invalid axis: {s.axis} for an input of rank {x.rank}")
+    context.set_shape(y, x.rank, x.dims)
+    node.data = s
+    node.invoke = cumsum
+    return 0
+
+
+cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size, int64_t inner, bint exclusive, bint reverse) noexcept nogil:
+    """Over [outer, size, inner], row after row of `inner` elements."""
+    cdef int64_t o, i, k, before, stride
+    cdef const summable* source
+    stride = -inner if reverse else inner
+    for o in range(outer):
+        before = (o * size + (size - 1 if reverse else 0)) * inner
+        for k in range(inner):
+            y[before + k] = 0 if exclusive else 0 + x[before + k]     # -0.0 becomes 0.0
+        source = x + (before if exclusive else before + stride)
+        for i in range(1, size):
+            for k in range(inner):
+                y[before + stride + k] = y[before + k] + source[k]
+            source += stride
+            before += stride
+
+
+cdef int cumsum(Context context, Node* node) noexcept nogil:
+    cdef CumSum* s = <CumSum*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t axis = s.axis if s.known_axis else (<const int32_t*>context.input(node, 1).data)[0]
+    cdef int64_t outer, size, inner
+    if axis < -x.rank or axis >= x.rank:
+        return context.fail_with(b"Invalid axis: %ld for an input of rank %ld", axis, x.rank)
+    if axis < 0:
+        axis += x.rank
+    if count(x) == 0:
+        return 0
+    outer, size, inner = count_range(x, 0, axis), x.dims[axis], count_range(x, axis + 1, x.rank)
+    if x.type == FLOAT32:
+        accumulate(<const float*>x.data, <float*>y.data, outer, size, inner, s.exclusive, s.reverse)
+    elif x.type == INT32:
+        accumulate(<const uint32_t*>x.data, <uint32_t*>y.data, outer, size, inner, s.exclusive, s.reverse)
+    else:
+        accumulate(<const uint64_t*>x.data, <uint64_t*>y.data, outer, size, inner, s.exclusive, s.reverse)
+    return 0
+
+
+OPERATORS = {
+    "CUMSUM": register(prepare, version=1, reference_version=1),
+}

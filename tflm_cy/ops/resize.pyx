@@ -1,0 +1,128 @@
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR (float32, int8, uint8, int16) of images NHWC, the size known before or while invoking.
+
+Nothing is rescaled: input and output are taken to be quantized alike.
+
+Source: LiteRT:tflite/kernels/{resize_bilinear,resize_nearest_neighbor}.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
+
+from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32, nearest_bytes
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.table cimport table_bool
+
+cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
+    BILINEAR_ALIGN_CORNERS = 2
+    BILINEAR_HALF_PIXEL_CENTERS = 3
+
+cdef enum:                       # ResizeNearestNeighborOptions
+    NEAREST_ALIGN_CORNERS = 0
+    NEAREST_HALF_PIXEL_CENTERS = 1
+
+cdef struct Resizing:
+    Resize shape
+    int32_t smallest             # size that is accepted
+    bint known_size
+
+
+cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, int half_pixel_centers, int smallest) except NULL:
+    cdef Tensor* x
+    cdef Tensor* size
+    cdef Tensor* y
+    cdef Resizing* r
+    expect_arity(context, node, 2, 1)
+    x, size, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
+    if x.rank != 4:
+        raise ValueError(f"NumDimensions(input) != 4 ({x.rank} != 4)")
+    if size.rank != 1 or size.dims[0] != 2:
+        raise ValueError("NumDimensions(size) != 1: the size is two numbers, height and width")
+    if size.type != INT32:
+        raise ValueError(f"size->type != kTfLiteInt32 ({type_name(size.type)} != INT32)")
+    if x.type not in (FLOAT32, INT8, UINT8, INT16):
+        raise ValueError(f"Output type is {type_name(x.type)}, requires float, uint8, int8 or int16.")
+    y.type = x.type
+    r = <Resizing*>context.persistent(sizeof(Resizing))
+    node.data = r
+    r.shape.align_corners = table_bool(node.options, align_corners, False)
+    r.shape.half_pixel_centers = table_bool(node.options, half_pixel_centers, False)
+    r.smallest = smallest
+    r.known_size = is_constant(size)
+    if r.known_size:
+        if not fill_shape(r, x, <const int32_t*>size.data):
+            raise ValueError("size_data[0] > 0 was not true: an image cannot be resized from or to nothing")
+        resize_output(context, node, r)
+    else:
+        context.set_dynamic(y)
+    return r
+
+
+cdef bint fill_shape(Resizing* r, const Tensor* x, const int32_t* size) noexcept nogil:
+    r.shape.batches, r.shape.height, r.shape.width, r.shape.depth = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    r.shape.out_height, r.shape.out_width = size[0], size[1]
+    return size[0] >= r.smallest and size[1] >= r.smallest and (x.dims[1] > 0 and x.dims[2] > 0 or size[0] == 0 or size[1] == 0)
+
+
+cdef int resize_output(Context context, Node* node, const Resizing* r) except -1:
+    cdef int32_t[4] dims
+    dims[0], dims[1], dims[2], dims[3] = r.shape.batches, r.shape.out_height, r.shape.out_width, <int32_t>r.shape.depth
+    return context.set_shape(context.output(node, 0), 4, dims)
+
+
+cdef int settle(Context context, Node* node) noexcept nogil:
+    """At the start of invoke: a size that only becomes known now."""
+    cdef Resizing* r = <Resizing*>node.data
+    cdef int32_t[4] dims
+    if r.known_size:
+        return 0
+    if not fill_shape(r, context.input(node, 0), <const int32_t*>context.input(node, 1).data):
+        return context.fail(b"size_data[0] > 0 was not true: an image cannot be resized from or to nothing")
+    dims[0], dims[1], dims[2], dims[3] = r.shape.batches, r.shape.out_height, r.shape.out_width, <int32_t>r.shape.depth
+    return context.resize(context.output(node, 0), 4, dims)
+
+
+cdef int prepare_bilinear(Context context, Node* node) except -1:
+    cdef Resizing* r = prepare_shapes(context, node, BILINEAR_ALIGN_CORNERS, BILINEAR_HALF_PIXEL_CENTERS, 1)
+    if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
+        raise ValueError("If half_pixel_centers is True, align_corners must be False.")
+    node.invoke = bilinear
+    return 0
+
+
+cdef int prepare_nearest(Context context, Node* node) except -1:
+    prepare_shapes(context, node, NEAREST_ALIGN_CORNERS, NEAREST_HALF_PIXEL_CENTERS, 0)
+    node.invoke = nearest_neighbor
+    return 0
+
+
+cdef int bilinear(Context context, Node* node) noexcept nogil:
+    cdef Resizing* r = <Resizing*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if settle(context, node):
+        return -1
+    if x.type == FLOAT32:
+        bilinear_f32(&r.shape, <const float*>x.data, <float*>y.data)
+    elif x.type == UINT8:
+        bilinear_f32(&r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    elif x.type == INT8:
+        bilinear_10(&r.shape, <const int8_t*>x.data, <int8_t*>y.data)
+    else:
+        bilinear_10(&r.shape, <const int16_t*>x.data, <int16_t*>y.data)
+    return 0
+
+
+cdef int nearest_neighbor(Context context, Node* node) noexcept nogil:
+    cdef Resizing* r = <Resizing*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if settle(context, node):
+        return -1
+    nearest_bytes(&r.shape, <const char*>x.data, <char*>y.data, r.shape.depth * type_size(x.type))
+    return 0
+
+
+OPERATORS = {
+    "RESIZE_BILINEAR": register(prepare_bilinear, version=4, reference_version=4),
+    "RESIZE_NEAREST_NEIGHBOR": register(prepare_nearest, version=4, reference_version=4),
+}
