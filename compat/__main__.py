@@ -37,7 +37,7 @@ def parser():
     p.add_argument("--mode", action="append", help="op resolver, repeatable, or 'all' (default BUILTIN_REF)")
     p.add_argument("--op", action="append", help="only this operator, repeatable")
     p.add_argument("--dtype", help="only this type label, as in the report")
-    p.add_argument("--case", help="only variants that contain this text")
+    p.add_argument("--case", help="only variants (with --models: files) that contain this text")
     p.add_argument("--seed", type=int, help="only this seed")
     p.add_argument("--seeds", type=int, help="seeds per kind of case (default 4 generated, 5 models)")
     p.add_argument("--invokes", type=int, default=3, help="consecutive invokes per seed (default %(default)s)")
@@ -77,7 +77,8 @@ def _cases(args):
         missing = [folder for folder in args.models if not Path(folder).exists()]
         if missing:
             raise SideFailedError(f"no such folder: {', '.join(missing)}")
-        return model_cases(args.models, seeds, args.invokes), len(find_models(args.models)) * len(seeds)
+        part = args.case or ""
+        return model_cases(args.models, seeds, args.invokes, part), len(find_models(args.models, part)) * len(seeds)
     seeds = [args.seed] if args.seed is not None else range(1 if args.quick else args.seeds or 4)
     selection = {"ops": args.op, "dtype": args.dtype, "variant": args.case}
     unknown = set(args.op or ()) - set(operators())

@@ -1,7 +1,7 @@
 """Outcomes of released runtimes, kept on disk: the same case on the same version, mode and CPU gives the same bytes.
 
-Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are kept too,
-they cost most. A side without distributions (this package) is never cached.
+Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are kept
+too, they cost most. A side without distributions (this package) is never cached.
 """
 
 import hashlib
@@ -35,12 +35,24 @@ def cpu_flags():
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
 
 
+# Run by a side's own Python when that is not ours.
+_FIND_VERSION = """
+from importlib import metadata
+for name in {names!r}:
+    try:
+        print(name, metadata.version(name))
+        break
+    except metadata.PackageNotFoundError:
+        pass
+"""
+
+
 @cache
 def side_version(side, python=None):
     """The version of a side's package, as "name version"; None when it is not installed or not released."""
     names = load_side(side).DISTRIBUTIONS
     if python and python != sys.executable:
-        code = f"import importlib.metadata as m\nfor n in {names!r}:\n try: print(n, m.version(n)); break\n except m.PackageNotFoundError: pass"
+        code = _FIND_VERSION.format(names=names)
         found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
         return found or None
     for name in names:

@@ -14,8 +14,9 @@ import numpy as np
 class Case:
     """`feeds[i]` are the arrays set before invoke i, in the order of the graph's inputs.
 
-    A model is its bytes or the path of a file. An array whose shape is not the input's current one resizes the input first
-    (and allocates again). `refused` says that TensorFlow is expected to raise; `text` describes the attributes for people.
+    A model is its bytes or the path of a file. An array whose shape is not the input's current one resizes the input
+    first (and allocates again). `refused` says that TensorFlow is expected to raise; `text` describes the attributes
+    for people.
     """
 
     op: str

@@ -1,7 +1,7 @@
 """Run one case on one interpreter: construct, resize, allocate, then set, invoke and get as often as the case feeds.
 
-An interpreter is anything with tf.lite.Interpreter's methods. Whatever it raises is an outcome; a crash or a hang is the
-business of the process that watches this one (`process`).
+An interpreter is anything with tf.lite.Interpreter's methods. Whatever it raises is an outcome; a crash or a hang is
+the business of the process that watches this one (`process`).
 """
 
 import time

@@ -1,8 +1,9 @@
 """Cases from .tflite files: every model below a folder, with random inputs of the types that it declares.
 
-Inputs are drawn per seed and invoke: float32 from three distributions in turn, small integer types over their whole range,
-wider ones as small non-negative numbers (they tend to be indices, shapes or counts), bool and strings at random.
-`model_hints.json` says what a model needs beyond that: file name pattern -> {"why": ..., "inputs": {position: hint}} with
+Inputs are drawn per seed and invoke: float32 from three distributions in turn, small integer types over their whole
+range, wider ones as small non-negative numbers (they tend to be indices, shapes or counts), bool and strings at
+random. `model_hints.json` says what a model needs beyond that: file name pattern -> {"why": ..., "inputs": {position:
+hint}} with
 
     {"shape": [1, 1280]}         resize the input to this
     {"like_output": 0}           feed the declared shape of that output (a shape tensor, as of TRANSPOSE_CONV)
@@ -24,8 +25,11 @@ HINTS = json.loads((Path(__file__).parent / "model_hints.json").read_text())
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
 
 
-def find_models(folders):
-    """(name, path) of each model below the folders, sorted; a name is the path below the folder's parent."""
+def find_models(folders, part=""):
+    """(name, path) of each model below the folders whose name contains `part`, sorted.
+
+    A name is the path below the folder's parent.
+    """
     found = []
     for folder in map(Path, folders):
         if folder.is_file():
@@ -33,12 +37,12 @@ def find_models(folders):
         else:
             paths = sorted(folder.rglob("*.tflite"))
             found += [(path.relative_to(folder.resolve().parent).as_posix(), path) for path in map(Path.resolve, paths)]
-    return found
+    return [(name, path) for name, path in found if part in name]
 
 
-def model_cases(folders, seeds, invokes=3):
-    """A case per model and seed."""
-    for name, path in find_models(folders):
+def model_cases(folders, seeds, invokes=3, part=""):
+    """A case per model and seed; the operator's place in the case's name is the folder."""
+    for name, path in find_models(folders, part):
         inputs, outputs = _interface(path)
         hints = _hints_for(name)
         for seed in seeds:
@@ -48,7 +52,8 @@ def model_cases(folders, seeds, invokes=3):
                 for _ in range(invokes)
             ]
             dtype = "+".join(dict.fromkeys(_TYPES.get(t["type"], "?") for t in inputs)) or "none"
-            yield Case("model", dtype, name, seed, path, feeds)
+            folder, _, file = name.rpartition("/")
+            yield Case(folder or ".", dtype, file, seed, path, feeds)
 
 
 def _interface(path):

@@ -1,8 +1,8 @@
 """What one side made of one case, and whether two sides made the same.
 
-An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that raised
-it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and the sign of
-a zero count. Texts of exceptions are kept for the report and never compared.
+An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that
+raised it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and
+the sign of a zero count. Texts of exceptions are kept for the report and never compared.
 """
 
 import base64

@@ -1,11 +1,11 @@
-"""A side in a process of its own: started when first needed, restarted after a crash or a hang, both of which are results.
+"""A side in a process of its own, restarted after a crash or a hang, both of which are results.
 
     side = SideProcess("tensorflow", timeout=60)
     outcome = side.run(case, "BUILTIN_REF")
     side.close()
 
-The process is a fresh Python (`compat.worker`), never a fork, so that no runtime sees another one's threads or memory. It
-may be another Python than ours (`python=`), for sides that live in a virtual environment of their own.
+The process is a fresh Python (`compat.worker`), never a fork, so that no runtime sees another one's threads or
+memory. It may be another Python than ours (`python=`), for sides that live in a virtual environment of their own.
 """
 
 import os
@@ -30,11 +30,13 @@ class SideProcess:
     def __init__(self, side, timeout=60.0, python=None):
         self.side, self.timeout, self.python = side, timeout, python or sys.executable
         self._process = self._read = self._write = self._log = None
+        self._heard = 0
 
     def run(self, case, mode):
         """The outcome of a case on this side."""
         if self._process is None:
             self._start()
+        self._heard = self._log.seek(0, os.SEEK_END)
         try:
             self._write.send((case, mode))
             if self._read.poll(self.timeout):
@@ -66,7 +68,7 @@ class SideProcess:
     def _start(self):
         to_read, from_write = os.pipe()
         from_read, to_write = os.pipe()
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", **os.environ, "PYTHONPATH": path}
         self._process = subprocess.Popen(
@@ -94,9 +96,9 @@ class SideProcess:
         return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
     def _last_words(self, size=500):
-        """The end of what the process printed; also forgets a dead process."""
-        self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, self._log.tell() - size))
+        """The end of what the process printed during this case; also forgets a dead process."""
+        end = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(self._heard, end - size))
         text = self._log.read().decode(errors="replace").strip().replace("\n", " ")
         if self._process.poll() is not None:
             self.close(kill=True)

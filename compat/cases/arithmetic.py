@@ -90,7 +90,8 @@ def arithmetic(d):
             values[1].flat[0] = 0
         return values[: len(inputs)]
 
-    refused = d.variant == "not broadcastable" or (d.variant == "divide by zero" and d.dtype == "int32")
+    by_zero = d.variant == "divide by zero" and (d.dtype == "int32" or d.op == "FLOOR_DIV")
+    refused = by_zero or d.variant == "not broadcastable"
     return d.case(Model.single(d.op, [a, b], [y], version, **options), feed, refused=refused)
 
 

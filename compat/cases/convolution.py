@@ -1,7 +1,7 @@
-"""CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: padding, strides, dilation, groups, depth multiplier, every weight type.
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV: padding, strides, dilation, groups, depth multiplier, every weight type.
 
-Type labels: float32, int8, uint8, int16x8 (int16 activations, int8 weights), int4 (weights), hybrid8 and hybrid4 (float32
-activations, integer weights).
+Type labels: float32, int8, uint8, int16x8 (int16 activations, int8 weights), int4 (weights), hybrid8 and hybrid4
+(float32 activations, integer weights).
 """
 
 from dataclasses import dataclass

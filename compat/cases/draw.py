@@ -19,8 +19,10 @@ ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
 
 # What float kernels go wrong on: signed zeros, infinities, NaN, the smallest and largest numbers, ties, odd thresholds.
 SPECIAL_FLOATS = np.array(
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754944e-38, -1e-40, 3.4028235e38, -3.4028235e38]
-    + [0.5, -0.5, 1.5, 2.5, -2.5, 1.0, -1.0, 3.0, -3.0, 6.0, 16777216.0, -16777217.0, 88.8, -88.8, 1e-6, 1e30],
+    [
+        *(0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754944e-38, -1e-40, 3.4028235e38, -3.4028235e38),
+        *(0.5, -0.5, 1.5, 2.5, -2.5, 1.0, -1.0, 3.0, -3.0, 6.0, 16777216.0, -16777217.0, 88.8, -88.8, 1e-6, 1e30),
+    ],
     np.float32,
 )
 

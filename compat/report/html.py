@@ -8,7 +8,8 @@ from .plain import reproduction
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>compat</title><style>
 body {{ font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .15em .7em; text-align: left; border-bottom: 1px solid #ddd; }}
+table {{ border-collapse: collapse; }} td, th {{ padding: .15em .7em; text-align: left; }}
+tr {{ border-bottom: 1px solid #ddd; }}
 td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
 tr.differs {{ background: #fdd; }} tr.deviates {{ background: #ffc; }}
 pre {{ white-space: pre-wrap; margin: .2em 0 1em; }} h3 {{ margin-bottom: 0; }}
@@ -54,5 +55,5 @@ def _sections(tally):
         yield f"<h2>{verdict if verdict not in (EQUAL, REFUSED) else 'unexpected: ' + verdict} ({len(found)})</h2>"
         for result in found:
             yield f"<h3>{escape(result.case.id)} {escape(result.mode)}</h3>"
-            what = result.difference or result.a.summary()
-            yield f"<pre>{escape(result.case.text)}\n{escape(what)}\n{escape(reproduction(result, tally.arguments))}</pre>"
+            lines = (result.case.text, result.difference or result.a.summary(), reproduction(result, tally.arguments))
+            yield f"<pre>{escape(chr(10).join(lines))}</pre>"

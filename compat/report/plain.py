@@ -3,8 +3,11 @@
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, VERDICTS
+
+SHOWN_PER_ROW = 2
 
 
 @dataclass
@@ -22,13 +25,11 @@ class Tally:
         case = result.case
         row = self.rows.setdefault((case.op, case.dtype, result.mode), Counter())
         row[result.verdict] += 1
-        if result.a.status == "ok" and case.refused:
-            row["unexpectedly accepted"] += 1
-        if result.a.status == "raised" and not case.refused:
-            row["unexpectedly refused"] += 1
+        if _unexpected(result):
+            row["unexpectedly accepted" if case.refused else "unexpectedly refused"] += 1
         if result.verdict == DEVIATES:
             self.reasons[result.reason] += 1
-        if result.verdict not in (EQUAL, REFUSED) or (result.a.status == "raised") != case.refused:
+        if result.verdict not in (EQUAL, REFUSED) or _unexpected(result):
             self.listed.append(result)
 
     def total(self):
@@ -41,11 +42,17 @@ class Tally:
         return [r for r in self.listed if r.verdict == verdict]
 
 
+def _unexpected(result):
+    """Whether a generated case was refused by a without being meant to, or the other way round; models mean nothing."""
+    generated = not isinstance(result.case.model, Path)
+    return generated and result.a.status in ("ok", "raised") and (result.a.status == "raised") != result.case.refused
+
+
 def reproduction(result, arguments=()):
     """The command that runs this one case again."""
     case = result.case
     parts = ["python", "-m", "compat", *arguments]
-    if case.op == "model":
+    if isinstance(case.model, Path):
         parts += ["--models", str(case.model)]
     else:
         parts += ["--op", case.op, "--dtype", case.dtype, "--case", case.variant]
@@ -55,9 +62,7 @@ def reproduction(result, arguments=()):
 def to_text(tally, verbose=False):
     """Table, differences with their commands, deviations with their reasons, the verdict."""
     lines = [f"a = {tally.sides[0]}, b = {tally.sides[1]}; a decides", "", *_table(tally), ""]
-    for result in tally.of(DIFFERS):
-        lines += [f"DIFFERS {result.case.id} {result.mode}", f"    {result.case.text}" if result.case.text else None]
-        lines += [f"    {result.difference}", f"    {reproduction(result, tally.arguments)}"]
+    lines += _differences(tally, None if verbose else SHOWN_PER_ROW)
     for result in tally.of(NOT_COMPARED):
         lines += [f"NOT COMPARED {result.case.id} {result.mode}: {result.difference}"]
     if verbose:
@@ -73,6 +78,20 @@ def to_text(tally, verbose=False):
         if total[kind]:
             lines.append(f"{total[kind]} {kind} by a (a generator's fault; --verbose lists them)")
     return "\n".join(line for line in lines if line is not None)
+
+
+def _differences(tally, limit):
+    """What differs, the first `limit` of each row of the table."""
+    lines, shown = [], Counter()
+    for result in tally.of(DIFFERS):
+        row = result.case.op, result.case.dtype, result.mode
+        shown[row] += 1
+        if limit is not None and shown[row] > limit:
+            continue
+        lines += [f"DIFFERS {result.case.id} {result.mode}", f"    {result.case.text}" if result.case.text else None]
+        lines += [f"    {result.difference}", f"    {reproduction(result, tally.arguments)}"]
+    left = sum(max(0, count - limit) for count in shown.values()) if limit is not None else 0
+    return [*lines, f"({left} more differences: --verbose shows them, --json and --html hold them)"] if left else lines
 
 
 def _table(tally):

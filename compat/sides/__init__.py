@@ -2,9 +2,9 @@
 
 A side is a module with
 
-    MODES           the op resolvers that it has, by TensorFlow's names
-    DISTRIBUTIONS   the packages whose version stands for its behaviour: its outcomes may be cached; () means never cached
-    start()         import the runtime; returns `open_interpreter(model, mode)`, which makes an object with
+    MODES           the op resolvers that it has, by TensorFlow's names DISTRIBUTIONS   the packages whose version
+    stands for its behaviour: its outcomes may be cached; () means never cached start()         import the runtime;
+    returns `open_interpreter(model, mode)`, which makes an object with
                     tf.lite.Interpreter's methods from bytes or a path
 
 Nothing is imported before `start`. A side is named by its file here, or by any importable module's name.

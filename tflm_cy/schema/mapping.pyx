@@ -17,7 +17,7 @@ from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
 
 def open_regular(path):
     """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
-    shown = os.fsdecode(path)
+    shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
     hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
     try:
         # O_NONBLOCK: a named pipe must not make us wait.
@@ -57,7 +57,7 @@ cdef class Mapping:
             os.close(descriptor)
         if self.start == MAP_FAILED:
             self.start = NULL
-            shown = os.fsdecode(path)
+            shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
             raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
         self.size = size
 

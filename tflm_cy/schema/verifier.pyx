@@ -2,7 +2,7 @@
 
 - schema version 3, at least one subgraph, a list of tensors in each, a list of buffers;
 - operators name an existing operator code, tensors an existing buffer; payloads behind the flatbuffer lie in the file;
-- tensor types are known, dimensions are not negative, and the size in bytes of every tensor fits 63 bits;
+- tensor types are known, dimensions are not negative, and no tensor is larger than 2^62 bytes;
 - a constant is at least as long as its shape asks; constant strings and sparse constants are well formed
   (`schema.payload`);
 - quantization: as many zero points as scales; one scale, or one per slice along `quantized_dimension`.
@@ -171,7 +171,7 @@ cdef class Meaning:
         cdef int kind = table_i8(tensor, TENSOR_TYPE, 0)
         cdef uint32_t buffer = table_u32(tensor, TENSOR_BUFFER, 0), axis
         cdef Vector shape = table_vector(tensor, TENSOR_SHAPE)
-        cdef uint64_t elements = 1, stored, needed
+        cdef uint64_t elements = 1, stored, room, unit
         cdef int32_t size
         cdef Span span
         cdef const uint8_t* sparsity
@@ -182,11 +182,12 @@ cdef class Meaning:
         problem = self.quantization_problem(table_table(tensor, TENSOR_QUANTIZATION), shape, tensors)
         if problem is not None:
             return f"{problem} Tensor {index} has invalid quantization parameters."
+        unit = max(TYPE_BITS[kind] // 8, 1)
         for axis in range(shape.length):
             size = vector_i32(shape, axis)
             if size < 0:
                 return f"Dimension {axis} is {size}. Tensor {index} is invalidly specified in schema."
-            if size and elements > (<uint64_t>1 << 59) // <uint64_t>size:
+            if size and elements > (<uint64_t>1 << 62) // unit // <uint64_t>size:
                 return f"The number of elements overflows. Tensor {index} is invalidly specified in schema."
             elements *= <uint64_t>size
         span = tensor_span(self.base, self.root, tensor)
@@ -206,8 +207,10 @@ cdef class Meaning:
             problem = sparsity_error(sparsity, shape, &stored)
             if problem is not None:
                 return f"Tensor {index} has invalid sparsity parameters: {problem}."
-        needed = stored * TYPE_BITS[kind] // 8 + (stored * TYPE_BITS[kind] % 8 != 0)
-        if needed > span.size:
+        # Divided, not multiplied: the number of elements may be near 2^62.
+        room = span.size // unit if TYPE_BITS[kind] >= 8 else span.size * (8 // TYPE_BITS[kind])
+        if stored > room:
+            needed = (<object>stored * TYPE_BITS[kind] + 7) // 8
             return (f"Tensor {index} is invalidly specified in schema: its {stored} elements need {needed} bytes, "
                     f"buffer {buffer} has {span.size}.")
         return None

@@ -1,0 +1,65 @@
+"""SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION. SOFTMAX's type label may be "from-to"."""
+
+import numpy as np
+
+from ..builder import Model
+from . import cases
+
+_SOFTMAX_OUTPUT = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 / 32768, 0)}
+
+
+@cases("SOFTMAX", dtypes=("float32", "int8", "uint8", "int16"), variants=("random", "flat", "special", "one value"))
+@cases("SOFTMAX", dtypes=("int8-int16", "uint8-int16"), variants=("random", "flat"))
+@cases("SOFTMAX", dtypes=("float32", "int8"), variants=("zero batch",))
+def softmax(d):
+    source, target = (d.dtype.split("-") * 2)[:2]
+    shape = [*d.shape(d.between(0, 3), 4), 1 if d.variant == "one value" else d.between(1, 40)]
+    if d.variant == "zero batch":
+        shape = [0, 5]
+    x, y = d.tensor(shape, source), d.tensor(shape, target)
+    if y.scale is not None:
+        y.scale, y.zero_point = _SOFTMAX_OUTPUT[target]
+        x.scale = np.float32(x.scale * d.choice(1, 8))
+    model = Model.single("SOFTMAX", [x], [y], 3, beta=float(d.choice(1, 1, 0.5, 2)))
+    return d.case(model, lambda: [_flat(d, d.values(x))])
+
+
+def _flat(d, values):
+    """In the variant "flat": close together, so that no value swallows the others."""
+    if d.variant != "flat":
+        return values
+    return (values / 8).astype(values.dtype)
+
+
+@cases("LOG_SOFTMAX", dtypes=("float32", "int8", "uint8"), variants=("random", "flat", "special"))
+def log_softmax(d):
+    shape = [*d.shape(d.between(0, 3), 4), d.between(1, 30)]
+    x, y = d.tensor(shape), d.tensor(shape)
+    if y.scale is not None:
+        y.scale, y.zero_point = np.float32(16 / 256), {"int8": 127, "uint8": 255}[d.dtype]
+        x.scale = np.float32(x.scale * d.choice(1, 8))
+    return d.case(Model.single("LOG_SOFTMAX", [x], [y], 2), lambda: [_flat(d, d.values(x))])
+
+
+@cases("L2_NORMALIZATION", dtypes=("float32", "int8", "uint8"), variants=("random", "special", "zeros"))
+def l2_normalization(d):
+    shape = [*d.shape(d.between(0, 3), 4), d.between(1, 20)]
+    x, y = d.tensor(shape), d.tensor(shape)
+    if y.scale is not None:
+        y.scale, y.zero_point = np.float32(1 / 128), {"int8": 0, "uint8": 128}[d.dtype]
+
+    def feed():
+        values = d.values(x)
+        if d.variant == "zeros":
+            values[..., : d.between(1, shape[-1])] = x.zero_point or 0
+        return [values]
+
+    return d.case(Model.single("L2_NORMALIZATION", [x], [y], 2), feed)
+
+
+@cases("LOCAL_RESPONSE_NORMALIZATION", dtypes=("float32",), variants=("random", "special"))
+def local_response_normalization(d):
+    shape = d.shape(4, 7)
+    x, y = d.tensor(shape), d.tensor(shape)
+    options = {name: float(d.uniform(0.1, 2)) for name in ("bias", "alpha", "beta")}
+    return d.case(Model.single(d.op, [x], [y], radius=d.between(0, 4), **options), lambda: [d.values(x)])

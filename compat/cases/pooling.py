@@ -1,0 +1,57 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D and the resizing operators."""
+
+import numpy as np
+
+from ..builder import Model, Tensor
+from . import cases
+from .convolution import Window
+
+
+@cases(
+    "AVERAGE_POOL_2D",
+    "MAX_POOL_2D",
+    dtypes=("float32", "int8", "uint8", "int16"),
+    variants=("random", "special", "whole image"),
+)
+@cases("L2_POOL_2D", dtypes=("float32",), variants=("random", "special", "whole image"))
+@cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("float32", "int8"), variants=("zero batch",))
+def pool(d):
+    window = Window.draw(d, largest_kernel=4, dilated=False)
+    if d.variant == "whole image":
+        window.kernel, window.padding = (window.h, window.w), "VALID"
+    batch, channels = 0 if d.variant == "zero batch" else d.between(1, 2), d.between(1, 9)
+    x = d.tensor([batch, window.h, window.w, channels])
+    y = d.tensor([batch, *window.output(), channels], like=x)
+    options = {
+        **window.options(),
+        "filter_height": window.kernel[0],
+        "filter_width": window.kernel[1],
+        "fused_activation_function": d.activation(),
+    }
+    version = 1 if d.op == "L2_POOL_2D" else 3
+    return d.case(Model.single(d.op, [x], [y], version, **options), lambda: [d.values(x)])
+
+
+_RESIZABLE = ("float32", "int8", "uint8", "int16")
+
+
+@cases("RESIZE_BILINEAR", dtypes=_RESIZABLE, variants=("random", "align corners", "half pixel centers", "special"))
+@cases("RESIZE_NEAREST_NEIGHBOR", dtypes=_RESIZABLE, variants=("random", "align corners", "half pixel centers", "both"))
+@cases(
+    "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", dtypes=("float32", "int8"), variants=("size fed", "to one", "double")
+)
+@cases("RESIZE_BILINEAR", dtypes=("float32",), variants=("both",))
+def resize(d):
+    n, h, w, c = d.between(1, 2), d.between(1, 8), d.between(1, 8), d.between(1, 5)
+    size = {"to one": (1, 1), "double": (2 * h, 2 * w)}.get(d.variant, (d.between(1, 14), d.between(1, 14)))
+    x = d.tensor([n, h, w, c])
+    y = d.tensor([n, *size, c], like=x)
+    options = {
+        "align_corners": d.variant in ("align corners", "both"),
+        "half_pixel_centers": d.variant in ("half pixel centers", "both"),
+    }
+    size = np.array(size, np.int32)
+    fed = d.variant == "size fed"
+    model = Model.single(d.op, [x, Tensor([2], "int32") if fed else Tensor.constant(size)], [y], 4, **options)
+    refused = d.op == "RESIZE_BILINEAR" and d.variant == "both"
+    return d.case(model, lambda: [d.values(x), size] if fed else [d.values(x)], refused=refused)

@@ -1,0 +1,317 @@
+"""Activation functions: float32 loops, the value-by-value definitions from which 8-bit tables are filled, and int16 loops.
+
+A quantized activation other than LOGISTIC, TANH and GELU is two rescalings at most, chosen by the side of the zero point on which x lies.
+Source: LiteRT:tflite/kernels/activations.cc and internal/reference/{hard_swish,leaky_relu,prelu,logistic,gelu}.h, integer_ops/{logistic,
+tanh}.h; the bits of Eigen's tanh: numerics of TensorFlow 2.21, AVX without FMA.
+"""
+from libc.math cimport erfcf, exp, expf, expm1f, floor, tanhf
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32, round_shift
+from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+
+cdef struct TwoSided:            # y = rescale(v) + y_zero_point on each side of v = x - x_zero_point = 0, clamped
+    Rescale above                # v >= 0
+    Rescale below
+    int32_t below_sign           # -1: the result below is negated
+    int32_t x_zero_point
+    int32_t alpha_zero_point     # PRELU
+    int32_t y_zero_point
+    int32_t low
+    int32_t high
+
+cdef struct HardSwish:
+    int32_t x_zero_point
+    int32_t y_zero_point
+    int32_t out_value            # 16-bit multipliers
+    int32_t out_shift            # to the right
+    int32_t relu_value
+    int32_t relu_exponent        # positive: to the left
+    int32_t low
+    int32_t high
+
+cdef struct Sigmoid16:
+    int32_t multiplier
+    int32_t shift
+    uint16_t table[256]          # round(65536 / (1 + exp(-i / 24))), nudged as the shipped table
+
+
+# ---- float32, one value
+cdef inline float relu_f32(float x, float parameter) noexcept nogil:
+    return 0 if x < 0 else x
+
+
+cdef inline float elu_f32(float x, float parameter) noexcept nogil:
+    return expm1f(x) if x < 0 else x
+
+
+cdef inline float logistic_f32(float x) noexcept nogil:
+    if x > <float>16.619047164916992188:
+        return 1
+    if x < <float>-9.0:
+        return expf(x)
+    return <float>1.0 / (<float>1.0 + expf(-x))
+
+
+cdef inline float hard_swish_f32(float x) noexcept nogil:
+    cdef float gate = x + <float>3.0
+    gate = gate if <float>0.0 < gate else <float>0.0
+    gate = gate if gate < <float>6.0 else <float>6.0
+    return x * gate / <float>6.0
+
+
+cdef inline float eigen_tanh(float v) noexcept nogil:
+    """A rational approximation of degree 9 over 8, clamped at +-7.90738964."""
+    cdef float x = v
+    cdef float x2, p, q
+    if x > <float>7.90738964080810547:
+        x = <float>7.90738964080810547
+    if x < <float>-7.90738964080810547:
+        x = <float>-7.90738964080810547
+    x2 = x * x
+    p = <float>1.394553628e-8 * x2 + <float>2.102733560e-5
+    p = p * x2 + <float>3.520756727e-3
+    p = p * x2 + <float>1.340216100e-1
+    q = <float>8.015776984e-7 * x2 + <float>3.326951409e-4
+    q = q * x2 + <float>2.597254514e-2
+    q = q * x2 + <float>4.673548340e-1
+    q = q * x2 + <float>1.0
+    return (x2 * x * p + x) / q
+
+
+cdef inline float gelu_approximate_f32(float x) noexcept nogil:
+    cdef float inner = <float>0.7978845608028654 * (x + <float>0.044715 * (x * x * x))
+    return <float>0.5 * x * (<float>1.0 + eigen_tanh(inner))
+
+
+# ---- float32, for tables: Function of lookup.pxd
+cdef inline float table_logistic(float x, float parameter) noexcept nogil:
+    return <float>1.0 / (<float>1.0 + expf(-x))
+
+
+cdef inline float table_tanh(float x, float parameter) noexcept nogil:
+    return tanhf(x)
+
+
+cdef inline float table_gelu(float x, float parameter) noexcept nogil:
+    return <float>0.5 * x * erfcf(x * <float>-0.7071067811865476)
+
+
+cdef inline float table_gelu_approximate(float x, float parameter) noexcept nogil:
+    return <float>0.5 * x * (<float>1.0 + tanhf(<float>0.7978845608028654 * (x + <float>0.044715 * x * x * x)))
+
+
+# ---- float32 loops; how: float[2], the limits or alpha
+cdef inline void relu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = relu_f32(x[i], 0)
+
+
+cdef inline void clip_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float low = (<const float*>how)[0]
+    cdef float high = (<const float*>how)[1]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_f32(x[i], low, high)
+
+
+cdef inline void leaky_relu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float alpha = (<const float*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[i] if x[i] > 0 else x[i] * alpha
+
+
+cdef inline void elu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = elu_f32(x[i], 0)
+
+
+cdef inline void prelu_f32(const void* how, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[i] if x[i] >= 0 else x[i] * alpha[i]
+
+
+cdef inline void hard_swish_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = hard_swish_f32(x[i])
+
+
+cdef inline void logistic_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = logistic_f32(x[i])
+
+
+cdef inline void tanh_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = tanhf(x[i])
+
+
+cdef inline void gelu_approximate_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = gelu_approximate_f32(x[i])
+
+
+cdef inline void logistic_half_run(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(logistic_f32(half_to_f32(x[i])))
+
+
+cdef inline void tanh_half_run(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(tanhf(half_to_f32(x[i])))
+
+
+# ---- quantized, one value
+cdef inline int32_t two_sided(int32_t x, const TwoSided* t) noexcept nogil:
+    """RELU and its kin (both sides alike), LEAKY_RELU."""
+    cdef int32_t v = <int32_t>(<uint32_t>x - <uint32_t>t.x_zero_point)
+    cdef int32_t r = rescale(v, t.above) if v >= 0 else rescale(v, t.below) * t.below_sign
+    return clamp32(<int32_t>(<uint32_t>r + <uint32_t>t.y_zero_point), t.low, t.high)
+
+
+cdef inline int32_t prelu(int32_t x, int32_t alpha, const TwoSided* t) noexcept nogil:
+    cdef int32_t v = <int32_t>(<uint32_t>x - <uint32_t>t.x_zero_point)
+    cdef int32_t r
+    if v >= 0:
+        r = rescale(v, t.above)
+    else:
+        r = rescale(<int32_t>(<uint32_t>v * (<uint32_t>alpha - <uint32_t>t.alpha_zero_point)), t.below)
+    return clamp32(<int32_t>(<uint32_t>r + <uint32_t>t.y_zero_point), t.low, t.high)
+
+
+cdef inline int16_t high_product_16(int16_t a, int16_t b) noexcept nogil:
+    """Rounded a * b / 2^15, saturating."""
+    cdef int32_t ab = <int32_t>a * <int32_t>b
+    if a == -32768 and b == -32768:
+        return 32767
+    return <int16_t>((ab + (16384 if ab >= 0 else 1 - 16384)) / 32768)
+
+
+cdef inline int16_t round_shift_16(int16_t x, int n) noexcept nogil:
+    """RoundingDivideByPOT on int16, whose mask is int16 too."""
+    cdef int16_t mask = <int16_t>((<uint32_t>1 << n) - 1)
+    cdef int16_t rest = x & mask
+    return <int16_t>((x >> n) + (1 if rest > (mask >> 1) + (1 if x < 0 else 0) else 0))
+
+
+cdef inline int16_t shift_left_16(int16_t x, int n) noexcept nogil:
+    """Saturating."""
+    return <int16_t>max(-32768, min(32767, <int64_t>x * (<int64_t>1 << n)))
+
+
+cdef inline int32_t hard_swish(int32_t x, const HardSwish* h) noexcept nogil:
+    """x * relu6(x + 3) / 6 on 16-bit fixed point; 7 spare bits; the gate saturates at [-1, 1] before it moves to [0, 1]."""
+    cdef int16_t wide = <int16_t><uint32_t>(<uint32_t><int16_t>(<uint32_t>x - <uint32_t>h.x_zero_point) * 128)
+    cdef int16_t out = high_product_16(wide, <int16_t>h.out_value)
+    cdef int16_t gate = wide
+    cdef int16_t product
+    if h.relu_exponent > 0:
+        gate = shift_left_16(gate, h.relu_exponent - 1)
+    gate = high_product_16(gate, <int16_t>h.relu_value)
+    if h.relu_exponent > 0:
+        gate = shift_left_16(gate, 1)
+    if h.relu_exponent < 0:
+        gate = round_shift_16(gate, -h.relu_exponent)
+    gate = <int16_t>((<int32_t>gate + 32768) >> 1)
+    product = <int16_t>((<int32_t>gate * <int32_t>out) / 32768)
+    product = round_shift_16(product, h.out_shift)
+    return clamp32(<int16_t>(product + h.y_zero_point), h.low, h.high)
+
+
+# ---- quantized loops
+cdef inline void two_sided_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <int16_t>two_sided(x[i], &t)
+
+
+cdef inline void prelu_s8(const void* how, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <uint8_t>prelu(<int32_t>x[i] - ((x[i] & 128) << 1), <int32_t>alpha[i] - ((alpha[i] & 128) << 1), &t)
+
+
+cdef inline void prelu_u8(const void* how, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <uint8_t>prelu(x[i], alpha[i], &t)
+
+
+cdef inline void prelu_s16(const void* how, const int16_t* x, const uint8_t* alpha, int16_t* y, int64_t n) noexcept nogil:
+    """alpha is int8."""
+    cdef TwoSided t = (<const TwoSided*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <int16_t>prelu(x[i], <int32_t>alpha[i] - ((alpha[i] & 128) << 1), &t)
+
+
+cdef inline void fill_sigmoid_table(uint16_t* table) noexcept nogil:
+    cdef uint8_t* nudged = [
+        4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49, 50, 54, 62, 63,
+        64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+    ]
+    cdef int i
+    for i in range(256):
+        table[i] = <uint16_t>floor(65536.0 / (1.0 + exp(-i / 24.0)) + 0.5)
+    for i in range(44):
+        table[nudged[i]] += 1
+
+
+cdef inline int32_t scaled_16(int16_t x, const Sigmoid16* s) noexcept nogil:
+    """x in units of 1 / (3 * 4096); wraps."""
+    cdef uint32_t half = <uint32_t>1 << (s.shift - 1) if s.shift > 0 else 0
+    return <int32_t>(<uint32_t>x * <uint32_t>s.multiplier + half) >> s.shift
+
+
+cdef inline void logistic_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    """Linear between the table's entries, 9 bits apart; the left half by symmetry."""
+    cdef const Sigmoid16* s = <const Sigmoid16*>how
+    cdef int32_t v
+    cdef uint32_t magnitude, entry, a, b, r
+    cdef int64_t i
+    for i in range(n):
+        v = scaled_16(x[i], s)
+        magnitude = <uint32_t>v if v >= 0 else 0 - <uint32_t>v
+        entry = magnitude >> 9
+        if entry >= 255:
+            r = <uint32_t>0x7FFF << 10
+        else:
+            a = s.table[entry]
+            b = s.table[entry + 1]
+            r = (a << 9) + (magnitude & 0x1FF) * (b - a)
+        r = r + (1 << 9) if v >= 0 else (<uint32_t>1 << 25) - r + (1 << 9) - 1
+        y[i] = <int16_t>(r >> 10)
+
+
+cdef inline void tanh_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    """2 * logistic(2x) - 1 with the same table, 8 bits apart."""
+    cdef const Sigmoid16* s = <const Sigmoid16*>how
+    cdef int32_t v, r
+    cdef uint32_t magnitude, entry, a, b
+    cdef int64_t i
+    for i in range(n):
+        v = scaled_16(x[i], s)
+        magnitude = <uint32_t>v if v >= 0 else 0 - <uint32_t>v
+        entry = magnitude >> 8
+        if entry >= 255:
+            r = 0xFFFF << 8
+        else:
+            a = s.table[entry]
+            b = s.table[entry + 1]
+            r = <int32_t>((a << 8) + (magnitude & 0xFF) * (b - a))
+        r = r - (1 << 23) + (1 << 7) if v >= 0 else -r + (1 << 23) + (1 << 7) - 1
+        y[i] = <int16_t>(r >> 8)

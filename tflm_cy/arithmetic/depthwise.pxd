@@ -1,0 +1,199 @@
+"""DEPTHWISE_CONV_2D on images [batch, height, width, channel] with one filter [1, filter height, filter width, output channel].
+
+Output channel c sees input channel c / multiplier only; neighbouring channels run side by side. Taps outside of the image contribute
+nothing; the float sum runs over (fy, fx) and the bias is added after it.
+
+Source: LiteRT:tflite/kernels/internal/reference/{depthwiseconv_float,depthwiseconv_uint8,integer_ops/depthwise_conv}.h.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, end_tap, first_tap, rescale_sums
+from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32
+from tflm_cy.arithmetic.product_s16 cimport activation, weight8
+
+cdef struct Taps:                # the taps of one window that lie inside: fy in [fy0, fy1), fx in [fx0, fx1)
+    ptrdiff_t y                  # the input row and column of tap (0, 0), perhaps negative
+    ptrdiff_t x
+    ptrdiff_t fy0
+    ptrdiff_t fy1
+    ptrdiff_t fx0
+    ptrdiff_t fx1
+
+
+cdef inline Taps window_taps(const ConvShape* g, ptrdiff_t oy, ptrdiff_t ox) noexcept nogil:
+    cdef Taps t
+    t.y = oy * g.stride_h - g.pad_h
+    t.x = ox * g.stride_w - g.pad_w
+    t.fy0 = first_tap(t.y, g.dilation_h)
+    t.fy1 = end_tap(t.y, g.dilation_h, g.ih, g.kh)
+    t.fx0 = first_tap(t.x, g.dilation_w)
+    t.fx1 = end_tap(t.x, g.dilation_w, g.iw, g.kw)
+    return t
+
+
+cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const float* image, const float* w, float* sums) noexcept nogil:
+    """Multiplier 1: blocks of sixteen and four channels keep their sums in registers over all taps."""
+    cdef float[4] zeros = [0, 0, 0, 0]
+    cdef f32x4 a0, a1, a2, a3
+    cdef const f32x4* p
+    cdef const f32x4* v
+    cdef ptrdiff_t fy, fx, c
+    cdef ptrdiff_t step = g.dilation_w * g.ic
+    cdef const float* row
+    cdef const float* taps
+    cdef float total
+    c = 0
+    while c + 16 <= g.oc:
+        a0 = (<f32x4*>zeros)[0]
+        a1 = a0
+        a2 = a0
+        a3 = a0
+        for fy in range(t.fy0, t.fy1):
+            row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
+            taps = w + (fy * g.kw + t.fx0) * g.oc + c
+            for fx in range(t.fx0, t.fx1):
+                p = <const f32x4*>row
+                v = <const f32x4*>taps
+                a0 = a0 + p[0] * v[0]
+                a1 = a1 + p[1] * v[1]
+                a2 = a2 + p[2] * v[2]
+                a3 = a3 + p[3] * v[3]
+                row += step
+                taps += g.oc
+        (<f32x4*>(sums + c))[0] = a0
+        (<f32x4*>(sums + c))[1] = a1
+        (<f32x4*>(sums + c))[2] = a2
+        (<f32x4*>(sums + c))[3] = a3
+        c += 16
+    while c + 4 <= g.oc:
+        a0 = (<f32x4*>zeros)[0]
+        for fy in range(t.fy0, t.fy1):
+            row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
+            taps = w + (fy * g.kw + t.fx0) * g.oc + c
+            for fx in range(t.fx0, t.fx1):
+                a0 = a0 + (<const f32x4*>row)[0] * (<const f32x4*>taps)[0]
+                row += step
+                taps += g.oc
+        (<f32x4*>(sums + c))[0] = a0
+        c += 4
+    while c < g.oc:
+        total = 0
+        for fy in range(t.fy0, t.fy1):
+            row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
+            taps = w + (fy * g.kw + t.fx0) * g.oc + c
+            for fx in range(t.fx0, t.fx1):
+                total = total + row[0] * taps[0]
+                row += step
+                taps += g.oc
+        sums[c] = total
+        c += 1
+
+
+cdef inline void depthwise_sums_f32_multiplied(
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, float* sums,
+) noexcept nogil:
+    """Any multiplier: each input channel meets `multiplier` neighbouring weights."""
+    cdef ptrdiff_t fy, fx, c, m
+    cdef const float* pixel
+    cdef const float* taps
+    cdef float v
+    for c in range(g.oc):
+        sums[c] = 0
+    for fy in range(t.fy0, t.fy1):
+        for fx in range(t.fx0, t.fx1):
+            pixel = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + fx * g.dilation_w) * g.ic
+            taps = w + (fy * g.kw + fx) * g.oc
+            for c in range(g.ic):
+                v = pixel[c]
+                for m in range(c * multiplier, (c + 1) * multiplier):
+                    sums[m] = sums[m] + v * taps[m]
+
+
+cdef inline void depthwise_f32(
+    const ConvShape* g, const float* x, const float* w, const float* bias, float low, float high, float* sums, float* y,
+) noexcept nogil:
+    """sums: oc floats."""
+    cdef ptrdiff_t n, oy, ox
+    cdef ptrdiff_t multiplier = g.oc / g.ic
+    cdef Taps t
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                t = window_taps(g, oy, ox)
+                if multiplier == 1:
+                    depthwise_sums_f32(g, &t, x, w, sums)
+                else:
+                    depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, sums)
+                finish_f32(sums, bias, g.oc, low, high, y)
+                y += g.oc
+        x += g.ih * g.iw * g.ic
+
+
+cdef inline void depthwise_sums(
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const activation* image, int32_t x_zero_point, const weight8* w,
+    int32_t w_zero_point, uint32_t* sums,
+) noexcept nogil:
+    """8-bit activations: the sums modulo 2^32. |x - zero point| and |w - zero point| are at most 255, so int16 operands hold them."""
+    cdef ptrdiff_t fy, fx, c, m
+    cdef const activation* pixel
+    cdef const weight8* taps
+    cdef int16_t xz = <int16_t>x_zero_point
+    cdef int16_t wz = <int16_t>w_zero_point
+    cdef int16_t v
+    for c in range(g.oc):
+        sums[c] = 0
+    for fy in range(t.fy0, t.fy1):
+        for fx in range(t.fx0, t.fx1):
+            pixel = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + fx * g.dilation_w) * g.ic
+            taps = w + (fy * g.kw + fx) * g.oc
+            if multiplier == 1:
+                for c in range(g.oc):
+                    v = <int16_t>(<int16_t>pixel[c] - xz)
+                    sums[c] += <uint32_t>(<int32_t>v * <int32_t><int16_t>(<int16_t>taps[c] - wz))
+            else:
+                for c in range(g.ic):
+                    v = <int16_t>(<int16_t>pixel[c] - xz)
+                    for m in range(c * multiplier, (c + 1) * multiplier):
+                        sums[m] += <uint32_t>(<int32_t>v * <int32_t><int16_t>(<int16_t>taps[m] - wz))
+
+
+cdef inline void depthwise_sums_wide(
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const int16_t* image, const weight8* w, int64_t* sums,
+) noexcept nogil:
+    """int16 activations, which have no zero point: exact."""
+    cdef ptrdiff_t fy, fx, c, m
+    cdef const int16_t* pixel
+    cdef const weight8* taps
+    for c in range(g.oc):
+        sums[c] = 0
+    for fy in range(t.fy0, t.fy1):
+        for fx in range(t.fx0, t.fx1):
+            pixel = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + fx * g.dilation_w) * g.ic
+            taps = w + (fy * g.kw + fx) * g.oc
+            for c in range(g.ic):
+                for m in range(c * multiplier, (c + 1) * multiplier):
+                    sums[m] += <int32_t>pixel[c] * <int32_t>taps[m]
+
+
+cdef inline void depthwise_quantized(
+    const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
+    uint32_t* sums, int64_t* wide, activation* y,
+) noexcept nogil:
+    """sums: oc uint32 (unused with int16 activations); wide: oc int64."""
+    cdef ptrdiff_t n, oy, ox, c
+    cdef ptrdiff_t multiplier = g.oc / g.ic
+    cdef Taps t
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                t = window_taps(g, oy, ox)
+                if activation is int16_t:
+                    depthwise_sums_wide(g, &t, multiplier, x, w, wide)
+                else:
+                    depthwise_sums(g, &t, multiplier, x, x_zero_point, w, w_zero_point, sums)
+                    for c in range(g.oc):
+                        wide[c] = <int32_t>sums[c]
+                rescale_sums(wide, out, g.oc, y)
+                y += g.oc
+        x += g.ih * g.iw * g.ic

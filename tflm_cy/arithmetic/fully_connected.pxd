@@ -1,0 +1,96 @@
+"""FULLY_CONNECTED: y[b, o] = x[b] . w[o] + bias[o].
+
+The quantized reference kernel rescales in double, not in fixed point: `round((double)sum * scale)`, half away from zero.
+The sum is an int32 (wrapping), or an int64 with an int64 bias.
+
+Source: LiteRT:tflite/kernels/internal/reference/{fully_connected.h,integer_ops/fully_connected.h}.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport INT32_MIN, int16_t, int32_t, int64_t, uint32_t
+
+from tflm_cy.arithmetic.conv cimport subtract_weight_zero
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows
+from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
+
+cdef struct DoubleRescale:
+    const int64_t* bias          # one per output
+    const double* scales         # one per output
+    int32_t zero_point
+    int32_t low
+    int32_t high
+    ptrdiff_t longest            # products that fit an int32 (product_s16)
+    bint wide                    # the sum is an int64
+
+
+cdef inline int32_t round_away(double x) noexcept nogil:
+    """(int32)round(x) as x86 converts: NaN and what does not fit give the minimum."""
+    cdef int32_t whole
+    cdef double rest
+    if not (x < 2147483647.5 and x > -2147483648.5):
+        return INT32_MIN
+    if x >= 2147483647.0:
+        return 2147483647
+    if x <= -2147483648.0:
+        return INT32_MIN
+    whole = <int32_t>x
+    rest = x - whole
+    if rest >= 0.5:
+        return whole + 1
+    return whole - 1 if rest <= -0.5 else whole
+
+
+cdef inline void rescale_double(const int64_t* sums, const DoubleRescale* out, ptrdiff_t n, activation* y) noexcept nogil:
+    cdef ptrdiff_t o
+    cdef int64_t total
+    cdef int32_t v
+    for o in range(n):
+        total = sums[o] + out.bias[o]
+        if not out.wide:
+            total = <int32_t><uint32_t>total
+        v = <int32_t>(<uint32_t>round_away(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
+        v = out.low if v < out.low else v
+        y[o] = <activation>(out.high if v > out.high else v)
+
+
+cdef inline void fully_connected_quantized(
+    const activation* x, int32_t x_zero_point, ptrdiff_t batches, const weight8* w, int32_t w_zero_point, ptrdiff_t rows, ptrdiff_t depth,
+    const DoubleRescale* out, int16_t* shifted, int64_t* sums, activation* y,
+) noexcept nogil:
+    """shifted: 2 * depth values; sums: 2 * rows."""
+    cdef ptrdiff_t b = 0
+    cdef ptrdiff_t i
+    while b < batches:
+        for i in range(2 * rows):
+            sums[i] = 0
+        shift_values(x + b * depth, depth, x_zero_point, shifted)
+        if b + 1 < batches:
+            shift_values(x + (b + 1) * depth, depth, x_zero_point, shifted + depth)
+            accumulate_two(shifted, shifted + depth, w, rows, depth, depth, out.longest, sums, sums + rows)
+            subtract_weight_zero(shifted + depth, depth, w_zero_point, rows, sums + rows)
+            rescale_double(sums + rows, out, rows, y + (b + 1) * rows)
+        else:
+            accumulate_one(shifted, w, rows, depth, depth, out.longest, sums)
+        subtract_weight_zero(shifted, depth, w_zero_point, rows, sums)
+        rescale_double(sums, out, rows, y + b * rows)
+        b += 2
+
+
+cdef inline void fully_connected_f32(
+    const float* x, ptrdiff_t batches, const float* packed, const float* bias, ptrdiff_t rows, ptrdiff_t depth, float low, float high,
+    float* sums, float* y,
+) noexcept nogil:
+    """packed: pack_columns(w, rows, depth, depth, 1); sums: 2 * (rows + 3) floats."""
+    cdef ptrdiff_t b = 0
+    cdef Run all
+    cdef float* sums2 = sums + rows + 3
+    all.x = 0
+    all.k = 0
+    all.n = depth
+    while b < batches:
+        if b + 1 < batches:
+            multiply_rows(x + b * depth, x + (b + 1) * depth, &all, 1, packed, rows, depth, sums, sums2)
+            finish_f32(sums2, bias, rows, low, high, y + (b + 1) * rows)
+        else:
+            multiply_rows(x + b * depth, NULL, &all, 1, packed, rows, depth, sums, sums2)
+        finish_f32(sums, bias, rows, low, high, y + b * rows)
+        b += 2

@@ -1,0 +1,367 @@
+"""Activation functions as operators of their own: one input, but for PRELU, whose alpha is broadcast to the input's shape.
+
+RELU, RELU6, LEAKY_RELU, PRELU: float32, int8, uint8, int16. RELU_N1_TO_1, RELU_0_TO_1, HARD_SWISH: float32, int8, uint8.
+LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32 (approximate only), int8, uint8, int16. ELU: float32, int8.
+- On 8 bits each is a table of 256 bytes, filled in prepare from the definition of one value.
+- PRELU int16 takes an int8 alpha. An int16 alpha is accepted, as in TensorFlow, and its first bytes are read as int8.
+- LOGISTIC on 8 bits wants the output scale 1/256, on int16 1/32768; the 8-bit zero point may be any.
+- GELU float32 without `approximate` is refused: its bits come from Eigen's vectorised erfc, which is not reproduced yet.
+
+Source: LiteRT:tflite/kernels/activations.cc.
+"""
+from libc.math cimport isfinite
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+
+from tflm_cy.arithmetic.activation cimport (
+    HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run, leaky_relu_run,
+    logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
+    table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
+)
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, quantize_multiplier
+from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.rescale cimport power_of_two
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
+from tflm_cy.ops.elementwise cimport (
+    Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, prepare_binary, prepare_unary,
+    required_input, type_limits,
+)
+from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.table cimport table_bool, table_f32
+
+cdef enum:
+    ALPHA = 0                    # LeakyReluOptions
+    APPROXIMATE = 0              # GeluOptions
+
+cdef enum Sixteen:               # whether an operator takes int16
+    NO_INT16 = 0
+    WITH_INT16 = 1
+
+
+cdef int unsupported(const Tensor* x, str name) except -1:
+    raise ValueError(f"{name}: Only float32, uint8, int8 and int16 are supported currently, got {type_name(x.type)}.")
+
+
+cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
+    """One input and one output of its type and shape; quantized ones have one scale each."""
+    cdef Unary* op
+    x[0] = required_input(context, node, 0, name)
+    y[0] = context.output(node, 0)
+    if y[0] == NULL:
+        raise ValueError(f"{name}: the output is missing")
+    check_same_type(x[0], y[0], name)
+    op = prepare_unary(context, node, name)
+    if x[0].type == INT8 or x[0].type == UINT8 or x[0].type == INT16:
+        check_per_tensor(x[0], name)
+        check_per_tensor(y[0], name)
+    return op
+
+
+cdef int check_symmetric(const Tensor* x, const Tensor* y, str name) except -1:
+    """int16 has no zero point."""
+    if x.type == INT16:
+        check_zero_point_0(x, name)
+        check_zero_point_0(y, name)
+    return 0
+
+
+# ---- both sides of zero rescaled: RELU and its kin, LEAKY_RELU, PRELU
+cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y, Range32 limits, str name) except NULL:
+    """Rescaled alike on both sides; in float32, x_scale / y_scale."""
+    cdef TwoSided* t = <TwoSided*>context.persistent(sizeof(TwoSided))
+    t.above = checked_rescale(<double>(x.scale / y.scale), name)
+    t.below = t.above
+    t.below_sign = 1
+    t.x_zero_point = x.zero_point
+    t.y_zero_point = y.zero_point
+    t.low = limits.low
+    t.high = limits.high
+    return t
+
+
+cdef int use_two_sided(Context context, Unary* op, const Tensor* x, const TwoSided* t) except -1:
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == INT16:
+        op.how = t
+        op.kernel = <UnaryKernel>two_sided_s16
+        return 0
+    table = <uint8_t*>context.persistent(256)
+    for byte in range(256):
+        table[byte] = <uint8_t>two_sided(byte_value(byte, x.type == INT8), t)
+    op.how = table
+    op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
+cdef int prepare_clip(Context context, Node* node, float low, float high, bint bounded, int sixteen, str name) except -1:
+    """RELU (not bounded above) and its kin."""
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    cdef Range32 limits
+    cdef float* ends
+    if x.type == FLOAT32:
+        ends = <float*>context.persistent(2 * sizeof(float))
+        ends[0] = low
+        ends[1] = high
+        op.how = ends
+        op.kernel = <UnaryKernel>clip_run if bounded else <UnaryKernel>relu_run
+        return 0
+    if x.type != INT8 and x.type != UINT8 and not (x.type == INT16 and sixteen == WITH_INT16):
+        unsupported(x, name)
+    check_symmetric(x, y, name)
+    limits = type_limits(x.type)
+    limits.low = max(limits.low, quantize_edge(low, y.scale, y.zero_point))
+    if bounded:
+        limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
+    use_two_sided(context, op, x, make_two_sided(context, x, y, limits, name))
+    return 0
+
+
+cdef int prepare_relu(Context context, Node* node) except -1:
+    return prepare_clip(context, node, 0, 0, False, WITH_INT16, "RELU")
+
+
+cdef int prepare_relu6(Context context, Node* node) except -1:
+    return prepare_clip(context, node, 0, 6, True, WITH_INT16, "RELU6")
+
+
+cdef int prepare_relu_n1_to_1(Context context, Node* node) except -1:
+    return prepare_clip(context, node, -1, 1, True, NO_INT16, "RELU_N1_TO_1")
+
+
+cdef int prepare_relu_0_to_1(Context context, Node* node) except -1:
+    return prepare_clip(context, node, 0, 1, True, NO_INT16, "RELU_0_TO_1")
+
+
+cdef int prepare_leaky_relu(Context context, Node* node) except -1:
+    """A negative alpha's multiplier is used by its magnitude and the product negated."""
+    cdef str name = "LEAKY_RELU"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    cdef float alpha = table_f32(node.options, ALPHA, 0)
+    cdef float* how
+    cdef TwoSided* t
+    if x.type == FLOAT32:
+        how = <float*>context.persistent(sizeof(float))
+        how[0] = alpha
+        op.how = how
+        op.kernel = <UnaryKernel>leaky_relu_run
+        return 0
+    if x.type != INT8 and x.type != UINT8 and x.type != INT16:
+        unsupported(x, name)
+    check_symmetric(x, y, name)
+    t = make_two_sided(context, x, y, type_limits(x.type), name)
+    t.below = checked_rescale(<double>(x.scale * alpha / y.scale), name)
+    if t.below.value < 0:
+        t.below.value = -t.below.value
+        t.below_sign = -1
+    use_two_sided(context, op, x, t)
+    return 0
+
+
+cdef int prepare_prelu(Context context, Node* node) except -1:
+    cdef str name = "PRELU"
+    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Tensor* alpha = required_input(context, node, 1, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Binary* op
+    cdef TwoSided* t
+    if y != NULL:
+        adopt_type(y, x.type)
+    op = prepare_binary(context, node, name)
+    if not same_shape(x, y):
+        raise ValueError("PRELU: alpha has more dimensions than the input (HaveSameShapes(input, output) was not true)")
+    if alpha.type != x.type and not (x.type == INT16 and alpha.type == INT8):
+        raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
+    if x.type == FLOAT32:
+        op.kernel = <BinaryKernel>prelu_f32
+        return 0
+    if x.type != INT8 and x.type != UINT8 and x.type != INT16:
+        unsupported(x, name)
+    check_per_tensor(x, name)
+    check_per_tensor(alpha, name)
+    check_per_tensor(y, name)
+    t = make_two_sided(context, x, y, type_limits(x.type), name)
+    t.below = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    t.alpha_zero_point = alpha.zero_point
+    op.how = t
+    op.b_size = 1
+    op.kernel = <BinaryKernel>prelu_s8 if x.type == INT8 else <BinaryKernel>prelu_u8 if x.type == UINT8 else <BinaryKernel>prelu_s16
+    return 0
+
+
+# ---- HARD_SWISH
+cdef int32_t half_multiplier(int32_t value) noexcept nogil:
+    """A 31-bit multiplier as a 15-bit one."""
+    return 0x7FFF if value >= 0x7FFFFFFF - (1 << 15) else (value + (1 << 15)) >> 16
+
+
+cdef int prepare_hard_swish(Context context, Node* node) except -1:
+    cdef str name = "HARD_SWISH"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    cdef HardSwish h
+    cdef Multiplier out, gate
+    cdef Range32 limits
+    cdef float wide_scale
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>hard_swish_run
+        return 0
+    if x.type != INT8 and x.type != UINT8:
+        raise ValueError(f"{name}: Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
+    wide_scale = (<float>1.0 / <float>128.0) * x.scale
+    out = quantize_multiplier(<double>(wide_scale / y.scale))
+    gate = quantize_multiplier(<double>(wide_scale / (<float>3.0 / <float>32768.0)))
+    if out.shift > 0 or not isfinite(wide_scale / y.scale):
+        raise ValueError(f"{name}: the output scale is too small beside the input's (output_multiplier_exponent <= 0 was not true)")
+    limits = type_limits(x.type)
+    h.x_zero_point = x.zero_point
+    h.y_zero_point = y.zero_point
+    h.out_value = half_multiplier(out.value)
+    h.out_shift = -out.shift
+    h.relu_value = half_multiplier(gate.value)
+    h.relu_exponent = min(gate.shift, 31)
+    h.low = limits.low
+    h.high = limits.high
+    table = <uint8_t*>context.persistent(256)
+    for byte in range(256):
+        table[byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
+    op.how = table
+    op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
+# ---- tables of float functions: LOGISTIC, TANH, GELU, ELU
+cdef int use_table_8(Context context, Unary* op, Function function, const Tensor* x, const Tensor* y) except -1:
+    cdef uint8_t* table = <uint8_t*>context.persistent(256)
+    fill_8(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point, x.type == INT8)
+    op.how = table
+    op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
+cdef int prepare_logistic(Context context, Node* node) except -1:
+    cdef str name = "LOGISTIC"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>logistic_run
+    elif x.type == FLOAT16:
+        op.kernel = <UnaryKernel>logistic_half_run
+    elif x.type == INT8 or x.type == UINT8:
+        if y.scale != 1.0 / 256:
+            raise ValueError(f"{name}: the output scale must be 1/256, is {y.scale} (output->params.scale == 1. / 256 was not true)")
+        use_table_8(context, op, table_logistic, x, y)
+    elif x.type == INT16:
+        if y.scale != 1.0 / 32768:
+            raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
+        check_symmetric(x, y, name)
+        use_sigmoid_16(context, op, x, 0)
+        op.kernel = <UnaryKernel>logistic_s16
+    else:
+        unsupported(x, name)
+    return 0
+
+
+cdef int prepare_tanh(Context context, Node* node) except -1:
+    cdef str name = "TANH"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    cdef int32_t y_log2 = 0
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>tanh_run
+    elif x.type == FLOAT16:
+        op.kernel = <UnaryKernel>tanh_half_run
+    elif x.type == INT8 or x.type == UINT8:
+        use_table_8(context, op, table_tanh, x, y)
+    elif x.type == INT16:
+        if not power_of_two(y.scale, &y_log2) or y_log2 != -15:
+            raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output_scale_log2_rounded != -kOutputFractionalBits)")
+        check_symmetric(x, y, name)
+        use_sigmoid_16(context, op, x, 1)
+        op.kernel = <UnaryKernel>tanh_s16
+    else:
+        unsupported(x, name)
+    return 0
+
+
+cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest_shift) except -1:
+    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3; any other a multiplier in (2^14, 2^15] and a right shift."""
+    cdef Sigmoid16* s = <Sigmoid16*>context.persistent(sizeof(Sigmoid16))
+    cdef int32_t log2 = 0
+    cdef bint exact = power_of_two(x.scale, &log2)
+    cdef double multiplier = <double>x.scale * 4096.0 * 3.0
+    fill_sigmoid_table(s.table)
+    op.how = s
+    if exact and 0 <= log2 + 12 <= largest_shift:
+        s.multiplier = 3 << (log2 + 12)
+        return 0
+    while multiplier <= 32767.0 / 2.0 and s.shift <= 30:
+        s.shift += 1
+        multiplier *= 2.0
+    if multiplier >= 2147483648.0:
+        raise ValueError(f"the input scale {x.scale} is too large")
+    s.multiplier = <int32_t>multiplier
+    return 0
+
+
+cdef int prepare_gelu(Context context, Node* node) except -1:
+    cdef str name = "GELU"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    cdef bint approximate = table_bool(node.options, APPROXIMATE, False)
+    cdef Function function = table_gelu_approximate if approximate else table_gelu
+    cdef int16_t* table
+    if x.type == FLOAT32:
+        if not approximate:
+            raise ValueError("GELU: float32 without the option `approximate` is not supported yet")
+        op.kernel = <UnaryKernel>gelu_approximate_run
+    elif x.type == INT8 or x.type == UINT8:
+        use_table_8(context, op, function, x, y)
+    elif x.type == INT16:
+        table = <int16_t*>context.persistent(2 * TABLE_16)
+        fill_16(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point)
+        op.how = table
+        op.kernel = <UnaryKernel>lookup_16
+    else:
+        raise ValueError(f"GELU: Only float32, int8 and uint8 supported currently, got {type_name(x.type)}.")
+    return 0
+
+
+cdef int prepare_elu(Context context, Node* node) except -1:
+    cdef str name = "ELU"
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_activation(context, node, &x, &y, name)
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>elu_run
+    elif x.type == INT8:
+        use_table_8(context, op, elu_f32, x, y)
+    else:
+        raise ValueError(f"ELU: Only float32 and int8 is supported currently, got {type_name(x.type)}.")
+    return 0
+
+
+OPERATORS = {
+    "ELU": register(prepare_elu, version=1, reference_version=0),
+    "GELU": register(prepare_gelu, version=2),
+    "HARD_SWISH": register(prepare_hard_swish, version=1),
+    "LEAKY_RELU": register(prepare_leaky_relu, version=2),
+    "LOGISTIC": register(prepare_logistic, version=3),
+    "PRELU": register(prepare_prelu, version=1),
+    "RELU": register(prepare_relu, version=3),
+    "RELU6": register(prepare_relu6, version=3),
+    "RELU_0_TO_1": register(prepare_relu_0_to_1, version=1),
+    "RELU_N1_TO_1": register(prepare_relu_n1_to_1, version=1),
+    "TANH": register(prepare_tanh, version=3),
+}

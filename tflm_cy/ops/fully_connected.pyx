@@ -1,0 +1,338 @@
+"""FULLY_CONNECTED: inputs x (flattened to rows of the weights' depth), weights [outputs, depth], optional bias [outputs].
+
+| x | weights | bias | output |
+| --- | --- | --- | --- |
+| float32 | float32 (constant ones may be sparse) | float32 | float32 |
+| float32 | int8, int4 (uint8 is read as int8), one scale or one per row | float32 | float32, hybrid (arithmetic/hybrid.pxd) |
+| int8 | int8, int4: one zero point, or one scale per row | int32 | int8 |
+| uint8 | uint8 | int32 | uint8 |
+| int16 | int8, int4 | int64, or int32 with quantized_bias_type | int16 |
+
+Quirks: weights of depth 0 give zeros and the bias is ignored; elements that do not fill a last row of x are ignored; without
+quantized_bias_type an int32 bias of the int16 kernel is read as int64 by TensorFlow (garbage) and refused here.
+
+Source: LiteRT:tflite/kernels/fully_connected.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU6, RangeF, activation_range_f32, clamp_f32
+from tflm_cy.arithmetic.conv cimport Rescale
+from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
+from tflm_cy.arithmetic.hybrid cimport (
+    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
+)
+from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.tensor cimport (
+    FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
+)
+from tflm_cy.ops.weighted cimport (
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,
+    set_activation_range, weight_bytes,
+)
+from tflm_cy.schema.table cimport table_bool, table_i8
+
+cdef enum:                       # FullyConnectedOptions
+    FUSED_ACTIVATION = 0
+    WEIGHTS_FORMAT = 1
+    KEEP_NUM_DIMS = 2
+    ASYMMETRIC_QUANTIZE_INPUTS = 3
+    QUANTIZED_BIAS_TYPE = 4
+
+cdef struct FullyConnected:
+    ptrdiff_t batches
+    ptrdiff_t rows
+    ptrdiff_t depth
+    Weights weights
+    Bias bias
+    int sums                     # scratch: two rows of sums
+    # float32
+    RangeF range
+    float* packed                # NULL when the weights are not constant
+    int packing                  # scratch, then
+    # quantized
+    DoubleRescale rescale
+    int shifted                  # scratch: two rows of x less the zero point, or one quantized row
+    # hybrid
+    bint asymmetric
+    const float* row_scales      # NULL: one scale
+    float scale
+    int32_t* row_sums            # NULL when the weights are not constant
+    bint minimum
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef FullyConnected* op
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    if node.input_count < 2 or node.input_count > 3 or x == NULL or w == NULL or node.output_count != 1 or y == NULL:
+        raise ValueError("FULLY_CONNECTED wants an input, weights, an optional bias and one output")
+    if table_i8(node.options, WEIGHTS_FORMAT, 0) != 0:
+        raise ValueError("FULLY_CONNECTED: shuffled weights (weights_format 1) are not supported")
+    if w.rank != 2:
+        raise ValueError(f"FULLY_CONNECTED: NumDimensions(filter) != 2 ({w.rank} != 2)")
+    op = <FullyConnected*>context.persistent(sizeof(FullyConnected))
+    node.data = op
+    op.rows = w.dims[0]
+    op.depth = w.dims[1]
+    set_output_shape(context, node, op, x, y)
+    if op.depth == 0:
+        node.invoke = nothing_to_sum
+        return 0
+    if b != NULL and count(b) != op.rows:
+        raise ValueError(f"FULLY_CONNECTED: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {op.rows})")
+    if x.type == FLOAT32 and w.type != FLOAT32:
+        prepare_hybrid(context, node, op, activation)
+        return 0
+    if activation > ACT_RELU6 or activation < ACT_NONE:
+        raise ValueError("FULLY_CONNECTED: params->activation == kTfLiteActRelu6 was not true: only clipping activations can be fused")
+    if x.type == FLOAT32:
+        prepare_float(context, node, op, activation)
+    else:
+        prepare_quantized(context, node, op, activation)
+    return 0
+
+
+cdef int set_output_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
+    """[batches, outputs], or x's shape with another last dimension (keep_num_dims)."""
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t total = count(x)
+    cdef int rank = 2
+    cdef int d
+    if op.depth == 0:
+        total = 1
+        for d in range(x.rank - 1):
+            total *= x.dims[d]
+    op.batches = total if op.depth == 0 else total / op.depth
+    if op.batches > 0x7FFFFFFF:
+        raise ValueError(f"FULLY_CONNECTED: {op.batches} rows are too many")
+    dims[0] = <int32_t>op.batches
+    dims[1] = <int32_t>op.rows
+    if table_bool(node.options, KEEP_NUM_DIMS, False):
+        if x.rank < 1 or (op.depth != 0 and x.dims[x.rank - 1] != op.depth):
+            raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.depth}, the input has the shape {shape_of(x)}")
+        rank = x.rank
+        for d in range(rank):
+            dims[d] = x.dims[d]
+        dims[rank - 1] = <int32_t>op.rows
+    context.set_shape(y, rank, dims)
+    return 0
+
+
+cdef int prepare_float(Context context, Node* node, FullyConnected* op, int activation) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef const float* values = <const float*>w.data
+    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+        raise ValueError(
+            f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
+    op.range = activation_range_f32(activation)
+    op.packed = NULL
+    if is_constant(w):
+        if w.sparsity != NULL:
+            raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format.")
+        op.packed = <float*>context.persistent(4 * packed_size(op.rows, op.depth) + 4)
+        pack_columns(values, op.rows, op.depth, op.depth, 1, op.packed)
+    else:
+        op.packing = context.request_scratch(4 * packed_size(op.rows, op.depth) + 4)
+    prepare_bias(context, b, op.rows, &op.bias)
+    op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
+    node.invoke = fully_connected_float
+    return 0
+
+
+cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int activation) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef Rescale limits
+    cdef double* scales
+    cdef ptrdiff_t o
+    if not ((x.type == INT8 and (w.type == INT8 or w.type == INT4) and y.type == INT8)
+            or (x.type == UINT8 and w.type == UINT8 and y.type == UINT8)
+            or (x.type == INT16 and (w.type == INT8 or w.type == INT4) and y.type == INT16)):
+        raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    if w.sparsity != NULL:
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (quantized weights)")
+    check_quantized(x, "FULLY_CONNECTED", "input")
+    check_quantized(w, "FULLY_CONNECTED", "filter")
+    check_bias_type(x, b, option, "FULLY_CONNECTED")
+    if w.type == INT4:
+        check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
+    set_activation_range(activation, y, &limits, "FULLY_CONNECTED")
+    if w.scale_count > 1:
+        if x.type == UINT8 or w.quantized_dimension != 0 or w.scale_count != op.rows:
+            raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.rows} rows")
+    else:
+        check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+    scales = <double*>context.persistent(8 * op.rows + 8)
+    for o in range(op.rows):
+        scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
+    op.rescale.scales = scales
+    op.rescale.low = limits.low
+    op.rescale.high = limits.high
+    op.rescale.zero_point = limits.zero_point
+    op.rescale.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
+    op.rescale.wide = x.type == INT16 and option != INT32
+    prepare_weights(context, w, &op.weights)
+    prepare_bias(context, b, op.rows, &op.bias)
+    op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
+    op.sums = context.request_scratch(2 * 8 * op.rows + 8)
+    node.invoke = fully_connected_s8
+    if x.type == INT16:
+        node.invoke = fully_connected_s16
+    elif x.type == UINT8:
+        node.invoke = fully_connected_u8
+    return 0
+
+
+cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int activation) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    if ((w.type != INT8 and w.type != INT4 and w.type != UINT8) or context.output(node, 0).type != FLOAT32
+            or (b != NULL and b.type != FLOAT32)):
+        raise ValueError(
+            f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
+    if w.sparsity != NULL:
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (hybrid)")
+    if activation > ACT_RELU6 or activation < ACT_NONE:
+        raise ValueError(f"FULLY_CONNECTED: fused activation {activation} of a hybrid layer is not supported")
+    if w.type == INT4:
+        check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
+    op.row_scales = NULL
+    op.scale = w.scale
+    if w.scale_count > 1:
+        if w.scale_count != op.rows:
+            raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales for {op.rows} rows")
+        op.row_scales = w.scales
+    op.range = activation_range_f32(activation)
+    if activation == ACT_NONE:             # nothing is clamped, unlike in the float kernel: infinities stay
+        op.range.low = -float("inf")
+        op.range.high = float("inf")
+    op.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
+    prepare_weights(context, w, &op.weights)
+    prepare_bias(context, b, op.rows, &op.bias)
+    op.row_sums = NULL
+    if is_constant(w):
+        op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
+        if op.asymmetric:
+            op.row_sums = <int32_t*>context.persistent(4 * op.rows + 4)
+            sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.row_sums)
+    op.sums = context.request_scratch(4 * op.rows + 4)
+    op.shifted = context.request_scratch(2 * op.depth + 2)
+    node.invoke = fully_connected_hybrid
+    return 0
+
+
+cdef int nothing_to_sum(Context context, Node* node) noexcept nogil:
+    """Depth 0: zeros, whatever the bias."""
+    cdef Tensor* y = context.output(node, 0)
+    memset(y.data, 0, y.bytes)
+    return 0
+
+
+cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef Tensor* w = context.input(node, 1)
+    cdef float* packed = op.packed
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_columns(<const float*>w.data, op.rows, op.depth, op.depth, 1, packed)
+    fully_connected_f32(
+        <const float*>context.input(node, 0).data, op.batches, packed,
+        <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias), op.rows, op.depth, op.range.low, op.range.high,
+        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    fully_connected_quantized(
+        <const int8_t*>x.data, x.zero_point, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
+        w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,
+        <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    fully_connected_quantized(
+        <const uint8_t*>x.data, x.zero_point, op.batches, weight_bytes(context, w, &op.weights), w.zero_point, op.rows, op.depth,
+        &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
+        <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_s16(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    fully_connected_quantized(
+        <const int16_t*>x.data, 0, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
+        w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,
+        <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
+    """Each row of x is quantized on its own; when the whole of x is zero the outputs are the bias."""
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef const int8_t* bytes = <const int8_t*>weight_bytes(context, w, &op.weights)
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    cdef int32_t* row_sums = op.row_sums
+    cdef int16_t* q = <int16_t*>context.scratch(op.shifted)
+    cdef const float* row = <const float*>x.data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef bint skip = all_zero(row, count(x))
+    cdef bint minimum = op.minimum
+    cdef RowScale s
+    cdef ptrdiff_t b, o
+    if not is_constant(w):
+        minimum = True
+        row_sums = <int32_t*>context.scratch(op.sums)
+        sum_rows(bytes, op.rows, op.depth, row_sums)
+    for b in range(op.batches):
+        for o in range(op.rows):
+            y[o] = bias[o]
+        if not skip:
+            if op.asymmetric:
+                quantize_asymmetric(row, op.depth, q, &s)
+            else:
+                quantize_symmetric(row, op.depth, q, &s)
+            accumulate_rows(
+                bytes, op.rows, op.depth, q, s.scale if op.row_scales != NULL else s.scale * op.scale, op.row_scales,
+                s.zero_point, row_sums, minimum, y,
+            )
+        for o in range(op.rows):
+            y[o] = clamp_f32(y[o], op.range.low, op.range.high)
+        row += op.depth
+        y += op.rows
+    return 0
+
+
+OPERATORS = {
+    "FULLY_CONNECTED": register(prepare, version=14),
+}

@@ -1,0 +1,495 @@
+"""GATHER, GATHER_ND, SCATTER_ND, EMBEDDING_LOOKUP: slices picked by, or added to, indices that arrive while invoking.
+
+GATHER: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, int4 (an even number of values per slice), strings (a vector of
+them); positions int16, int32, int64. Constant input and positions: gathered in prepare.
+GATHER_ND: the same without int4, strings of any rank. Bounds are checked for the whole offset only, as TensorFlow does:
+  params [[0 1 2] [3 4 5]], indices [[0 4]] -> 4
+SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: or); the whole offset again.
+EMBEDDING_LOOKUP: rows of any type of whole bytes; uint8, int8, int4 and int2 rows to float32 when the output is float32, scaled per tensor
+or per row: value * scale; int4 and int2 are shifted to the top of a byte and the scale divided by 16 or 64.
+A negative or too large index fails the invoke.
+
+Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc, embedding_lookup.cc.
+"""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.strings cimport (
+    StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
+    count, count_range, is_constant, type_name, type_size,
+)
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_element
+from tflm_cy.schema.table cimport table_i32
+
+cdef enum:                       # GatherOptions
+    AXIS = 0
+    BATCH_DIMS = 1
+
+
+cdef struct GatherData:
+    int64_t batches              # GATHER: product of the batch dimensions
+    int64_t outer                # of those before the axis
+    int64_t axis_size
+    int64_t positions            # per batch
+    int64_t slice                # bytes of a slice; strings: their number
+    int64_t depth                # GATHER_ND, SCATTER_ND: indices per position
+    int64_t[MAX_RANK] steps      # and the elements that each of them counts
+
+
+cdef int want_position_type(const Tensor* tensor, str name) except -1:
+    if tensor.type != INT16 and tensor.type != INT32 and tensor.type != INT64:
+        raise ValueError(f"Positions of type '{type_name(tensor.type)}' are not supported by {name}.")
+    return 0
+
+
+cdef int want_gather_type(const Tensor* x, str name) except -1:
+    if x.type not in (FLOAT32, FLOAT16, BFLOAT16, UINT8, INT8, INT16, INT32, INT64, BOOL, STRING):
+        raise ValueError(f"Type '{type_name(x.type)}' is not supported by {name}.")
+    return 0
+
+
+cdef int want_bytes(const Tensor* x) except -1:
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    return 0
+
+
+cdef int prepare_gather(Context context, Node* node) except -1:
+    cdef int64_t axis = table_i32(node.options, AXIS, 0)
+    cdef int64_t batch_dims = table_i32(node.options, BATCH_DIMS, 0)
+    cdef int32_t[2 * MAX_RANK] dims
+    cdef GatherData* data
+    cdef int rank = 0
+    cdef int d
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* positions = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    want_position_type(positions, "gather")
+    if x.type != INT4:
+        want_gather_type(x, "gather")
+    adopt_type(y, x.type)
+    want_bytes(x)
+    if x.type == STRING and x.rank != 1:
+        raise ValueError(f"NumDimensions(input) != 1: strings are gathered from a vector, not from rank {x.rank}")
+    axis += x.rank if axis < 0 else 0
+    batch_dims += positions.rank if batch_dims < 0 else 0
+    if not 0 <= axis < x.rank:
+        raise ValueError(f"0 <= axis && axis < NumDimensions(input) was not true: axis {axis}, rank {x.rank}")
+    if not 0 <= batch_dims <= min(axis, <int64_t>positions.rank):
+        raise ValueError(f"batch_dims <= axis was not true: {batch_dims} of axis {axis}, positions of rank {positions.rank}")
+    for d in range(batch_dims):
+        if x.dims[d] != positions.dims[d]:
+            raise ValueError(f"input->dims->data[{d}] != positions->dims->data[{d}]: {x.dims[d]} and {positions.dims[d]}")
+    for d in range(axis):
+        dims[rank] = x.dims[d]
+        rank += 1
+    for d in range(batch_dims, positions.rank):
+        dims[rank] = positions.dims[d]
+        rank += 1
+    for d in range(axis + 1, x.rank):
+        dims[rank] = x.dims[d]
+        rank += 1
+    context.set_shape(y, rank, dims)
+
+    data = <GatherData*>context.persistent(sizeof(GatherData))
+    data.batches = count_range(x, 0, batch_dims)
+    data.outer = count_range(x, batch_dims, axis)
+    data.axis_size = x.dims[axis]
+    data.positions = count_range(positions, batch_dims, positions.rank)
+    data.slice = count_range(x, axis + 1, x.rank) * (1 if x.type == INT4 else type_size(x.type))
+    if x.type == INT4:
+        if data.slice % 2 != 0:
+            raise ValueError(f"int4 slices of {data.slice} values do not begin on whole bytes")
+        data.slice //= 2
+    node.data = data
+    node.invoke = gather_strings if x.type == STRING else gather
+    if is_constant(x) and is_constant(positions) and x.type != STRING:
+        context.set_computed(y)
+        if gather(context, node) != 0:
+            raise ValueError("gather index out of bounds")
+        node.invoke = known
+    return 0
+
+
+cdef int known(Context context, Node* node) noexcept nogil:
+    """Nothing is left to do: prepare has written the output."""
+    return 0
+
+
+cdef int gather(Context context, Node* node) noexcept nogil:
+    cdef const GatherData* data = <const GatherData*>node.data
+    cdef Tensor* positions = context.input(node, 1)
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t slice = data.slice
+    cdef int64_t batch, outer, i, at
+    for i in range(count(positions)):
+        at = index_at(positions.type, positions.data, i)
+        if at < 0 or at >= data.axis_size:
+            return context.fail_with(b"gather index out of bounds: %ld of %ld", at, data.axis_size)
+    for batch in range(data.batches):
+        for outer in range(data.outer):
+            for i in range(data.positions):
+                at = index_at(positions.type, positions.data, batch * data.positions + i)
+                if slice == 4:
+                    memcpy(y, x + at * 4, 4)
+                elif slice == 1:
+                    y[0] = x[at]
+                elif slice > 0:
+                    memcpy(y, x + at * slice, slice)
+                y += slice
+            x += data.axis_size * slice
+    return 0
+
+
+cdef int gather_strings(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* positions = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef StringWriter writer
+    cdef int64_t n = count(positions)
+    cdef int64_t total = strings_head(n)
+    cdef int64_t i, at
+    if not has_strings(x.data, x.bytes, count(x)):
+        return context.fail(b"the input does not hold the strings of its shape")
+    for i in range(n):
+        at = index_at(positions.type, positions.data, i)
+        if at < 0 or at >= x.dims[0]:
+            return context.fail_with(b"gather index out of bounds: %ld of %ld", at, x.dims[0])
+        total += string_length(x.data, at)
+        if total > 0x7FFFFFFF:
+            return context.fail(b"a string tensor holds at most 2 GiB")
+    if context.resize_bytes(y, total) != 0:
+        return -1
+    begin_strings(&writer, y.data, <int32_t>n)
+    for i in range(n):
+        append_string(&writer, x.data, index_at(positions.type, positions.data, i))
+    return 0
+
+
+cdef int prepare_gather_nd(Context context, Node* node) except -1:
+    cdef int32_t[2 * MAX_RANK] dims
+    cdef GatherData* data
+    cdef int rank = 0
+    cdef int depth, d
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* indices = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    want_gather_type(x, "gather_nd")
+    want_position_type(indices, "gather_nd")
+    want_bytes(x)
+    if x.rank < 1:
+        raise ValueError("Params must be at least a vector.")
+    if indices.rank < 1:
+        raise ValueError("Indices must be at least a vector.")
+    depth = indices.dims[indices.rank - 1]
+    if depth > x.rank:
+        raise ValueError(f"Index innermost dimension length must be <= params rank: {depth} and {x.rank}.")
+    if count(x) == 0 and count(indices) > 0:
+        raise ValueError("NumElements(params) > 0 was not true")
+    adopt_type(y, x.type)
+    for d in range(indices.rank - 1):
+        dims[rank] = indices.dims[d]
+        rank += 1
+    for d in range(depth, x.rank):
+        dims[rank] = x.dims[d]
+        rank += 1
+    context.set_shape(y, rank, dims)
+    data = <GatherData*>context.persistent(sizeof(GatherData))
+    data.depth = depth
+    data.positions = count_range(indices, 0, indices.rank - 1)
+    data.slice = count_range(x, depth, x.rank)
+    for d in range(depth):
+        data.steps[d] = count_range(x, d + 1, x.rank)
+    node.data = data
+    node.invoke = gather_nd_strings if x.type == STRING else gather_nd
+    return 0
+
+
+cdef int64_t whole_offset(const GatherData* data, const Tensor* indices, int64_t i, int64_t elements) noexcept nogil:
+    """Element where slice i starts; -1 when an index is negative or the slice does not lie inside."""
+    cdef int64_t offset = 0
+    cdef int64_t d, at
+    for d in range(data.depth):
+        at = index_at(indices.type, indices.data, i * data.depth + d)
+        if at < 0 or (at > 0 and data.steps[d] > (elements - offset) // at):
+            return -1
+        offset += at * data.steps[d]
+    return offset if offset + data.slice <= elements else -1
+
+
+cdef int gather_nd(Context context, Node* node) noexcept nogil:
+    cdef const GatherData* data = <const GatherData*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* indices = context.input(node, 1)
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t elements = count(x)
+    cdef int64_t size = type_size(x.type)
+    cdef int64_t slice = data.slice * size
+    cdef int64_t i, offset
+    for i in range(data.positions):
+        offset = whole_offset(data, indices, i, elements)
+        if offset < 0:
+            return context.fail_with(b"gather_nd index out of bounds (slice %ld of %ld)", i, data.positions)
+        if slice > 0:
+            memcpy(y + i * slice, <const char*>x.data + offset * size, slice)
+    return 0
+
+
+cdef int gather_nd_strings(Context context, Node* node) noexcept nogil:
+    cdef const GatherData* data = <const GatherData*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* indices = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef StringWriter writer
+    cdef int64_t elements = count(x)
+    cdef int64_t n = count(y)
+    cdef int64_t total = strings_head(n)
+    cdef int64_t i, j, offset
+    if not has_strings(x.data, x.bytes, elements):
+        return context.fail(b"the input does not hold the strings of its shape")
+    for i in range(data.positions):
+        offset = whole_offset(data, indices, i, elements)
+        if offset < 0:
+            return context.fail_with(b"gather_nd index out of bounds (slice %ld of %ld)", i, data.positions)
+        for j in range(data.slice):
+            total += string_length(x.data, offset + j)
+        if total > 0x7FFFFFFF:
+            return context.fail(b"a string tensor holds at most 2 GiB")
+    if context.resize_bytes(y, total) != 0:
+        return -1
+    begin_strings(&writer, y.data, <int32_t>n)
+    for i in range(data.positions):
+        offset = whole_offset(data, indices, i, elements)
+        for j in range(data.slice):
+            append_string(&writer, x.data, offset + j)
+    return 0
+
+
+cdef int prepare_scatter_nd(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* indices = operand(context, node, 0)
+    cdef Tensor* updates = operand(context, node, 1)
+    cdef Tensor* shape = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    if updates.type not in (FLOAT32, UINT8, BOOL, INT8, INT32, INT64):
+        raise ValueError(f"Updates of type '{type_name(updates.type)}' are not supported by scatter_nd.")
+    if indices.type != shape.type:
+        raise ValueError("Indices and shape must have the same type.")
+    if indices.type != INT32:
+        raise ValueError(f"Indices of type '{type_name(indices.type)}' are not supported by scatter_nd.")
+    if indices.rank < 1 or updates.rank < 1 or shape.rank != 1 or shape.dims[0] > MAX_RANK:
+        raise ValueError("indices.DimensionsCount() >= 1 was not true, or updates or shape have a wrong rank")
+    want_bytes(updates)
+    adopt_type(y, updates.type)
+    node.data = context.persistent(sizeof(GatherData))
+    if not is_constant(shape):
+        context.set_dynamic(y)
+        node.invoke = scatter_nd_dynamic
+        return 0
+    refusal = plan_scatter(<GatherData*>node.data, indices, updates, shape, dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(y, shape.dims[0], dims)
+    node.invoke = scatter_nd
+    return 0
+
+
+cdef const char* plan_scatter(
+    GatherData* data, const Tensor* indices, const Tensor* updates, const Tensor* shape, int32_t* dims,
+) noexcept nogil:
+    cdef int outer = indices.rank - 1
+    cdef int depth = indices.dims[outer]
+    cdef int rank = shape.dims[0]
+    cdef int d
+    for d in range(rank):
+        dims[d] = <int32_t>index_at(INT32, shape.data, d)
+        if dims[d] < 0:
+            return b"a dimension of the shape is negative"
+    if bytes_of(updates.type, rank, dims) < 0:
+        return b"the output of SCATTER_ND is too large"
+    if updates.rank < outer or depth > rank or updates.rank - outer != rank - depth:
+        return b"updates.DimensionsCount() - outer_dims != shape_shape.Dims(0) - ix"
+    for d in range(outer):
+        if indices.dims[d] != updates.dims[d]:
+            return b"indices.Dims(i) != updates.Dims(i)"
+    for d in range(outer, updates.rank):
+        if updates.dims[d] != dims[depth + d - outer]:
+            return b"updates.Dims(i + outer_dims) != shape_data[ix + i]"
+    data.depth = depth
+    data.positions = count_range(indices, 0, outer)
+    data.slice = count_range(updates, outer, updates.rank)
+    for d in range(depth - 1, -1, -1):
+        data.steps[d] = data.slice if d == depth - 1 else data.steps[d + 1] * dims[d + 1]
+    return NULL
+
+
+cdef int scatter_nd_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef Tensor* shape = context.input(node, 2)
+    cdef const char* refusal = plan_scatter(
+        <GatherData*>node.data, context.input(node, 0), context.input(node, 1), shape, dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), shape.dims[0], dims) != 0:
+        return -1
+    return scatter_nd(context, node)
+
+
+ctypedef fused Addable:
+    float
+    int8_t
+    uint8_t
+    int32_t
+    int64_t
+
+
+cdef inline void add_slice(Addable* y, const Addable* x, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if Addable is int32_t or Addable is int64_t:
+            y[i] = <Addable>(<unsigned long long>y[i] + <unsigned long long>x[i])
+        else:
+            y[i] = <Addable>(y[i] + x[i])
+
+
+cdef int64_t wrapped_offset(const GatherData* data, const Tensor* indices, int64_t i, int64_t elements) noexcept nogil:
+    """As `whole_offset`, but an index may be negative as long as the sum is not; the sum wraps at 32 bits."""
+    cdef uint32_t offset = 0
+    cdef int64_t d
+    for d in range(data.depth):
+        offset += <uint32_t>index_at(INT32, indices.data, i * data.depth + d) * <uint32_t>data.steps[d]
+    if <int32_t>offset < 0 or <int32_t>offset + data.slice > elements:
+        return -1
+    return <int32_t>offset
+
+
+cdef int scatter_nd(Context context, Node* node) noexcept nogil:
+    cdef const GatherData* data = <const GatherData*>node.data
+    cdef Tensor* indices = context.input(node, 0)
+    cdef Tensor* updates = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t elements = count(y)
+    cdef int64_t size = type_size(y.type)
+    cdef int64_t i, j, offset
+    cdef char* to
+    cdef const char* add
+    if y.bytes > 0:
+        memset(y.data, 0, y.bytes)
+    for i in range(data.positions):
+        offset = wrapped_offset(data, indices, i, elements)
+        if offset < 0:
+            return context.fail_with(b"scatter_nd index out of bounds (slice %ld of %ld)", i, data.positions)
+        to = <char*>y.data + offset * size
+        add = <const char*>updates.data + i * data.slice * size
+        if y.type == FLOAT32:
+            add_slice(<float*>to, <const float*>add, data.slice)
+        elif y.type == INT32:
+            add_slice(<int32_t*>to, <const int32_t*>add, data.slice)
+        elif y.type == INT64:
+            add_slice(<int64_t*>to, <const int64_t*>add, data.slice)
+        elif y.type == BOOL:
+            for j in range(data.slice):
+                to[j] = to[j] != 0 or add[j] != 0
+        else:
+            add_slice(<uint8_t*>to, <const uint8_t*>add, data.slice)
+    return 0
+
+
+cdef int prepare_embedding_lookup(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef int d
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* lookup = operand(context, node, 0)
+    cdef Tensor* value = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    if lookup.rank != 1 or lookup.type != INT32:
+        raise ValueError("lookup must be an INT32 vector: NumDimensions(lookup) != 1")
+    if value.rank < 2:
+        raise ValueError(f"NumDimensions(value) >= 2 was not true: {value.rank}")
+    want_bytes(value)
+    for d in range(value.rank):
+        dims[d] = value.dims[d]
+    dims[0] = lookup.dims[0]
+    if y.type == FLOAT32 and value.type != FLOAT32:
+        if value.type not in (UINT8, INT8, INT4, INT2):
+            raise ValueError(f"rows of {type_name(value.type)} cannot be looked up as FLOAT32")
+        if value.scale_count < 1 or value.zero_points == NULL or value.zero_points[0] != 0:
+            raise ValueError("qparams->zero_point->data[0] == 0 was not true: quantized rows want scales and no zero point")
+        if value.scale_count > 1 and (value.quantized_dimension != 0 or value.scale_count != value.dims[0]):
+            raise ValueError(f"qparams->scale->size == row_size was not true: {value.scale_count} and {value.dims[0]}")
+        if (value.type == INT4 and count_range(value, 1, value.rank) % 2 != 0) or (
+                value.type == INT2 and count_range(value, 1, value.rank) % 4 != 0):
+            raise ValueError("packed rows must fill whole bytes")
+        context.set_shape(y, value.rank, dims)
+        node.invoke = lookup_scaled
+        return 0
+    if y.type != value.type or (value.scale_count > 1):
+        raise ValueError(f"rows of {type_name(value.type)} cannot be looked up as {type_name(y.type)}")
+    want_element(value)
+    context.set_shape(y, value.rank, dims)
+    node.invoke = lookup_rows
+    return 0
+
+
+cdef int bad_row(Context context, int64_t row, int64_t rows) noexcept nogil:
+    return context.fail_with(b"Embedding Lookup: index out of bounds. Got %ld, and bounds are [0, %ld]", row, rows - 1)
+
+
+cdef int lookup_rows(Context context, Node* node) noexcept nogil:
+    cdef Tensor* lookup = context.input(node, 0)
+    cdef Tensor* value = context.input(node, 1)
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t size = count_range(value, 1, value.rank) * type_size(value.type)
+    cdef int64_t i, row
+    for i in range(lookup.dims[0]):
+        row = index_at(INT32, lookup.data, i)
+        if row < 0 or row >= value.dims[0]:
+            return bad_row(context, row, value.dims[0])
+        if size > 0:
+            memcpy(y + i * size, <const char*>value.data + row * size, size)
+    return 0
+
+
+cdef int lookup_scaled(Context context, Node* node) noexcept nogil:
+    cdef Tensor* lookup = context.input(node, 0)
+    cdef Tensor* value = context.input(node, 1)
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef const int8_t* packed = <const int8_t*>value.data
+    cdef int64_t size = count_range(value, 1, value.rank)
+    cdef int64_t i, j, row
+    cdef float scale
+    for i in range(lookup.dims[0]):
+        row = index_at(INT32, lookup.data, i)
+        if row < 0 or row >= value.dims[0]:
+            return bad_row(context, row, value.dims[0])
+        scale = value.scales[row] if value.scale_count > 1 else value.scale
+        if value.type == INT4:
+            scale = scale / 16
+            for j in range(size):
+                y[j] = <int8_t>(packed[(row * size + j) >> 1] << (4 - 4 * (j & 1)) & 0xF0) * scale
+        elif value.type == INT2:
+            scale = scale / 64
+            for j in range(size):
+                y[j] = <int8_t>(packed[(row * size + j) >> 2] << (6 - 2 * (j & 3)) & 0xC0) * scale
+        else:   # uint8 rows are read as int8 too
+            for j in range(size):
+                y[j] = packed[row * size + j] * scale
+        y += size
+    return 0
+
+
+OPERATORS = {
+    "GATHER": register(prepare_gather, version=7, reference_version=6),
+    "GATHER_ND": register(prepare_gather_nd, version=5, reference_version=5),
+    "SCATTER_ND": register(prepare_scatter_nd, version=1, reference_version=1),
+    "EMBEDDING_LOOKUP": register(prepare_embedding_lookup, version=5, reference_version=5),
+}

@@ -1,0 +1,293 @@
+"""PAD, PADV2, MIRROR_PAD: a tensor with a border, of one value or mirrored. PAD up to 5 dimensions.
+
+PAD and PADV2: float32, float16, bfloat16, int8, uint8, int16, int32, int64, bool. The border is the third input if there is one (PADV2), else
+the output's zero point (quantized int8 and int16, uint8), else 0. Quantized value tensors must share the output's parameters; TensorFlow
+notices, and leaves the output unwritten. Paddings: [rank, 2] of int8, int16, int32 or int64, none negative. A scalar's output is dynamic.
+
+MIRROR_PAD: float32, int8, uint8, int16, int32, int64. Paddings int32 or int64. What TensorFlow's index rule does outside of its purpose:
+  [0 1 2], reflect, after = 4   -> [0 1 2 1 0 0 0]: a longer border repeats element 0
+  [0 1 2 3], before = -1        -> [1 2 3]: a negative border cuts off
+A border before that is longer than the dimension (reflect: minus 1) reads outside and is refused.
+
+Source: LiteRT:tflite/kernels/pad.cc, mirror_pad.cc.
+"""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
+    is_constant, type_name, type_size,
+)
+from tflm_cy.ops.operand cimport (
+    index_at, operand, result, want_arity, want_element, want_index_type, want_one,
+    want_same_quantization, want_symmetric, want_type_of,
+)
+from tflm_cy.schema.table cimport table_i8
+
+cdef enum:                       # MirrorPadOptions
+    MODE = 0                     # REFLECT = 0, SYMMETRIC = 1
+
+cdef enum:
+    PAD_RANK = 5
+
+
+cdef struct PadData:             # dimensions without padding are merged into `run`
+    int rank
+    int64_t run                  # bytes copied at once
+    int64_t[MAX_RANK] before     # in steps of the dimension
+    int64_t[MAX_RANK] size       # of the input
+    int64_t[MAX_RANK] after
+    int64_t[MAX_RANK] step       # bytes of a step in the output
+    int64_t[MAX_RANK] source     # bytes of a step in the input
+    int64_t offset               # MIRROR_PAD: 1 when the edge is not repeated
+    int64_t value_size
+    char[8] value                # of the border
+
+
+cdef int prepare_pad(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
+    cdef int32_t zero_point = 0
+    cdef PadData* data
+    want_arity(context, node, 2, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* paddings = operand(context, node, 1)
+    cdef Tensor* value = context.input(node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    want_type_of(y, x)
+    if x.type not in (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, INT64, BOOL):
+        raise ValueError(f"Type {type_name(x.type)} is currently not supported by Pad.")
+    if x.rank > PAD_RANK:
+        raise ValueError(f"op_context.dims <= reference_ops::PadKernelMaxDimensionCount() was not true: {x.rank}")
+    want_paddings(x, paddings)
+    if value != NULL:
+        want_type_of(value, x)
+        want_one(value, "the padding value")
+        if (x.type == UINT8 or x.scale_count > 0) and x.type in (UINT8, INT8, INT16):
+            want_same_quantization(value, y)
+    elif x.type == UINT8 or (x.scale_count > 0 and x.type in (INT8, INT16)):
+        zero_point = y.zero_point if y.scale_count == 1 else 0
+        if not {UINT8: 0, INT8: -128, INT16: -32768}[x.type] <= zero_point <= {UINT8: 255, INT8: 127, INT16: 32767}[x.type]:
+            raise ValueError(f"the zero point {zero_point} does not fit {type_name(x.type)}")
+    data = <PadData*>context.persistent(sizeof(PadData))
+    data.value_size = want_element(x)
+    memcpy(data.value, &zero_point, 4)
+    node.data = data
+    if x.rank == 0 or not is_constant(paddings):
+        context.set_dynamic(y)
+        node.invoke = pad_dynamic
+        return 0
+    refusal = plan_pad(data, x, paddings, dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(y, x.rank, dims)
+    node.invoke = pad
+    return 0
+
+
+cdef int want_paddings(const Tensor* x, const Tensor* paddings) except -1:
+    if paddings.type not in (INT32, INT64, INT8, INT16):
+        raise ValueError(f"Padding type {type_name(paddings.type)} is currently not supported by Pad.")
+    if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
+        raise ValueError(f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    return 0
+
+
+cdef const char* plan_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+    """The output's shape, and the dimensions that have a border."""
+    cdef int64_t before, after
+    cdef int d
+    for d in range(x.rank):
+        before = index_at(paddings.type, paddings.data, 2 * d)
+        after = index_at(paddings.type, paddings.data, 2 * d + 1)
+        if before < -0x80000000LL or before > 0x7FFFFFFF or after < -0x80000000LL or after > 0x7FFFFFFF:
+            return b"INT64 padding overflow. Only support value between INT32_MIN and INT32_MAX."
+        if before < 0 or after < 0:
+            return b"Pad value has to be greater than equal to 0."
+        if x.dims[d] + before + after > 0x7FFFFFFF:
+            return b"Pad output dimension overflowed."
+        dims[d] = <int32_t>(x.dims[d] + before + after)
+    return plan_borders(data, x, paddings, dims)
+
+
+cdef const char* plan_borders(PadData* data, const Tensor* x, const Tensor* paddings, const int32_t* dims) noexcept nogil:
+    """Note every dimension; trailing ones without a border become part of the run."""
+    cdef int64_t step = type_size(x.type)
+    cdef int64_t source = step
+    cdef int d
+    if bytes_of(x.type, x.rank, dims) < 0:
+        return b"Pad output size overflowed."
+    data.rank = x.rank
+    while data.rank > 0 and no_border(paddings, data.rank - 1):
+        data.rank -= 1
+        step *= x.dims[data.rank]
+    data.run = step
+    source = step
+    for d in range(data.rank - 1, -1, -1):
+        data.before[d] = index_at(paddings.type, paddings.data, 2 * d)
+        data.after[d] = index_at(paddings.type, paddings.data, 2 * d + 1)
+        data.size[d] = x.dims[d]
+        data.step[d] = step
+        data.source[d] = source
+        step *= dims[d]
+        source *= x.dims[d]
+    return NULL
+
+
+cdef bint no_border(const Tensor* paddings, int d) noexcept nogil:
+    return (index_at(paddings.type, paddings.data, 2 * d) == 0
+            and index_at(paddings.type, paddings.data, 2 * d + 1) == 0)
+
+
+cdef int pad_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef Tensor* x = context.input(node, 0)
+    cdef const char* refusal = plan_pad(<PadData*>node.data, x, context.input(node, 1), dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    return pad(context, node)
+
+
+cdef int pad(Context context, Node* node) noexcept nogil:
+    cdef PadData* data = <PadData*>node.data
+    cdef Tensor* value = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    if value != NULL:
+        memcpy(data.value, value.data, data.value_size)
+    if count(y) > 0:
+        pad_axis(data, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+    return 0
+
+
+cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexcept nogil:
+    """Border, the inside one dimension further in, border."""
+    cdef int64_t i
+    if d == data.rank:
+        if data.run > 0:
+            memcpy(dst, src, data.run)
+        return
+    fill(dst, data.before[d] * data.step[d], data.value, data.value_size)
+    dst += data.before[d] * data.step[d]
+    if d == data.rank - 1:
+        if data.size[d] > 0:
+            memcpy(dst, src, data.size[d] * data.run)
+    else:
+        for i in range(data.size[d]):
+            pad_axis(data, d + 1, dst + i * data.step[d], src + i * data.source[d])
+    fill(dst + data.size[d] * data.step[d], data.after[d] * data.step[d], data.value, data.value_size)
+
+
+cdef int prepare_mirror_pad(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
+    cdef PadData* data
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* paddings = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    want_type_of(y, x)
+    if x.type not in (FLOAT32, INT32, UINT8, INT8, INT64, INT16):
+        raise ValueError(f"Type {type_name(x.type)} is not supported by MIRROR_PAD.")
+    want_index_type(paddings, "paddings of MIRROR_PAD")
+    want_paddings(x, paddings)
+    if x.type == UINT8 or x.type == INT8 or x.type == INT16:
+        want_same_quantization(x, y)
+        want_symmetric(x)
+    data = <PadData*>context.persistent(sizeof(PadData))
+    data.offset = 1 if table_i8(node.options, MODE, 0) == 0 else 0
+    node.data = data
+    if not is_constant(paddings):
+        context.set_dynamic(y)
+        node.invoke = mirror_pad_dynamic
+        return 0
+    refusal = plan_mirror_pad(data, x, paddings, dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(y, x.rank, dims)
+    node.invoke = mirror_pad
+    return 0
+
+
+cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+    cdef int64_t before, after, size
+    cdef int d
+    for d in range(x.rank):
+        before = index_at(paddings.type, paddings.data, 2 * d)
+        after = index_at(paddings.type, paddings.data, 2 * d + 1)
+        if before < -0x80000000LL or before > 0x7FFFFFFF or after < -0x80000000LL or after > 0x7FFFFFFF:
+            return b"MirrorPad output dimension overflowed."
+        size = x.dims[d] + before + after
+        if size < 0 or size > 0x7FFFFFFF:
+            return b"MirrorPad output dimension overflowed."
+        if before > max(0, x.dims[d] - data.offset) or (x.dims[d] == 0 and size > 0):
+            return b"MirrorPad paddings must be no greater than the input dimension size minus the mode offset."
+        dims[d] = <int32_t>size
+    return plan_borders(data, x, paddings, dims)
+
+
+cdef int mirror_pad_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef Tensor* x = context.input(node, 0)
+    cdef const char* refusal = plan_mirror_pad(<PadData*>node.data, x, context.input(node, 1), dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    return mirror_pad(context, node)
+
+
+cdef int mirror_pad(Context context, Node* node) noexcept nogil:
+    cdef Tensor* y = context.output(node, 0)
+    if count(y) > 0:
+        mirror_axis(<const PadData*>node.data, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+    return 0
+
+
+cdef int64_t mirrored(const PadData* data, int d, int64_t i) noexcept nogil:
+    """Index in the input of index i of the output, along one dimension."""
+    cdef int64_t edge
+    if i < data.before[d]:
+        edge = data.before[d] + data.offset - 1
+        return edge - min(i, edge - data.offset)
+    i -= data.before[d]
+    if i >= data.size[d]:
+        edge = data.size[d] - 1 - data.offset
+        return edge - min(i - data.size[d], edge)
+    return i
+
+
+cdef void mirror_axis(const PadData* data, int d, char* dst, const char* src) noexcept nogil:
+    """Every index of the output from the one it mirrors; the inside at once where it is contiguous."""
+    cdef int64_t end, i
+    cdef int64_t inside = -1
+    if d == data.rank:
+        if data.run > 0:
+            memcpy(dst, src, data.run)
+        return
+    end = data.before[d] + data.size[d] + data.after[d]
+    if d == data.rank - 1 and data.before[d] >= 0 and data.after[d] >= 0 and data.size[d] > 0:
+        inside = data.before[d]
+        memcpy(dst + inside * data.step[d], src, data.size[d] * data.run)
+    i = 0
+    while i < end:
+        if i == inside:
+            i += data.size[d]
+            continue
+        if d == data.rank - 1:
+            copy_runs(dst + i * data.step[d], data.run, src + mirrored(data, d, i) * data.run, data.run, data.run, 1)
+        else:
+            mirror_axis(data, d + 1, dst + i * data.step[d], src + mirrored(data, d, i) * data.source[d])
+        i += 1
+
+
+OPERATORS = {
+    "PAD": register(prepare_pad, version=5, reference_version=4),
+    "PADV2": register(prepare_pad, version=5, reference_version=4),
+    "MIRROR_PAD": register(prepare_mirror_pad, version=3, reference_version=3),
+}

@@ -1,0 +1,215 @@
+"""QUANTIZE (float32 or quantized to quantized) and DEQUANTIZE (quantized or float16 to float32).
+
+QUANTIZE: float32 -> int8, uint8, int16, int4, per tensor; int8, uint8, int16 per channel; int8, uint8 -> int8, uint8;
+int16 -> int8, int16, int32; int32 -> int8, int16. TensorFlow 2.21 refuses int8, uint8 -> int16.
+DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once, in prepare.
+
+Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
+"""
+from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conversion cimport (
+    Affine, Channels, Requantize, dequantize_2, dequantize_4, dequantize_8, dequantize_channels, dequantize_channels_2,
+    dequantize_channels_4, dequantize_s16, dequantized, quantize, quantize_4, quantize_channels, requantize_s16, requantize_s32,
+    requantize_s8, requantized,
+)
+from tflm_cy.arithmetic.fixed_point cimport Range32
+from tflm_cy.arithmetic.half cimport halves_to_f32
+from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    CONSTANT, FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count, count_range, is_constant, type_name,
+)
+from tflm_cy.ops.elementwise cimport (
+    Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, prepare_unary, required_input, type_limits,
+)
+from tflm_cy.ops.operand cimport adopt_type
+
+
+cdef int done(Context context, Node* node) noexcept nogil:
+    """Nothing is left to do: prepare has written the output."""
+    return 0
+
+
+cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
+    """A per-channel tensor as [outer, channels, inner]."""
+    cdef Channels* q = <Channels*>context.persistent(sizeof(Channels))
+    cdef int axis = quantized.quantized_dimension
+    if axis < 0 or axis >= shape.rank or shape.dims[axis] != quantized.scale_count:
+        raise ValueError(f"{name}: {quantized.scale_count} scales along dimension {axis} do not fit the shape")
+    if quantized.zero_point_count < 1:
+        raise ValueError(f"{name}: tensor {quantized.index} has no zero point")
+    q.scales = quantized.scales
+    q.zero_points = quantized.zero_points
+    q.zero_point_step = 1 if quantized.zero_point_count == quantized.scale_count else 0
+    q.outer = count_range(shape, 0, axis)
+    q.channels = shape.dims[axis]
+    q.inner = count_range(shape, axis + 1, shape.rank)
+    q.low = limits.low
+    q.high = limits.high
+    return q
+
+
+cdef int prepare_quantize(Context context, Node* node) except -1:
+    cdef str name = "QUANTIZE"
+    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Unary* op
+    if y == NULL or y.scale_count < 1:
+        raise ValueError("QUANTIZE: the output has no scale (output->quantization.type != kTfLiteAffineQuantization)")
+    op = prepare_unary(context, node, name)
+    if x.type == FLOAT32:
+        if y.scale_count > 1:
+            use_quantize_channels(context, op, x, y)
+        else:
+            use_quantize(context, op, y)
+    else:
+        use_requantize(context, op, x, y)
+    return 0
+
+
+cdef int use_quantize(Context context, Unary* op, const Tensor* y) except -1:
+    cdef Affine* q = <Affine*>context.persistent(sizeof(Affine))
+    cdef Range32 limits = type_limits(y.type)
+    q.scale = y.scale
+    q.zero_point = y.zero_point
+    q.low = limits.low
+    q.high = limits.high
+    op.how = q
+    if y.type == INT8:
+        op.kernel = <UnaryKernel>quantize[int8_t]
+    elif y.type == UINT8:
+        op.kernel = <UnaryKernel>quantize[uint8_t]
+    elif y.type == INT16:
+        op.kernel = <UnaryKernel>quantize[int16_t]
+    elif y.type == INT4:
+        q.low = -8
+        q.high = 7
+        op.kernel = <UnaryKernel>quantize_4
+    else:
+        raise ValueError(f"QUANTIZE: float32 to {type_name(y.type)} is not supported (output->type == kTfLiteInt16 || ...)")
+    return 0
+
+
+cdef int use_quantize_channels(Context context, Unary* op, const Tensor* x, const Tensor* y) except -1:
+    if y.type == INT8:
+        op.kernel = <UnaryKernel>quantize_channels[int8_t]
+    elif y.type == UINT8:
+        op.kernel = <UnaryKernel>quantize_channels[uint8_t]
+    elif y.type == INT16:
+        op.kernel = <UnaryKernel>quantize_channels[int16_t]
+    else:
+        raise ValueError(f"Input type FLOAT32 with Output type {type_name(y.type)} is not currently supported.")
+    op.how = prepare_channels(context, x, y, type_limits(y.type), "QUANTIZE")
+    return 0
+
+
+cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tensor* y) except -1:
+    cdef Requantize* r = <Requantize*>context.persistent(sizeof(Requantize))
+    cdef Range32 limits = type_limits(y.type)
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == INT16 and y.type == INT16:
+        check_zero_point_0(x, "QUANTIZE")
+        check_zero_point_0(y, "QUANTIZE")
+    check_per_tensor(x, "QUANTIZE")
+    check_per_tensor(y, "QUANTIZE")
+    r.rescale = checked_rescale(<double>x.scale / <double>y.scale, "QUANTIZE")
+    r.x_zero_point = x.zero_point
+    r.y_zero_point = y.zero_point
+    r.low = limits.low if y.type != INT32 else INT32_MIN
+    r.high = limits.high if y.type != INT32 else INT32_MAX
+    op.how = r
+    if (x.type == INT8 or x.type == UINT8) and (y.type == INT8 or y.type == UINT8):
+        table = <uint8_t*>context.persistent(256)
+        for byte in range(256):
+            table[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
+        op.how = table
+        op.kernel = <UnaryKernel>lookup_8
+    elif x.type == INT16 and y.type == INT8:
+        op.kernel = <UnaryKernel>requantize_s8[int16_t]
+    elif x.type == INT16 and y.type == INT16:
+        op.kernel = <UnaryKernel>requantize_s16[int16_t]
+    elif x.type == INT16 and y.type == INT32:
+        op.kernel = <UnaryKernel>requantize_s32
+    elif x.type == INT32 and y.type == INT8:
+        op.kernel = <UnaryKernel>requantize_s8[int32_t]
+    elif x.type == INT32 and y.type == INT16:
+        op.kernel = <UnaryKernel>requantize_s16[int32_t]
+    else:
+        raise ValueError(f"Input type {type_name(x.type)} with Output type {type_name(y.type)} is not currently supported "
+                         "(output->type == kTfLiteUInt8 || output->type == kTfLiteInt8 was not true).")
+    return 0
+
+
+cdef int prepare_dequantize(Context context, Node* node) except -1:
+    cdef str name = "DEQUANTIZE"
+    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Unary* op
+    if y != NULL:
+        adopt_type(y, FLOAT32)
+    op = prepare_unary(context, node, name)
+    if x.type == FLOAT16:
+        op.kernel = <UnaryKernel>halves_to_f32
+    elif x.scale_count > 1:
+        use_dequantize_channels(context, op, x)
+    else:
+        use_dequantize(context, op, x)
+    if is_constant(x):
+        context.set_computed(y)
+        op.kernel(op.how, x.data, y.data, op.count)
+        node.invoke = done
+    return 0
+
+
+cdef int use_dequantize(Context context, Unary* op, const Tensor* x) except -1:
+    cdef Affine* q
+    if x.type == INT8 or x.type == UINT8:
+        op.how = dequantize_table(context, x, 8, x.type == INT8)
+        op.kernel = <UnaryKernel>dequantize_8
+    elif x.type == INT4:
+        op.how = dequantize_table(context, x, 4, True)
+        op.kernel = <UnaryKernel>dequantize_4
+    elif x.type == INT2:
+        op.how = dequantize_table(context, x, 2, True)
+        op.kernel = <UnaryKernel>dequantize_2
+    elif x.type == INT16:
+        check_zero_point_0(x, "DEQUANTIZE")
+        q = <Affine*>context.persistent(sizeof(Affine))
+        q.scale = x.scale
+        op.how = q
+        op.kernel = <UnaryKernel>dequantize_s16
+    else:
+        raise ValueError(f"DEQUANTIZE: Type {type_name(x.type)} not supported.")
+    return 0
+
+
+cdef float* dequantize_table(Context context, const Tensor* x, int bits, bint signed) except NULL:
+    """The result of every pattern of `bits` bits."""
+    cdef float* table = <float*>context.persistent(4 << bits)
+    cdef int pattern
+    for pattern in range(1 << bits):
+        table[pattern] = dequantized(pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern, x.scale, x.zero_point)
+    return table
+
+
+cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) except -1:
+    if x.type == INT8:
+        op.kernel = <UnaryKernel>dequantize_channels[int8_t]
+    elif x.type == UINT8:
+        op.kernel = <UnaryKernel>dequantize_channels[uint8_t]
+    elif x.type == INT4:
+        op.kernel = <UnaryKernel>dequantize_channels_4
+    elif x.type == INT2:
+        op.kernel = <UnaryKernel>dequantize_channels_2
+    else:
+        raise ValueError(f"Type {x.type} not supported for per-channel.")
+    op.how = prepare_channels(context, x, x, type_limits(INT8), "DEQUANTIZE")
+    return 0
+
+
+OPERATORS = {
+    "DEQUANTIZE": register(prepare_dequantize, version=7),
+    "QUANTIZE": register(prepare_quantize, version=4),
+}

@@ -1,0 +1,326 @@
+"""SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND: blocks of pixels moved into channels or batches and back.
+
+SPACE_TO_DEPTH and DEPTH_TO_SPACE: rank 4; float32, uint8, int8, int32, int64. The two others: rank 3 or 4; int16 as well; 8 and 16 bit types
+want equal quantization, int16 zero points of 0; pixels of padding are the output's zero point in 8 bit types, else 0. Negative paddings crop,
+as TensorFlow never asks; crops must not be negative. Blocks, paddings or crops that are not constant make the output dynamic.
+
+Source: LiteRT:tflite/kernels/space_to_depth.cc, depth_to_space.cc, space_to_batch_nd.cc, batch_to_space_nd.cc.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
+)
+from tflm_cy.ops.operand cimport (
+    index_at, operand, result, want_arity, want_same_quantization, want_symmetric, want_type_of,
+)
+from tflm_cy.schema.table cimport table_i32
+
+cdef enum:                       # SpaceToDepthOptions, DepthToSpaceOptions
+    BLOCK_SIZE = 0
+
+
+cdef int want_image(Context context, Node* node, str name) except -1:
+    """Check what SPACE_TO_DEPTH and DEPTH_TO_SPACE have in common; returns the block size."""
+    cdef int block = table_i32(node.options, BLOCK_SIZE, 0)
+    want_arity(context, node, 1, 1, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if x.rank != 4:
+        raise ValueError(f"NumDimensions(input) != 4: {x.rank}")
+    if y.type not in (FLOAT32, UINT8, INT8, INT32, INT64):
+        raise ValueError(f"Type '{type_name(y.type)}' not currently supported by {name}.")
+    want_type_of(y, x)
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    if block <= 0:
+        raise ValueError(f"block_size > 0 was not true: {block}")
+    return block
+
+
+cdef int prepare_space_to_depth(Context context, Node* node) except -1:
+    cdef int64_t block = want_image(context, node, "SPACE_TO_DEPTH")
+    cdef Tensor* x = context.input(node, 0)
+    cdef int64_t w = x.dims[2]
+    cdef int64_t pixel = x.dims[3] * type_size(x.type)
+    cdef int64_t depth = x.dims[3] * min(block * block, <int64_t>1 << 31)
+    cdef int32_t[4] dims
+    if x.dims[1] % block != 0 or w % block != 0:
+        raise ValueError(f"input_height != output_height * block_size: {x.dims[1]} x {w} pixels in blocks of {block}")
+    if depth > 0x7FFFFFFF:
+        raise ValueError(f"the output of SPACE_TO_DEPTH becomes too deep: {depth}")
+    dims[0] = x.dims[0]
+    dims[1] = <int32_t>(x.dims[1] // block)
+    dims[2] = <int32_t>(w // block)
+    dims[3] = <int32_t>depth
+    context.set_shape(context.output(node, 0), 4, dims)
+    cdef Walk* plan = <Walk*>context.persistent(sizeof(Walk))
+    begin_walk(plan, pixel)
+    add_axis(plan, x.dims[0], x.dims[1] * w * pixel, x.dims[1] * w * pixel)
+    add_axis(plan, dims[1], block * w * pixel, block * w * pixel)
+    add_axis(plan, dims[2], block * block * pixel, block * pixel)
+    add_axis(plan, block, block * pixel, w * pixel)
+    add_axis(plan, block, pixel, pixel)
+    finish_walk(plan)
+    node.data = plan
+    node.invoke = walk
+    return 0
+
+
+cdef int prepare_depth_to_space(Context context, Node* node) except -1:
+    cdef int64_t block = want_image(context, node, "DEPTH_TO_SPACE")
+    cdef Tensor* x = context.input(node, 0)
+    cdef int64_t w = x.dims[2]
+    cdef int64_t deep = x.dims[3] * type_size(x.type)
+    cdef int64_t depth = x.dims[3] // block // block
+    cdef int64_t pixel = depth * type_size(x.type)
+    cdef int32_t[4] dims
+    if depth * block * block != x.dims[3]:
+        raise ValueError(f"input_channels != output_channels * block_size * block_size: {x.dims[3]} in blocks of {block}")
+    if x.dims[1] * block > 0x7FFFFFFF or w * block > 0x7FFFFFFF:
+        raise ValueError(f"the output of DEPTH_TO_SPACE becomes too large: {x.dims[1]} x {w} pixels in blocks of {block}")
+    dims[0] = x.dims[0]
+    dims[1] = <int32_t>(x.dims[1] * block)
+    dims[2] = <int32_t>(w * block)
+    dims[3] = <int32_t>depth
+    context.set_shape(context.output(node, 0), 4, dims)
+    cdef Walk* plan = <Walk*>context.persistent(sizeof(Walk))
+    begin_walk(plan, pixel)
+    add_axis(plan, x.dims[0], x.dims[1] * w * deep, x.dims[1] * w * deep)
+    add_axis(plan, x.dims[1], w * deep, w * deep)
+    add_axis(plan, block, w * block * pixel, block * pixel)
+    add_axis(plan, w, block * pixel, deep)
+    add_axis(plan, block, pixel, pixel)
+    finish_walk(plan)
+    node.data = plan
+    node.invoke = walk
+    return 0
+
+
+cdef int walk(Context context, Node* node) noexcept nogil:
+    walk_copy(<const Walk*>node.data, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
+    return 0
+
+
+cdef struct Blocks:              # a rank 3 tensor has a width of 1
+    int64_t block_h, block_w
+    int64_t top, left            # padding or crop before
+    int64_t bottom, right
+
+
+cdef int want_blocks(Context context, Node* node, str name) except -1:
+    """Check what SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND have in common."""
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* block = operand(context, node, 1)
+    cdef Tensor* edges = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    if not 3 <= x.rank <= 4:
+        raise ValueError(f"NumDimensions(op_context.input) >= kInputMinDimensionNum was not true: rank {x.rank}, not 3 or 4")
+    want_type_of(y, x)
+    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
+        raise ValueError(f"Type {x.type} is currently not supported by {name}.")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    if x.type == UINT8 or x.type == INT8 or x.type == INT16:
+        want_same_quantization(x, y)
+        want_symmetric(x)
+    if block.type != INT32 or block.rank != 1 or block.dims[0] != x.rank - 2:
+        raise ValueError(f"the block shape must be an INT32 vector of {x.rank - 2} elements: spatial_dims_num")
+    if edges.type != INT32 or edges.rank != 2 or edges.dims[0] != x.rank - 2 or edges.dims[1] != 2:
+        raise ValueError(f"paddings and crops must be INT32 of shape [{x.rank - 2}, 2]: spatial_dims_num")
+    return 0
+
+
+cdef void read_blocks(Blocks* blocks, const Tensor* block, const Tensor* edges) noexcept nogil:
+    blocks.block_h = index_at(INT32, block.data, 0)
+    blocks.top = index_at(INT32, edges.data, 0)
+    blocks.bottom = index_at(INT32, edges.data, 1)
+    blocks.block_w = 1
+    blocks.left = 0
+    blocks.right = 0
+    if block.dims[0] == 2:
+        blocks.block_w = index_at(INT32, block.data, 1)
+        blocks.left = index_at(INT32, edges.data, 2)
+        blocks.right = index_at(INT32, edges.data, 3)
+
+
+cdef int64_t width(const Tensor* tensor) noexcept nogil:
+    return tensor.dims[2] if tensor.rank == 4 else 1
+
+
+cdef bint make_shape(const Tensor* x, int64_t batch, int64_t h, int64_t w, int32_t* dims) noexcept nogil:
+    """False when a dimension does not fit."""
+    if not (0 <= batch <= 0x7FFFFFFF and 0 <= h <= 0x7FFFFFFF and 0 <= w <= 0x7FFFFFFF):
+        return False
+    dims[0] = <int32_t>batch
+    dims[1] = <int32_t>h
+    if x.rank == 4:
+        dims[2] = <int32_t>w
+    dims[x.rank - 1] = x.dims[x.rank - 1]
+    return bytes_of(x.type, x.rank, dims) >= 0
+
+
+cdef const char* plan_space_to_batch(Blocks* blocks, const Tensor* x, int32_t* dims) noexcept nogil:
+    cdef int64_t h = x.dims[1] + blocks.top + blocks.bottom
+    cdef int64_t w = width(x) + blocks.left + blocks.right
+    if blocks.block_h <= 0 or blocks.block_w <= 0:
+        return b"block_shape[dim] != 0 was not true, or it is negative"
+    if h % blocks.block_h != 0 or w % blocks.block_w != 0:
+        return b"final_dim_size % block_shape[dim] != 0"
+    if blocks.block_h * blocks.block_w > 0x7FFFFFFF or not make_shape(
+            x, x.dims[0] * blocks.block_h * blocks.block_w, h // blocks.block_h, w // blocks.block_w, dims):
+        return b"a dimension of the output of SPACE_TO_BATCH_ND is negative or too large"
+    return NULL
+
+
+cdef const char* plan_batch_to_space(Blocks* blocks, const Tensor* x, int32_t* dims) noexcept nogil:
+    cdef int64_t h, w
+    if blocks.top < 0 or blocks.bottom < 0 or blocks.left < 0 or blocks.right < 0:
+        return b"crops[i] >= 0 was not true"
+    if blocks.block_h <= 0 or blocks.block_w <= 0:
+        return b"block_shape[dim] != 0 was not true, or it is negative"
+    if x.dims[0] % blocks.block_h != 0 or x.dims[0] // blocks.block_h % blocks.block_w != 0:
+        return b"output_batch_size % block_shape[dim] != 0"
+    h = x.dims[1] * blocks.block_h - blocks.top - blocks.bottom
+    w = width(x) * blocks.block_w - blocks.left - blocks.right
+    if not make_shape(x, x.dims[0] // blocks.block_h // blocks.block_w, h, w, dims):
+        return b"a dimension of the output of BATCH_TO_SPACE_ND is negative or too large"
+    return NULL
+
+
+cdef int prepare_space_to_batch(Context context, Node* node) except -1:
+    cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
+    cdef int32_t[4] dims
+    cdef const char* refusal
+    want_blocks(context, node, "SpaceToBatch")
+    node.data = blocks
+    if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
+        context.set_dynamic(context.output(node, 0))
+        node.invoke = space_to_batch_dynamic
+        return 0
+    read_blocks(blocks, context.input(node, 1), context.input(node, 2))
+    refusal = plan_space_to_batch(blocks, context.input(node, 0), dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
+    node.invoke = space_to_batch
+    return 0
+
+
+cdef int prepare_batch_to_space(Context context, Node* node) except -1:
+    cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
+    cdef int32_t[4] dims
+    cdef const char* refusal
+    want_blocks(context, node, "BatchToSpace")
+    node.data = blocks
+    if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
+        context.set_dynamic(context.output(node, 0))
+        node.invoke = batch_to_space_dynamic
+        return 0
+    read_blocks(blocks, context.input(node, 1), context.input(node, 2))
+    refusal = plan_batch_to_space(blocks, context.input(node, 0), dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
+    node.invoke = batch_to_space
+    return 0
+
+
+cdef int space_to_batch_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Blocks* blocks = <Blocks*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef int32_t[4] dims
+    cdef const char* refusal
+    read_blocks(blocks, context.input(node, 1), context.input(node, 2))
+    refusal = plan_space_to_batch(blocks, x, dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    return space_to_batch(context, node)
+
+
+cdef int batch_to_space_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Blocks* blocks = <Blocks*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef int32_t[4] dims
+    cdef const char* refusal
+    read_blocks(blocks, context.input(node, 1), context.input(node, 2))
+    refusal = plan_batch_to_space(blocks, x, dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    return batch_to_space(context, node)
+
+
+cdef int space_to_batch(Context context, Node* node) noexcept nogil:
+    cdef Tensor* y = context.output(node, 0)
+    cdef int value = y.zero_point if y.scale_count == 1 and type_size(y.type) == 1 else 0
+    if count(y) == 0:
+        return 0
+    memset(y.data, value, y.bytes)
+    move_blocks(<const Blocks*>node.data, y, context.input(node, 0), True)
+    return 0
+
+
+cdef int batch_to_space(Context context, Node* node) noexcept nogil:
+    cdef Tensor* y = context.output(node, 0)
+    if count(y) > 0:
+        move_blocks(<const Blocks*>node.data, context.input(node, 0), y, False)
+    return 0
+
+
+cdef int64_t first_inside(int64_t edge, int64_t shift, int64_t block) noexcept nogil:
+    """The least i >= 0 with i * block + shift >= edge."""
+    return (edge - shift + block - 1) // block if edge > shift else 0
+
+
+cdef void move_blocks(const Blocks* blocks, Tensor* batches, Tensor* space, bint to_batches) noexcept nogil:
+    """Copy pixel (h * block_h + shift_h - top, ...) of `space` to or from pixel (h, ...) of batch (shift_h * block_w + shift_w) * N + n."""
+    cdef int64_t pixel = space.dims[space.rank - 1] * type_size(space.type)
+    cdef int64_t n = space.dims[0]
+    cdef int64_t space_h = space.dims[1]
+    cdef int64_t space_w = width(space)
+    cdef int64_t batch_w = width(batches)
+    cdef int64_t batch_bytes = batches.dims[1] * batch_w * pixel
+    cdef int64_t shift_h, shift_w, h, h_end, w, w_end, near, far
+    cdef Walk plan
+    for shift_h in range(blocks.block_h):
+        h = first_inside(blocks.top, shift_h, blocks.block_h)
+        h_end = min(first_inside(blocks.top + space_h, shift_h, blocks.block_h), <int64_t>batches.dims[1])
+        if h >= h_end:
+            continue
+        for shift_w in range(blocks.block_w):
+            w = first_inside(blocks.left, shift_w, blocks.block_w)
+            w_end = min(first_inside(blocks.left + space_w, shift_w, blocks.block_w), batch_w)
+            if w >= w_end:
+                continue
+            near = (shift_h * blocks.block_w + shift_w) * n * batch_bytes + (h * batch_w + w) * pixel
+            far = ((h * blocks.block_h + shift_h - blocks.top) * space_w
+                   + w * blocks.block_w + shift_w - blocks.left) * pixel
+            begin_walk(&plan, pixel)
+            if to_batches:
+                add_axis(&plan, n, batch_bytes, space_h * space_w * pixel)
+                add_axis(&plan, h_end - h, batch_w * pixel, blocks.block_h * space_w * pixel)
+                add_axis(&plan, w_end - w, pixel, blocks.block_w * pixel)
+                finish_walk(&plan)
+                walk_copy(&plan, <char*>batches.data + near, <const char*>space.data + far)
+            else:
+                add_axis(&plan, n, space_h * space_w * pixel, batch_bytes)
+                add_axis(&plan, h_end - h, blocks.block_h * space_w * pixel, batch_w * pixel)
+                add_axis(&plan, w_end - w, blocks.block_w * pixel, pixel)
+                finish_walk(&plan)
+                walk_copy(&plan, <char*>space.data + far, <const char*>batches.data + near)
+
+
+OPERATORS = {
+    "SPACE_TO_DEPTH": register(prepare_space_to_depth, version=2, reference_version=2),
+    "DEPTH_TO_SPACE": register(prepare_depth_to_space, version=2, reference_version=1),
+    "SPACE_TO_BATCH_ND": register(prepare_space_to_batch, version=4, reference_version=4),
+    "BATCH_TO_SPACE_ND": register(prepare_batch_to_space, version=4, reference_version=4),
+}

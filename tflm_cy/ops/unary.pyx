@@ -1,0 +1,327 @@
+"""Mathematical functions of one value: ABS NEG EXP LOG SQRT RSQRT SIN COS FLOOR CEIL ROUND SQUARE LOGICAL_NOT.
+
+float32 all but LOGICAL_NOT (bool). ABS: int8, int16 (quantized or not), int32. NEG: float16, int8, int16, int32, int64, raw values.
+EXP, LOG, SQRT, RSQRT: int8, int16. FLOOR: float16. CEIL and ROUND are not in BUILTIN_REF.
+- int8 is a table of 256 bytes, int16 EXP, LOG and RSQRT an interpolated one of 513 entries, both filled in prepare.
+- SQRT and RSQRT refuse a quantized value below the zero point; RSQRT of the zero point is the type's largest value.
+- LOG of what is not positive is the type's lowest value.
+
+Source: LiteRT:tflite/kernels/{elementwise,exp,neg,floor,ceil,round}.cc.
+"""
+from libc.math cimport sqrtf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
+from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.unary cimport (
+    Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
+    not_bool, round_f32, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log, table_rsqrt,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
+from tflm_cy.ops.elementwise cimport (
+    Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, prepare_unary,
+    required_input, type_limits,
+)
+from tflm_cy.ops.operand cimport adopt_type
+
+cdef struct Root:                # SQRT and RSQRT of quantized values
+    Unary unary                  # first: node.data is this one
+    int32_t lowest
+    const char* message
+
+
+cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
+    """One input and one output of its type and shape; one scale each on int8 and (where it is quantized) int16."""
+    cdef Unary* op
+    x[0] = required_input(context, node, 0, name)
+    y[0] = context.output(node, 0)
+    if y[0] == NULL:
+        raise ValueError(f"{name}: the output is missing")
+    check_same_type(x[0], y[0], name)
+    op = prepare_unary(context, node, name)
+    if x[0].type == INT8 or (x[0].type == INT16 and is_quantized(x[0])):
+        check_per_tensor(x[0], name)
+        check_per_tensor(y[0], name)
+        if x[0].type == INT16:
+            check_zero_point_0(x[0], name)
+            check_zero_point_0(y[0], name)
+    return op
+
+
+cdef int unsupported(const Tensor* x, str name) except -1:
+    raise ValueError(f"Type {type_name(x.type)} is unsupported by op {name}.")
+
+
+cdef int use_table(Context context, Unary* op, Function function, float parameter, const Tensor* x, const Tensor* y) except -1:
+    """A float function as a table of 256 bytes (int8) or 513 entries (int16)."""
+    cdef uint8_t* bytes_8
+    cdef int16_t* entries
+    if x.type == INT8:
+        bytes_8 = <uint8_t*>context.persistent(256)
+        fill_8(bytes_8, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point, True)
+        op.how = bytes_8
+        op.kernel = <UnaryKernel>lookup_8
+    else:
+        check_per_tensor(x, "int16")
+        check_per_tensor(y, "int16")
+        entries = <int16_t*>context.persistent(2 * TABLE_16)
+        fill_16(entries, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point)
+        op.how = entries
+        op.kernel = <UnaryKernel>lookup_16
+    return 0
+
+
+# ---- float32 only
+cdef int prepare_float(Context context, Node* node, UnaryKernel kernel, str name) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, name)
+    if x.type != FLOAT32:
+        unsupported(x, name)
+    op.kernel = kernel
+    return 0
+
+
+cdef int prepare_sin(Context context, Node* node) except -1:
+    return prepare_float(context, node, <UnaryKernel>sin_f32, "Sin")
+
+
+cdef int prepare_cos(Context context, Node* node) except -1:
+    return prepare_float(context, node, <UnaryKernel>cos_f32, "Cos")
+
+
+cdef int prepare_square(Context context, Node* node) except -1:
+    return prepare_float(context, node, <UnaryKernel>square_f32, "Square")
+
+
+cdef int prepare_ceil(Context context, Node* node) except -1:
+    return prepare_float(context, node, <UnaryKernel>ceil_f32, "Ceil")
+
+
+cdef int prepare_round(Context context, Node* node) except -1:
+    return prepare_float(context, node, <UnaryKernel>round_f32, "Round")
+
+
+# ---- several types
+cdef int prepare_floor(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Floor")
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>floor_f32
+    elif x.type == FLOAT16:
+        op.kernel = <UnaryKernel>floor_half
+    else:
+        unsupported(x, "Floor")
+    return 0
+
+
+cdef int prepare_neg(Context context, Node* node) except -1:
+    cdef Tensor* x = required_input(context, node, 0, "NEG")
+    cdef Tensor* y = context.output(node, 0)
+    cdef Unary* op
+    if y != NULL:
+        adopt_type(y, x.type)
+    op = prepare_unary(context, node, "NEG")
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>neg_f32
+    elif x.type == FLOAT16:
+        op.kernel = <UnaryKernel>neg_half
+    elif x.type == INT8:
+        op.kernel = <UnaryKernel>neg_whole[uint8_t]
+    elif x.type == INT16:
+        op.kernel = <UnaryKernel>neg_whole[int16_t]
+    elif x.type == INT32:
+        op.kernel = <UnaryKernel>neg_whole[int32_t]
+    elif x.type == INT64:
+        op.kernel = <UnaryKernel>neg_whole[int64_t]
+    else:
+        raise ValueError(f"Neg only currently supports int64, int32, and float32, got {x.type}.")
+    return 0
+
+
+cdef int prepare_abs(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Abs")
+    cdef Abs* a
+    cdef Range32 limits
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>abs_f32
+        return 0
+    if x.type == INT32:
+        op.kernel = <UnaryKernel>abs_whole[int32_t]
+        return 0
+    if x.type == INT16 and not is_quantized(x):
+        op.kernel = <UnaryKernel>abs_whole[int16_t]
+        return 0
+    if x.type != INT8 and x.type != INT16:
+        unsupported(x, "Abs")
+    limits = type_limits(x.type)
+    a = <Abs*>context.persistent(sizeof(Abs))
+    a.same_scale = x.scale == y.scale
+    a.rescale = checked_rescale(<double>(x.scale / y.scale), "ABS")
+    a.x_zero_point = x.zero_point
+    a.y_zero_point = y.zero_point
+    a.low = limits.low
+    a.high = limits.high
+    op.how = a
+    op.kernel = <UnaryKernel>abs_s16
+    if x.type == INT8:
+        table = <uint8_t*>context.persistent(256)
+        for byte in range(256):
+            table[byte] = <uint8_t>abs_q(byte_value(byte, True), a)
+        op.how = table
+        op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
+cdef int prepare_exp(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Exp")
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>exp_f32
+    elif x.type == INT8 or x.type == INT16:
+        use_table(context, op, table_exp, 0, x, y)
+    else:
+        raise ValueError(f"Type {x.type} is currently not supported by Exp.")
+    return 0
+
+
+cdef int prepare_log(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Log")
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>log_f32
+    elif x.type == INT8 or x.type == INT16:
+        use_table(context, op, table_log, <float>(type_limits(x.type).low - y.zero_point) * y.scale, x, y)
+    else:
+        unsupported(x, "Log")
+    return 0
+
+
+# ---- roots: a quantized value below the zero point is refused
+cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, const char* message, str name) except NULL:
+    cdef Unary* op = prepare_function(context, node, x, y, name)
+    cdef Root* root
+    if x[0].type != INT8 and x[0].type != INT16:
+        return op
+    check_per_tensor(x[0], name)
+    check_per_tensor(y[0], name)
+    root = <Root*>context.persistent(sizeof(Root))
+    root.unary = op[0]
+    root.lowest = x[0].zero_point
+    root.message = message
+    node.data = root
+    node.invoke = invoke_root_s8 if x[0].type == INT8 else invoke_root_s16
+    return &root.unary
+
+
+cdef int invoke_root_s8(Context context, Node* node) noexcept nogil:
+    cdef Root* root = <Root*>node.data
+    cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
+    cdef int64_t i
+    for i in range(root.unary.count):
+        if x[i] < root.lowest:
+            return context.fail(root.message)
+    root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
+    return 0
+
+
+cdef int invoke_root_s16(Context context, Node* node) noexcept nogil:
+    cdef Root* root = <Root*>node.data
+    cdef const int16_t* x = <const int16_t*>context.input(node, 0).data
+    cdef int64_t i
+    for i in range(root.unary.count):
+        if x[i] < root.lowest:
+            return context.fail(root.message)
+    root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
+    return 0
+
+
+cdef int prepare_sqrt(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_root(context, node, &x, &y, b"Sqrt is only defined for non-negative values", "Sqrt")
+    cdef Range32 limits
+    cdef Sqrt* s
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>sqrt_f32
+        return 0
+    if x.type != INT8 and x.type != INT16:
+        unsupported(x, "Sqrt")
+    limits = type_limits(x.type)
+    s = <Sqrt*>context.persistent(sizeof(Sqrt))
+    s.x_scale = x.scale
+    s.y_scale = y.scale
+    s.x_zero_point = x.zero_point
+    s.y_zero_point = y.zero_point
+    s.low = limits.low
+    s.high = limits.high
+    op.how = s
+    op.kernel = <UnaryKernel>sqrt_s16
+    if x.type == INT8:
+        table = <uint8_t*>context.persistent(256)
+        for byte in range(256):
+            table[byte] = <uint8_t>sqrt_q(byte_value(byte, True), s)
+        op.how = table
+        op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
+cdef int prepare_rsqrt(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_root(context, node, &x, &y, b"Rsqrt is only defined for positive values", "Rsqrt")
+    cdef Multiplier m
+    cdef uint8_t* table
+    cdef int byte
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>rsqrt_f32
+    elif x.type == INT16:
+        use_table(context, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
+    elif x.type == INT8:
+        checked_rescale(1.0 / <double>(sqrtf(x.scale) * y.scale), "RSQRT")
+        m = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
+        table = <uint8_t*>context.persistent(256)
+        for byte in range(256):
+            table[byte] = <uint8_t>rsqrt_s8(byte_value(byte, True), x.zero_point, y.zero_point, m.value, m.shift)
+        op.how = table
+        op.kernel = <UnaryKernel>lookup_8
+    else:
+        unsupported(x, "Rsqrt")
+    return 0
+
+
+cdef int prepare_logical_not(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "LogicalNot")
+    if x.type != BOOL:
+        unsupported(x, "LogicalNot")
+    op.kernel = <UnaryKernel>not_bool
+    return 0
+
+
+OPERATORS = {
+    "ABS": register(prepare_abs, version=5, reference_version=3),
+    "CEIL": register(prepare_ceil, version=1, reference_version=0),
+    "COS": register(prepare_cos, version=1),
+    "EXP": register(prepare_exp, version=2),
+    "FLOOR": register(prepare_floor, version=1),
+    "LOG": register(prepare_log, version=2),
+    "LOGICAL_NOT": register(prepare_logical_not, version=1),
+    "NEG": register(prepare_neg, version=1),
+    "ROUND": register(prepare_round, version=1, reference_version=0),
+    "RSQRT": register(prepare_rsqrt, version=3),
+    "SIN": register(prepare_sin, version=1),
+    "SQRT": register(prepare_sqrt, version=2),
+    "SQUARE": register(prepare_square, version=1),
+}

@@ -1,0 +1,195 @@
+"""What operators with weights (convolutions, matrix products) share in prepare: weights as bytes, biases, rescaling, and their checks.
+
+    prepare_weights(context, w, &op.weights)       # prepare: int4 is unpacked once when constant
+    weight_bytes(context, w, &op.weights)          # invoke: one signed or unsigned byte per weight
+
+Checks raise ValueError with TensorFlow's key phrase. Source: LiteRT:tflite/kernels/kernel_util.cc.
+"""
+from libc.math cimport fabs, isfinite
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport Rescale
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, activation_range, quantize_multiplier
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
+
+cdef struct Weights:
+    const uint8_t* unpacked      # int4 constants as bytes, else NULL
+    int scratch                  # handle of room to unpack int4 weights that are not constant, else -1
+
+cdef struct Bias:
+    void* values                 # one float or int64 per channel; zeros without a bias; NULL when read at each invoke
+    int scratch                  # handle of room for them, or -1
+
+
+cdef inline void unpack_int4(const uint8_t* packed, int64_t n, int8_t* out) noexcept nogil:
+    """Two values a byte, the low nibble first, sign extended."""
+    cdef int64_t i
+    for i in range(n):
+        out[i] = <int8_t>(((packed[i >> 1] >> (4 * (i & 1)) & 15) ^ 8) - 8)
+
+
+cdef inline int prepare_weights(Context context, const Tensor* w, Weights* weights) except -1:
+    weights.unpacked = NULL
+    weights.scratch = -1
+    if w.type == INT4 and is_constant(w):
+        weights.unpacked = <const uint8_t*>context.persistent(count(w) + 1)
+        unpack_int4(<const uint8_t*>w.data, count(w), <int8_t*>weights.unpacked)
+    elif w.type == INT4:
+        weights.scratch = context.request_scratch(count(w) + 1)
+    return 0
+
+
+cdef inline const uint8_t* weight_bytes(Context context, const Tensor* w, const Weights* weights) noexcept nogil:
+    cdef int8_t* room
+    if weights.unpacked != NULL:
+        return weights.unpacked
+    if weights.scratch < 0:
+        return <const uint8_t*>w.data
+    room = <int8_t*>context.scratch(weights.scratch)
+    unpack_int4(<const uint8_t*>w.data, count(w), room)
+    return <const uint8_t*>room
+
+
+cdef inline void read_bias(const Tensor* b, ptrdiff_t channels, void* values) noexcept nogil:
+    """Copy as float32 or widen to int64."""
+    cdef ptrdiff_t c
+    for c in range(channels):
+        if b.type == FLOAT32:
+            (<float*>values)[c] = (<const float*>b.data)[c]
+        elif b.type == INT64:
+            (<int64_t*>values)[c] = (<const int64_t*>b.data)[c]
+        else:
+            (<int64_t*>values)[c] = (<const int32_t*>b.data)[c]
+
+
+cdef inline int prepare_bias(Context context, const Tensor* b, ptrdiff_t channels, Bias* bias) except -1:
+    """b may be NULL; its type and size are checked by the caller."""
+    bias.values = NULL
+    bias.scratch = -1
+    if b != NULL and not is_constant(b):
+        bias.scratch = context.request_scratch(8 * channels + 8)
+        return 0
+    bias.values = context.persistent(8 * channels + 8)
+    if b != NULL:
+        read_bias(b, channels, bias.values)
+    return 0
+
+
+cdef inline void* bias_values(Context context, const Tensor* b, ptrdiff_t channels, const Bias* bias) noexcept nogil:
+    cdef void* room
+    if bias.scratch < 0:
+        return bias.values
+    room = context.scratch(bias.scratch)
+    read_bias(b, channels, room)
+    return room
+
+
+cdef inline int check_quantized(const Tensor* tensor, str name, str what) except -1:
+    if tensor.scale_count == 0:
+        raise ValueError(f"{name}: {what} has no quantization (quantization.type != kTfLiteAffineQuantization)")
+    if tensor.type == UINT8 and not 0 <= tensor.zero_point <= 255 or tensor.type == INT8 and not -128 <= tensor.zero_point <= 127:
+        raise ValueError(f"{name}: zero point {tensor.zero_point} of the {what} lies outside of {type_name(tensor.type)}")
+    return 0
+
+
+cdef inline int check_zero_points(const Tensor* tensor, str name, str what) except -1:
+    """All zero points must be 0."""
+    cdef int i
+    for i in range(tensor.zero_point_count):
+        if tensor.zero_points[i] != 0:
+            raise ValueError(f"{name}: zero_point of {what} != 0 ({tensor.zero_points[i]} != 0)")
+    return 0
+
+
+cdef inline int check_bias_scale(const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, str name) except -1:
+    """Per-tensor weights: the bias must be quantized by about x_scale * w_scale."""
+    cdef double difference
+    if b == NULL:
+        return 0
+    difference = fabs(<double>x.scale * <double>w.scale - <double>b.scale)
+    if not (difference / <double>y.scale <= 0.02):
+        raise ValueError(f"{name}: scale_diff / output_scale <= 0.02 was not true (bias scale {b.scale}, input scale {x.scale}, "
+                         f"weight scale {w.scale}, output scale {y.scale})")
+    return 0
+
+
+cdef inline int check_bias_type(const Tensor* x, const Tensor* b, int option, str name) except -1:
+    """int32, with int16 activations int64 or (when the option says so) int32; float32 with float32."""
+    if x.type != INT16:
+        if b != NULL and (b.type != FLOAT32 if x.type == FLOAT32 else b.type != INT32):
+            raise ValueError(f"{name}: bias has type {type_name(b.type)}, expected {'FLOAT32' if x.type == FLOAT32 else 'INT32'}")
+        return 0
+    if option != FLOAT32 and option != INT32 and option != INT64:
+        raise ValueError(f"{name}: quantized_bias_type {type_name(option)} is neither INT32 nor INT64")
+    if b == NULL:
+        return 0
+    if b.type != INT32 and b.type != INT64:
+        raise ValueError(f"{name}: bias has type {type_name(b.type)}, expected INT64 or INT32")
+    if option != FLOAT32 and b.type != option:
+        raise ValueError(f"{name}: bias->type == params->quantized_bias_type was not true")
+    if option == FLOAT32 and b.type == INT32:
+        raise ValueError(f"{name}: an INT32 bias with int16 activations wants the option quantized_bias_type = INT32")
+    return 0
+
+
+cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* out, str name) except -1:
+    cdef Range32 r
+    cdef int32_t low = -128
+    cdef int32_t high = 127
+    if not (y.scale > 0):
+        raise ValueError(f"{name}: the output's scale {y.scale} is not positive")
+    if y.type == UINT8:
+        low = 0
+        high = 255
+    elif y.type == INT16:
+        low = -32768
+        high = 32767
+    r = activation_range(activation, y.scale, y.zero_point, low, high)
+    out.low = r.low
+    out.high = r.high
+    out.zero_point = y.zero_point
+    return 0
+
+
+cdef inline int check_multiplier(Multiplier m, double real, bint wide, str name) except -1:
+    """Shifts beyond the width of the sum are undefined in TensorFlow."""
+    if not isfinite(real) or real < 0 or m.shift > (14 if wide else 31):
+        raise ValueError(f"{name}: scales give the multiplier {real}, out of range")
+    return 0
+
+
+cdef inline int prepare_rescale(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
+    bint wide, Rescale* out, str name,
+) except -1:
+    """Multipliers of a convolution: double products per channel; uint8 the float32 product of the input scales."""
+    cdef Multiplier* multipliers
+    cdef double real
+    cdef ptrdiff_t c
+    check_quantized(x, name, "input")
+    check_quantized(w, name, "filter")
+    if w.scale_count != 1 and w.scale_count != channels:
+        raise ValueError(f"{name}: filter has {w.scale_count} scales for {channels} output channels")
+    if w.scale_count > 1:
+        if x.type == UINT8:
+            raise ValueError(f"{name}: per-channel scales with uint8 (input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true)")
+        if w.quantized_dimension < 0 or w.quantized_dimension >= w.rank or w.dims[w.quantized_dimension] != channels:
+            raise ValueError(f"{name}: quantized_dimension {w.quantized_dimension} of the filter does not count its {channels} channels")
+    set_activation_range(activation, y, out, name)
+    if x.type == UINT8:
+        check_bias_scale(x, w, b, y, name)
+    multipliers = <Multiplier*>context.persistent(channels * sizeof(Multiplier) + 1)
+    for c in range(channels):
+        if x.type == UINT8:
+            real = <double><float>(x.scale * w.scale) / <double>y.scale
+        else:
+            real = <double>x.scale * <double>w.scales[c if w.scale_count > 1 else 0] / <double>y.scale
+        multipliers[c] = quantize_multiplier(real)
+        check_multiplier(multipliers[c], real, wide, name)
+    out.multipliers = multipliers
+    out.wide = wide
+    out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
+    return 0
