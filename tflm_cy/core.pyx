@@ -461,8 +461,8 @@ cdef class Core:
             base.data = tensor.data if tensor.bytes > 0 else NOTHING
             base.bytes = tensor.bytes
             base.readonly = tensor.allocation == CONSTANT
-            array = ndarray(self.shape_tuple(g, t), scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type],
-            base)
+            dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]
+            array = ndarray(self.shape_tuple(g, t), dtype, base)
             return array if tensor.rank > 0 else array[()]
         finally:
             self.leave()
@@ -577,8 +577,8 @@ cdef class Core:
         node = &g.nodes[n]
         inputs = [node.inputs[i] for i in range(node.input_count)]
         outputs = [node.outputs[i] for i in range(node.output_count)]
-        known = [[scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs,
-        outputs)]
+        known = [
+            [scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
         return {
             "index": n,
             "op_name": g.operator_names[n],

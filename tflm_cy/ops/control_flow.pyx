@@ -1,7 +1,7 @@
 """IF and WHILE: subgraphs called while invoking, values copied in and out.
 
-IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says true of them,
-replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
+IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says
+true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
 in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls
 take the GIL for this node.
 
