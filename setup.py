@@ -1,8 +1,8 @@
 """Builds every `tflm_cy/**/*.pyx` as one extension module, in parallel, with one set of flags.
 
-`ops/index.py` is generated here: it maps the name of an operator to the module of `tflm_cy.ops` that declares it, read from the
-`OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so that an operator registers by existing and is imported only when a
-model needs it.
+`ops/index.py` is generated here: it maps the name of an operator to the module of `tflm_cy.ops` that declares it, read
+from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so that an operator registers by existing
+and is imported only when a model needs it.
 
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
 """

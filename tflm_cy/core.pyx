@@ -3,19 +3,19 @@
 `tflm_cy.interpreter` is the face that users see; this class does what has to be fast or needs C. All methods take a subgraph's index last,
 with 0 for the primary subgraph.
 
-Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call from within a call (a
-Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a free lock.
+Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call
+from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
+free lock.
 
 A view (`view`) has a base object of class `View`, which keeps this object and thereby the memory alive and counts itself; while one lives,
 allocate, invoke and resize raise, so that memory never moves under it.
 """
 import os
-import sys
 
 import numpy as np
 
 from cpython.buffer cimport (
-    PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
+    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
     PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.number cimport PyNumber_Index
@@ -307,7 +307,6 @@ cdef class Core:
         cdef Tensor* tensor = &g.tensors[t]
         cdef Py_buffer buffer
         cdef int d
-        cdef bint same
         if tensor.type == STRING:
             return self.set_strings(g, t, value)
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type]:
@@ -425,10 +424,8 @@ cdef class Core:
     cdef object get_strings(self, Subgraph g, int t):
         cdef const Tensor* tensor = &g.tensors[t]
         cdef list items = g.text(t)
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        if len(items) == count(tensor):
-            return array.reshape(self.shape_tuple(g, t))
+        array = np.empty(self.shape_tuple(g, t) if len(items) == count(tensor) else len(items), dtype=object)
+        array.reshape(-1)[:] = items
         return array
 
     cdef int expect_readable(self, Subgraph g, int t) except -1:
@@ -464,7 +461,8 @@ cdef class Core:
             base.data = tensor.data if tensor.bytes > 0 else NOTHING
             base.bytes = tensor.bytes
             base.readonly = tensor.allocation == CONSTANT
-            array = ndarray(self.shape_tuple(g, t), scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type], base)
+            dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]
+            array = ndarray(self.shape_tuple(g, t), dtype, base)
             return array if tensor.rank > 0 else array[()]
         finally:
             self.leave()
@@ -472,7 +470,6 @@ cdef class Core:
     def run_signature(self, int subgraph_index, dict inputs, dict outputs, dict values):
         """Resize, allocate, set, invoke and get in one step; names -> tensor indices in `inputs` and `outputs`."""
         cdef Subgraph g
-        cdef bint moved = False
         if not 0 <= subgraph_index < len(self.subgraphs):
             raise ValueError(f"Invalid subgraph index {subgraph_index}: the model has {len(self.subgraphs)} subgraphs")
         g = self.subgraphs[subgraph_index]
@@ -580,7 +577,8 @@ cdef class Core:
         node = &g.nodes[n]
         inputs = [node.inputs[i] for i in range(node.input_count)]
         outputs = [node.outputs[i] for i in range(node.output_count)]
-        known = [[scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
+        known = [
+            [scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
         return {
             "index": n,
             "op_name": g.operator_names[n],

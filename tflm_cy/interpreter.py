@@ -8,8 +8,8 @@
     interpreter.invoke()
     y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
 
-Plain Python over `tflm_cy.core.Core`: signatures, subclassing, pickling and weak references are those of any class, at a cost of some tens of
-nanoseconds a call. Nothing is printed and no warning is given.
+Plain Python over `tflm_cy.core.Core`: signatures, subclassing, pickling and weak references are those of any class, at
+a cost of some tens of nanoseconds a call. Nothing is printed and no warning is given.
 """
 
 import ctypes
@@ -103,8 +103,8 @@ def _view_function(core, tensor_index):
 class SignatureRunner:
     """Runs one signature of a model: `runner(x=..., y=...)` gives `{name: array}`.
 
-    Made by `Interpreter.get_signature_runner`. Every call resizes the inputs to the shapes that are given, so any shape that the model can
-    compute is accepted; results are copies.
+    Made by `Interpreter.get_signature_runner`. Every call resizes the inputs to the shapes that are given, so any shape
+    that the model can compute is accepted; results are copies.
     """
 
     def __init__(self, interpreter=None, signature_key=None):
@@ -177,10 +177,12 @@ class Interpreter:
     Parameters
     ----------
     model_path : str, bytes or os.PathLike, optional
-        File of the model. It is mapped read-only and its weights are used in place: replacing the file is safe, truncating or overwriting
-        it in place is not (nor is it in TensorFlow). With TFLM_CY_MMAP=0 in the environment a private copy is read.
+        File of the model. It is mapped read-only and its weights are used in place: replacing the file is safe,
+        truncating or overwriting it in place is not (nor is it in TensorFlow). With TFLM_CY_MMAP=0 in the environment a
+        private copy is read.
     model_content : buffer, optional
-        The model as any C-contiguous buffer (bytes, bytearray, memoryview, mmap, numpy array); held, used in place and never written to.
+        The model as any C-contiguous buffer (bytes, bytearray, memoryview, mmap, numpy array); held, used in place and
+        never written to.
     experimental_delegates : list, optional
         Must be empty or None for now.
     num_threads : int, optional
@@ -197,7 +199,8 @@ class Interpreter:
     Raises
     ------
     ValueError
-        Bad arguments; a file that cannot be opened (also a FileNotFoundError then); a model that is damaged, or whose operators are unknown.
+        Bad arguments; a file that cannot be opened (also a FileNotFoundError then); a model that is damaged, or whose
+        operators are unknown.
 
     Examples
     --------
@@ -280,7 +283,8 @@ class Interpreter:
         """Raise RuntimeError while a view of a tensor is alive."""
         if not self._interpreter.is_safe():
             raise RuntimeError(
-                "There is at least 1 reference to internal data in the interpreter in the form of a numpy array or slice."
+                "There is at least 1 reference to internal data in the interpreter "
+                "in the form of a numpy array or slice."
             )
 
     def invoke(self):
@@ -316,15 +320,16 @@ class Interpreter:
         Raises
         ------
         ValueError
-            No such tensor, no memory yet, or its memory serves another tensor by now (see experimental_preserve_all_tensors).
+            No such tensor, no memory yet, or its memory serves another tensor by now (see
+            experimental_preserve_all_tensors).
         """
         return self._interpreter.get_tensor(tensor_index, subgraph_index)
 
     def tensor(self, tensor_index):
         """A function that returns a numpy view of a tensor's memory, without copying.
 
-        While the view lives, `invoke`, `allocate_tensors` and `resize_tensor_input` raise RuntimeError; hold the function instead. Views of
-        constants are read-only.
+        While the view lives, `invoke`, `allocate_tensors` and `resize_tensor_input` raise RuntimeError; hold the
+        function instead. Views of constants are read-only.
         """
         return _view_function(self._interpreter, tensor_index)
 

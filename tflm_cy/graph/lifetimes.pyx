@@ -11,8 +11,9 @@ TensorFlow Lite's rules (`tflite_lifetimes`, the Interpreter's):
 | with preserve_all | as above | never released |
 | neither written nor a graph input | no memory | |
 
-A plan may be cut into stages at dynamic outputs: nodes first .. end - 1 of the plan are planned together, and what a later stage reads is
-kept to the end of this one; only the entries of tensors that these nodes write are set then. "Never released" is the step `plan_count`, behind the last node.
+A plan may be cut into stages at dynamic outputs: nodes first .. end - 1 of the plan are planned together, and what a
+later stage reads is kept to the end of this one; only the entries of tensors that these nodes write are set then.
+"Never released" is the step `plan_count`, behind the last node.
 
 Source: LiteRT:tflite/arena_planner.cc.
 """

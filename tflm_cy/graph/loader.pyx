@@ -2,12 +2,13 @@
 
     subgraphs = load(model, find, reference=True, preserve_all=False)
 
-`find(name, custom)` gives the Registration of an operator or None. What TensorFlow refuses at construction raises ValueError here (an unknown
-builtin operator, a version that the resolver does not know); what it refuses at allocation or invocation is noted in the subgraph and raised
-there (tensor indices that do not exist, unresolved custom operators, reading what nobody writes).
+`find(name, custom)` gives the Registration of an operator or None. What TensorFlow refuses at construction raises
+ValueError here (an unknown builtin operator, a version that the resolver does not know); what it refuses at allocation
+or invocation is noted in the subgraph and raised there (tensor indices that do not exist, unresolved custom operators,
+reading what nobody writes).
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.context cimport REFERENCE, Node, Registration
@@ -18,7 +19,8 @@ from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
-    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
+    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS,
+    OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
     QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS,
     SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
@@ -141,7 +143,6 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
     cdef uint32_t d
     tensor.index = index
     tensor.type = table_i8(table, TENSOR_TYPE, 0)
-    tensor.sparsity = table_table(table, TENSOR_SPARSITY)
     if shape.length > MAX_RANK:
         raise ValueError(f"tensor {index} has rank {shape.length}, at most {MAX_RANK} is supported")
     tensor.rank = shape.length
@@ -153,6 +154,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
         if table_bool(table, TENSOR_IS_VARIABLE, False):
             raise ValueError(f"Tensor {index} is a variable tensor with buffer. It's not supported now.")
         tensor.allocation = CONSTANT
+        tensor.sparsity = table_table(table, TENSOR_SPARSITY)       # the verifier looks at constants' only
         tensor.bytes = size
         unit = type_size(tensor.type)
         if tensor.type == STRING:
@@ -186,7 +188,8 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
     if scales.length == 0:
         return 0
     scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
-    zero_copy = <int32_t*>g.arena.allocate_tail(max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
+    zero_copy = <int32_t*>g.arena.allocate_tail(
+        max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
     for i in range(scales.length):
         scale_copy[i] = load_f32(scales.data + 4 * <size_t>i)
     for i in range(zeros.length):
@@ -239,7 +242,8 @@ cdef int check_structure(Subgraph g) except -1:
         node = &g.nodes[n]
         defect = defect or outside(g, node.inputs, node.input_count, True, f"the inputs of node {n}")
         defect = defect or outside(g, node.outputs, node.output_count, True, f"the outputs of node {n}")
-        defect = defect or outside(g, node.intermediates, node.intermediate_count, True, f"the intermediates of node {n}")
+        defect = defect or outside(
+            g, node.intermediates, node.intermediate_count, True, f"the intermediates of node {n}")
     if defect is not None:
         g.allocate_defect = defect + "."
         return 0
@@ -247,20 +251,21 @@ cdef int check_structure(Subgraph g) except -1:
         written.add(g.inputs[i])
     for n in range(g.node_count):
         node = &g.nodes[n]
+        who = f"node {n} ({g.operator_names[n]})"
         for i in range(node.input_count):
             t = node.inputs[i]
             tensor = &g.tensors[t]
             if t >= 0 and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC) and t not in written:
                 if g.invoke_defect is None:
-                    g.invoke_defect = f"Input tensor {t} lacks data: node {n} ({g.operator_names[n]}) reads it before any node writes it."
+                    g.invoke_defect = f"Input tensor {t} lacks data: {who} reads it before any node writes it."
         for i in range(node.output_count):
             t = node.outputs[i]
             if t < 0:
                 continue
             tensor = &g.tensors[t]
             if tensor.allocation == CONSTANT:
-                g.allocate_defect = f"node {n} ({g.operator_names[n]}) writes to tensor {t}, which is a constant."
+                g.allocate_defect = f"{who} writes to tensor {t}, which is a constant."
             elif t in written and tensor.allocation != VARIABLE:
-                g.allocate_defect = f"node {n} ({g.operator_names[n]}) writes to tensor {t}, which an earlier node or the graph's inputs write."
+                g.allocate_defect = f"{who} writes to tensor {t}, which an earlier node or the caller writes."
             written.add(t)
     return 0

@@ -1,8 +1,8 @@
 """Resource variables, shared by the subgraphs of a model, and the note of what CALL_ONCE has run.
 
-A variable is named by (container, shared name); VAR_HANDLE turns the name into a number, which travels through RESOURCE tensors.
-Memory is reserved when ASSIGN_VARIABLE is prepared, so that assigning a value of that size allocates nothing. A `Variable` keeps its address
-as long as the `Resources` live, so that operators may hold it.
+A variable is named by (container, shared name); VAR_HANDLE turns the name into a number, which travels through RESOURCE
+tensors. Memory is reserved when ASSIGN_VARIABLE is prepared, so that assigning a value of that size allocates nothing.
+A `Variable` keeps its address as long as the `Resources` live, so that operators may hold it.
 """
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy

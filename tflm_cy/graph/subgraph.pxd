@@ -21,7 +21,7 @@ cdef class Subgraph(Context):
     cdef readonly str name
     cdef readonly Model model
     cdef readonly list siblings      # all subgraphs of the model, this one included
-    cdef readonly list registrations # per node; None for an unresolved custom operator
+    cdef readonly list registrations  # per node; None for an unresolved custom operator
     cdef readonly list operator_names
     cdef Resources shared
     cdef const uint8_t* table

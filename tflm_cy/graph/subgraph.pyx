@@ -4,17 +4,17 @@
     subgraph.allocate()                           # prepare every node, plan, give every tensor its memory
     subgraph.invoke()                             # nothing is allocated while a static graph runs
 
-Memory: tensors, nodes and what loading needs lie in the arena's tail before the mark `loaded`; what prepare asks for lies behind it, so that
-allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
+Memory: tensors, nodes and what loading needs lie in the arena's tail before the mark `loaded`; what prepare asks for
+lies behind it, so that allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
 
-A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are reached, and their
-tensors lie in a block of the stage's own, so that nothing that is alive moves.
+A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are
+reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves.
 
-What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing a tensor twice, reading
-it before it is written, calling a subgraph from within itself.
+What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing
+a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
@@ -562,7 +562,6 @@ cdef class Subgraph(Context):
 
     cdef int next_stage(self, int step) noexcept with gil:
         """Prepare the nodes behind a dynamic output, whose shape is known now."""
-        cdef int t
         try:
             if self.prepared_end == self.stage_zero_end:
                 self.stage_blocks = []

@@ -4,7 +4,8 @@
     tensor.dims      the current shape, rank entries; count(tensor) is the number of elements
     tensor.scale     the first quantization scale (0 when there is none), tensor.zero_point likewise
 
-Types are the schema's numbers (`TensorType` in schema.fbs). int4 is packed, two values a byte, low nibble first; int2 four a byte.
+Types are the schema's numbers (`TensorType` in schema.fbs). int4 is packed, two values a byte, low nibble first; int2
+four a byte.
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t

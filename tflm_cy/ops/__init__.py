@@ -1,8 +1,8 @@
 """The operators, one file a family. `find` is the resolver: operator name -> Registration.
 
-A family's module ends with a table `OPERATORS = {"NAME": register(...), ...}` (custom operators: `CUSTOM_OPERATORS`); setup.py reads these
-tables into `index.py`, so that a module is imported only when a model needs one of its operators. README.md beside this file shows how
-an operator is added.
+A family's module ends with a table `OPERATORS = {"NAME": register(...), ...}` (custom operators: `CUSTOM_OPERATORS`);
+setup.py reads these tables into `index.py`, so that a module is imported only when a model needs one of its operators.
+README.md beside this file shows how an operator is added.
 """
 
 from importlib import import_module

@@ -27,6 +27,7 @@ from tflm_cy.ops.elementwise cimport (
     Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, prepare_binary, prepare_unary,
     required_input, type_limits,
 )
+from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32
 
 cdef enum:
@@ -170,7 +171,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef Binary* op
     cdef TwoSided* t
     if y != NULL:
-        y.type = x.type
+        adopt_type(y, x.type)
     op = prepare_binary(context, node, name)
     if not same_shape(x, y):
         raise ValueError("PRELU: alpha has more dimensions than the input (HaveSameShapes(input, output) was not true)")

@@ -25,6 +25,7 @@ from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, output_range, prepare_binary,
     required_input, type_limits, whole_range,
 )
+from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # AddOptions, SubOptions
@@ -48,7 +49,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     cdef Binary* op
     check_same_type(a, b, name)
     if y != NULL:
-        y.type = b.type
+        adopt_type(y, b.type)
     op = prepare_binary(context, node, name)
     if y.type == FLOAT32:
         use_f32(context, op, activation, sign)
@@ -164,7 +165,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
     cdef double twice
     check_same_type(a, b, name)
     if y != NULL:
-        y.type = b.type
+        adopt_type(y, b.type)
     op = prepare_binary(context, node, name)
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>squared_difference_f32

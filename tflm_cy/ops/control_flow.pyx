@@ -1,13 +1,13 @@
 """IF and WHILE: subgraphs called while invoking, values copied in and out.
 
-IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says true of them,
-replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes in prepare, or where
-these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls take the GIL for this node.
+IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says
+true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
+in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls
+take the GIL for this node.
 
 Source: LiteRT:tflite/kernels/{if,while}.cc.
 """
-from libc.stdint cimport int32_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, Tensor, count, same_shape, type_name

@@ -23,6 +23,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, prepare_unary, required_input, type_limits,
 )
+from tflm_cy.ops.operand cimport adopt_type
 
 
 cdef int done(Context context, Node* node) noexcept nogil:
@@ -147,7 +148,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Unary* op
     if y != NULL:
-        y.type = FLOAT32
+        adopt_type(y, FLOAT32)
     op = prepare_unary(context, node, name)
     if x.type == FLOAT16:
         op.kernel = <UnaryKernel>halves_to_f32

@@ -23,6 +23,7 @@ from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, prepare_unary,
     required_input, type_limits,
 )
+from tflm_cy.ops.operand cimport adopt_type
 
 cdef struct Root:                # SQRT and RSQRT of quantized values
     Unary unary                  # first: node.data is this one
@@ -121,7 +122,7 @@ cdef int prepare_neg(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Unary* op
     if y != NULL:
-        y.type = x.type
+        adopt_type(y, x.type)
     op = prepare_unary(context, node, "NEG")
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>neg_f32

@@ -1,8 +1,9 @@
 """Resource variables: VAR_HANDLE names one, ASSIGN_VARIABLE writes it, READ_VARIABLE reads it; and CALL_ONCE, which fills them.
 
-A handle is the variable's number, an int32 in a RESOURCE tensor. It is nearly always known in prepare: then the operators hold the variable
-itself, and its memory is reserved. READ_VARIABLE takes its shape from the file; a rank of 0 there makes the output dynamic.
-A variable keeps its value over allocate_tensors; CALL_ONCE runs its subgraph once in the life of an interpreter.
+A handle is the variable's number, an int32 in a RESOURCE tensor. It is nearly always known in prepare: then the
+operators hold the variable itself, and its memory is reserved. READ_VARIABLE takes its shape from the file; a rank of 0
+there makes the output dynamic. A variable keeps its value over allocate_tensors; CALL_ONCE runs its subgraph once in
+the life of an interpreter.
 
 Source: LiteRT:tflite/kernels/{var_handle,assign_variable,read_variable,call_once}.cc.
 """

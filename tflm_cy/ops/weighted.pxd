@@ -90,6 +90,8 @@ cdef inline void* bias_values(Context context, const Tensor* b, ptrdiff_t channe
 cdef inline int check_quantized(const Tensor* tensor, str name, str what) except -1:
     if tensor.scale_count == 0:
         raise ValueError(f"{name}: {what} has no quantization (quantization.type != kTfLiteAffineQuantization)")
+    if tensor.type == UINT8 and not 0 <= tensor.zero_point <= 255 or tensor.type == INT8 and not -128 <= tensor.zero_point <= 127:
+        raise ValueError(f"{name}: zero point {tensor.zero_point} of the {what} lies outside of {type_name(tensor.type)}")
     return 0
 
 

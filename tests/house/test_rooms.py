@@ -1,0 +1,84 @@
+"""The rooms and who may import whom: the table of the design, enforced from the sources' imports."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "tflm_cy"
+
+# room -> rooms that it may import (besides itself); single modules of the top level are rooms of their own
+ALLOWED = {
+    "schema": set(),
+    "memory": set(),
+    "arithmetic": set(),
+    "threads": set(),
+    "simd": {"arithmetic"},
+    "graph": {"schema", "memory", "threads"},
+    "ops": {"graph", "arithmetic", "simd", "schema"},
+    "delegates": {"graph", "ops"},
+    "core": {"graph", "memory", "schema"},
+    "interpreter": {"core", "delegates", "ops", "schema"},
+    "experimental": {"interpreter"},
+    "micro": {"graph", "memory", "ops"},
+    "report": set(),
+    "demo": {"report", "interpreter"},
+    "cli": {"report", "interpreter", "experimental", "demo"},
+    "__main__": {"cli"},
+    "__init__": {"interpreter", "experimental", "_version"},
+    "_version": set(),
+}
+OPS_FROM_SCHEMA = {"table"}  # operators read their options, nothing else of the file
+
+IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)
+
+
+def sources():
+    for suffix in ("*.py", "*.pyx", "*.pxd", "*.pxi"):
+        yield from sorted(PACKAGE.rglob(suffix))
+
+
+def room_of(path):
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports(path):
+    """(room, module) of every import of the package in a file."""
+    for source, names, plain in IMPORT.findall(path.read_text()):
+        parts = (source or plain).split(".")
+        if len(parts) > 1:
+            yield parts[1], parts[2] if len(parts) > 2 else ""
+        else:
+            for name in names.replace("(", "").split(","):
+                if name.strip() in ALLOWED:
+                    yield name.strip(), ""
+
+
+@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_what_its_room_may(path):
+    room = room_of(path)
+    assert room in ALLOWED, f"{room} is not in the table of rooms"
+    for target, module in imports(path):
+        if target == room or (PACKAGE / f"{target}.py").name == "_version.py":
+            continue
+        if target not in ALLOWED:  # a public name of the package
+            assert room in ("cli", "demo"), f"{path.name} imports a public name"
+            continue
+        assert target in ALLOWED[room], f"{room}/ may not import {target}/"
+        if room == "ops" and target == "schema":
+            assert module in OPS_FROM_SCHEMA, "operators may read options only"
+
+
+def test_every_room_of_the_package_is_in_the_table():
+    rooms = {room_of(path) for path in sources()}
+    assert rooms <= set(ALLOWED)
+    assert {"schema", "memory", "arithmetic", "graph", "ops", "core", "interpreter"} <= rooms
+
+
+def test_the_rule_can_fail(tmp_path):
+    """A file of graph/ that imports ops/ is found."""
+    bad = tmp_path / "bad.pyx"
+    bad.write_text("from tflm_cy.ops.shape cimport prepare\n")
+    assert list(imports(bad)) == [("ops", "shape")]
+    assert "ops" not in ALLOWED["graph"]

@@ -1,0 +1,234 @@
+"""MUL, DIV, FLOOR_DIV, FLOOR_MOD and POW on arrays of equal length; `broadcast` brings operands into that form.
+
+Divisors are checked before: no kernel here sees an integer 0 to divide by.
+Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc, pow.cc; QuantizedDiv by gemmlowp's Newton reciprocal.
+"""
+from libc.math cimport floor, fmodf, pow, powf
+from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
+from tflm_cy.arithmetic.addition cimport Range64
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+
+ctypedef fused Factor:
+    int16_t
+    int32_t
+    uint32_t
+    int64_t
+
+ctypedef fused Quantized:
+    int8_t
+    uint8_t
+    int16_t
+
+ctypedef fused Divided:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+cdef struct Product:             # quantized MUL
+    Rescale rescale
+    int32_t a_zero_point
+    int32_t b_zero_point
+    int32_t y_zero_point
+    Range32 range
+
+cdef struct Quotient:            # quantized DIV
+    int32_t value
+    int32_t shift
+    int32_t a_zero_point
+    int32_t b_zero_point
+    int32_t y_zero_point
+    Range32 range
+
+
+cdef inline void mul_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_f32(a[i] * b[i], range_.low, range_.high)
+
+
+cdef inline void div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp_f32(a[i] / b[i], range_.low, range_.high)
+
+
+cdef inline void mul_whole(const void* how, const Factor* a, const Factor* b, Factor* y, int64_t n) noexcept nogil:
+    """Wraps, then clamps."""
+    cdef Factor low = <Factor>(<const Range64*>how).low
+    cdef Factor high = <Factor>(<const Range64*>how).high
+    cdef Factor product
+    cdef int64_t i
+    for i in range(n):
+        product = <Factor>(<uint64_t>a[i] * <uint64_t>b[i])
+        if product < low:
+            product = low
+        y[i] = high if product > high else product
+
+
+cdef inline void mul_q(const void* how, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
+    cdef Product p = (<const Product*>how)[0]
+    cdef int32_t product
+    cdef int64_t i
+    for i in range(n):
+        product = <int32_t>((<uint32_t><int32_t>a[i] - <uint32_t>p.a_zero_point) * (<uint32_t><int32_t>b[i] - <uint32_t>p.b_zero_point))
+        y[i] = <Quantized>clamp32(<int32_t>(<uint32_t>rescale(product, p.rescale) + <uint32_t>p.y_zero_point), p.range.low, p.range.high)
+
+
+cdef inline void div_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+    """Truncates; INT32_MIN / -1 wraps."""
+    cdef int32_t low = <int32_t>(<const Range64*>how).low
+    cdef int32_t high = <int32_t>(<const Range64*>how).high
+    cdef int64_t i
+    for i in range(n):
+        y[i] = clamp32(<int32_t>(<int64_t>a[i] / <int64_t>b[i]), low, high)
+
+
+cdef inline int leading_zeros_32(uint32_t x) noexcept nogil:
+    cdef int n = 0
+    if x == 0:
+        return 32
+    while not (x & <uint32_t>0x80000000):
+        x <<= 1
+        n += 1
+    return n
+
+
+cdef inline int32_t saturated(int64_t x) noexcept nogil:
+    return <int32_t>(-2147483648 if x < -2147483648 else 2147483647 if x > 2147483647 else x)
+
+
+cdef inline int32_t reciprocal(int32_t x) noexcept nogil:
+    """1 / (1 + x) for x in [0, 1) as Q0.31: three Newton steps from 48/17 - 32/17 * (1 + x) / 2, in Q2.29."""
+    cdef int32_t half = <int32_t>((<int64_t>x + 2147483647 + 1) >> 1)
+    cdef int32_t r = 1515870810 + high_product(half, -1010580540)
+    cdef int step
+    for step in range(3):
+        r = r + saturated(<int64_t>high_product(r, (1 << 29) - high_product(half, r)) << 2)
+    return saturated(<int64_t>r << 1)
+
+
+cdef inline int32_t quotient(int32_t a, int32_t b, const Quotient* q) noexcept nogil:
+    """A right shift beyond 31 (a tiny quotient) takes the shift mod 32, as on x86: the result saturates."""
+    cdef int b_head, a_head
+    cdef int32_t r
+    cdef uint32_t magnitude
+    a = <int32_t>(<uint32_t>a - <uint32_t>q.a_zero_point)
+    b = <int32_t>(<uint32_t>b - <uint32_t>q.b_zero_point)
+    if b < 0:
+        a = <int32_t>(0 - <uint32_t>a)
+        b = <int32_t>(0 - <uint32_t>b)
+    b_head = leading_zeros_32(<uint32_t>b)
+    magnitude = <uint32_t>a if a >= 0 else ~<uint32_t>a
+    a_head = leading_zeros_32(magnitude) - 1                 # leading bits equal to the sign, which is not counted
+    r = reciprocal(<int32_t>((<uint32_t>b << (b_head & 31)) - <uint32_t>0x80000000))
+    r = high_product(high_product(<int32_t>(<uint32_t>a << (a_head & 31)), r), q.value)
+    r = round_shift(r, -(q.shift - (31 - b_head) - a_head))
+    return clamp32(<int32_t>(<uint32_t>r + <uint32_t>q.y_zero_point), q.range.low, q.range.high)
+
+
+cdef inline void div_q(const void* how, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
+    cdef Quotient q = (<const Quotient*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Quantized>quotient(a[i], b[i], &q)
+
+
+cdef inline void floor_div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>floor(<double>a[i] / <double>b[i])
+
+
+cdef inline int32_t low_bits(double x) noexcept nogil:
+    """(int32_t)x as x86 converts."""
+    if x >= 2147483648.0 or x <= -2147483649.0 or x != x:
+        return INT32_MIN
+    return <int32_t>x
+
+
+cdef inline void floor_div_whole(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+    """Through the double quotient; not for int64."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Divided>low_bits(floor(<double>a[i] / <double>b[i]))
+
+
+cdef inline void floor_mod_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """fmodf, moved to the divisor's sign."""
+    cdef float r
+    cdef int64_t i
+    for i in range(n):
+        r = fmodf(a[i], b[i])
+        y[i] = r + b[i] if r != 0 and (b[i] < 0) != (r < 0) else r
+
+
+cdef inline void floor_mod_whole(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+    cdef Divided r
+    cdef int64_t i
+    for i in range(n):
+        r = 0 if b[i] == -1 else a[i] % b[i]                 # the lowest value % -1 would trap
+        y[i] = <Divided>(r + b[i]) if r != 0 and (b[i] < 0) != (r < 0) else r
+
+
+cdef inline void pow_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = powf(a[i], b[i])
+
+
+cdef inline void pow_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+    """Through double; what does not fit is INT32_MIN."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = low_bits(pow(<double>a[i], <double>b[i]))
+
+
+cdef inline void power_by_products_s32(const int32_t* a, int32_t exponent, int32_t* y, int64_t n) noexcept nogil:
+    """One exponent of at least 1 for all bases: products that wrap."""
+    cdef uint32_t square, product
+    cdef int32_t e
+    cdef int64_t i
+    for i in range(n):
+        square = <uint32_t>a[i]
+        product = 1
+        e = exponent
+        while e > 0:
+            if e & 1:
+                product *= square
+            square *= square
+            e >>= 1
+        y[i] = <int32_t>product
+
+
+cdef inline void power_by_products_f32(const float* a, int32_t exponent, float* y, int64_t n) noexcept nogil:
+    """x^e as the square of x^(e / 2), times x when e is odd; every product is clamped to the finite numbers."""
+    cdef float limit = <float>3.4028234663852886e38
+    cdef float power
+    cdef int top = 0
+    cdef int bit
+    cdef int64_t i
+    while exponent >> (top + 1):
+        top += 1
+    for i in range(n):
+        power = a[i]
+        for bit in range(top - 1, -1, -1):
+            power = clamp_f32(power * power, -limit, limit)
+            if (exponent >> bit) & 1:
+                power = clamp_f32(a[i] * power, -limit, limit)
+        y[i] = power
+
+
+cdef inline void mul_s16_s8(const void* how, const int16_t* a, const int16_t* b, int8_t* y, int64_t n) noexcept nogil:
+    """int16 fractions to int8: the rounded product's upper byte, whatever the scales."""
+    cdef Product p = (<const Product*>how)[0]
+    cdef int32_t ab, high
+    cdef int64_t i
+    for i in range(n):
+        ab = <int32_t>a[i] * <int32_t>b[i]
+        high = 32767 if a[i] == -32768 and b[i] == -32768 else (ab + (16384 if ab >= 0 else 1 - 16384)) / 32768
+        y[i] = <int8_t>(p.y_zero_point + clamp32(round_shift(high, 8), p.range.low - p.y_zero_point, p.range.high - p.y_zero_point))

@@ -1,0 +1,113 @@
+"""TRANSPOSE_CONV on images [batch, height, width, channel] with filters [output channel, filter height, filter width, channel].
+
+Every input pixel adds its product with the filter at the output position pixel * stride - padding. TensorFlow scatters; here each output
+position gathers the pixels that reach it in the same order (rows, then columns, then channels), which gives the same float sums and needs
+no memory for them.
+
+In a `ConvShape` ih, iw, ic describe the input (the smaller image) and oh, ow, oc the output; the padding is that of the forward
+convolution over the output.
+
+Source: LiteRT:tflite/kernels/internal/reference/{transpose_conv.h,integer_ops/transpose_conv.h}.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows
+from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
+
+cdef struct Reach:               # pixels first .. last reach an output position; pixel p with the tap tap0 - p * stride
+    ptrdiff_t first
+    ptrdiff_t last
+    ptrdiff_t tap0
+
+
+cdef inline Reach reach_of(ptrdiff_t position, ptrdiff_t pad, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t size) noexcept nogil:
+    cdef Reach r
+    r.tap0 = position + pad
+    r.first = (r.tap0 - taps + stride) / stride if r.tap0 >= taps else 0
+    r.last = r.tap0 / stride
+    if r.last > size - 1:
+        r.last = size - 1
+    return r
+
+
+cdef inline int transpose_runs(const ConvShape* g, ptrdiff_t oy, ptrdiff_t ox, Run* runs) noexcept nogil:
+    """The pixels that reach an output position, in the order of the image; at most kh * kw."""
+    cdef Reach y = reach_of(oy, g.pad_h, g.stride_h, g.kh, g.ih)
+    cdef Reach x = reach_of(ox, g.pad_w, g.stride_w, g.kw, g.iw)
+    cdef ptrdiff_t iy, ix
+    cdef int count = 0
+    for iy in range(y.first, y.last + 1):
+        for ix in range(x.first, x.last + 1):
+            runs[count].x = (iy * g.iw + ix) * g.ic
+            runs[count].k = ((y.tap0 - iy * g.stride_h) * g.kw + x.tap0 - ix * g.stride_w) * g.ic
+            runs[count].n = g.ic
+            count += 1
+    return count
+
+
+cdef inline void transpose_conv_f32(
+    const ConvShape* g, const float* x, const float* packed, const float* bias, float low, float high, Run* runs, float* sums, float* y,
+) noexcept nogil:
+    """packed: pack_columns over the output channels; runs: kh * kw; sums: oc + 3 floats."""
+    cdef ptrdiff_t depth = g.kh * g.kw * g.ic
+    cdef ptrdiff_t n, oy, ox
+    cdef int count
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                count = transpose_runs(g, oy, ox, runs)
+                multiply_rows(x, NULL, runs, count, packed, g.oc, depth, sums, NULL)
+                finish_f32(sums, bias, g.oc, low, high, y)
+                y += g.oc
+        x += g.ih * g.iw * g.ic
+
+
+cdef inline void transpose_conv_quantized(
+    const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
+    Run* runs, int16_t* pixel, int64_t* sums, activation* y,
+) noexcept nogil:
+    """pixel: ic values; sums: oc."""
+    cdef ptrdiff_t depth = g.kh * g.kw * g.ic
+    cdef ptrdiff_t n, oy, ox, c
+    cdef int count, r
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                count = transpose_runs(g, oy, ox, runs)
+                for c in range(g.oc):
+                    sums[c] = 0
+                for r in range(count):
+                    shift_values(x + runs[r].x, g.ic, x_zero_point, pixel)
+                    accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
+                    subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
+                rescale_sums(sums, out, g.oc, y)
+                y += g.oc
+        x += g.ih * g.iw * g.ic
+
+
+cdef inline void transpose_conv_hybrid_image(
+    const ConvShape* g, const int16_t* image, int32_t zero_point, float scale, const int8_t* w, const float* scales,
+    const float* bias, float low, float high, Run* runs, float* sums, float* y,
+) noexcept nogil:
+    """One quantized image; every single product is scaled and added as a float: sum += ((float)(q * w) * weight scale) * image scale."""
+    cdef ptrdiff_t depth = g.kh * g.kw * g.ic
+    cdef ptrdiff_t oy, ox, c, k
+    cdef const int16_t* q
+    cdef const int8_t* v
+    cdef float total
+    cdef int count, r
+    for oy in range(g.oh):
+        for ox in range(g.ow):
+            count = transpose_runs(g, oy, ox, runs)
+            for c in range(g.oc):
+                total = 0
+                for r in range(count):
+                    q = image + runs[r].x
+                    v = w + c * depth + runs[r].k
+                    for k in range(g.ic):
+                        total = total + <float>((q[k] - zero_point) * v[k]) * scales[c] * scale
+                sums[c] = total
+            finish_f32(sums, bias, g.oc, low, high, y)
+            y += g.oc

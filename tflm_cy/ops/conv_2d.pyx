@@ -1,0 +1,309 @@
+"""CONV_2D: input [batch, height, width, channel], filter [output channel, height, width, channel of its group], bias [output channel].
+
+| input | filter | bias | kernel |
+| --- | --- | --- | --- |
+| float32 | float32 | float32 | `convolve_f32` |
+| int8 | int8, int4: zero points 0, one scale or one per channel | int32 | `convolve_s8` |
+| uint8 | uint8, one scale | int32 | `convolve_u8` |
+| int16 | int8, int4 | int64, or int32 with quantized_bias_type | `convolve_s16` |
+| float32 | int8, int4 (uint8 is read as int8) with equal scales | float32 | `convolve_hybrid`: symmetric |
+| float32 | int8, int4 with differing scales | float32 | `convolve_hybrid_channels`: asymmetric, exact |
+
+Quirks: the bias is required; TANH and SIGN_BIT as fused activation are ignored; symmetric hybrid products have the sign error of
+arithmetic/hybrid.pxd unless the number of output channels is a multiple of 4.
+
+Source: LiteRT:tflite/kernels/conv.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, gather_patch, position_sums
+from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
+from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
+from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
+)
+from tflm_cy.ops.weighted cimport (
+    Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_rescale, prepare_weights,
+    weight_bytes,
+)
+from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # Conv2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FUSED_ACTIVATION = 3
+    DILATION_W = 4
+    DILATION_H = 5
+    QUANTIZED_BIAS_TYPE = 6
+
+cdef struct Conv:
+    ConvShape shape
+    ptrdiff_t depth              # values of one window: kh * kw * group_ic
+    Weights weights
+    Bias bias
+    int sums                     # scratch: the sums of two positions
+    # float32
+    RangeF range
+    float* packed                # NULL when the filter is not constant
+    int packing                  # scratch, then
+    int runs
+    # quantized
+    Rescale rescale
+    int patches                  # scratch: two windows
+    # hybrid
+    int image                    # scratch: one quantized image
+    const float* scales
+    bint wraps                   # products have the sign error
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef Conv* op
+    cdef int32_t[4] dims
+    if node.input_count == 2:
+        raise ValueError("CONV_2D: has_bias was not true")
+    if node.input_count != 3 or node.output_count != 1 or x == NULL or w == NULL or b == NULL or y == NULL:
+        raise ValueError("CONV_2D wants an input, a filter, a bias and one output")
+    op = <Conv*>context.persistent(sizeof(Conv))
+    node.data = op
+    read_shape(node, x, w, &op.shape)
+    op.depth = op.shape.kh * op.shape.kw * op.shape.group_ic
+    if y.type != x.type:
+        raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
+    check_bias_type(x, b, bias_option, "CONV_2D")
+    if count(b) != op.shape.oc:
+        raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {op.shape.oc})")
+    dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
+    context.set_shape(y, 4, dims)
+    flatten_pointwise(&op.shape)
+    prepare_weights(context, w, &op.weights)
+    prepare_bias(context, b, op.shape.oc, &op.bias)
+    op.range = activation_range_f32(activation)
+    if x.type != FLOAT32:
+        prepare_quantized(context, node, op, activation, bias_option == INT32)
+    elif w.type == FLOAT32:
+        prepare_float(context, node, op)
+    else:
+        prepare_hybrid(context, node, op)
+    return 0
+
+
+cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g) except -1:
+    if x.rank != 4 or w.rank != 4:
+        raise ValueError(f"CONV_2D: input->dims->size != 4: input {shape_of(x)}, filter {shape_of(w)}")
+    g.batches = x.dims[0]
+    g.ih = x.dims[1]
+    g.iw = x.dims[2]
+    g.ic = x.dims[3]
+    g.oc = w.dims[0]
+    g.kh = w.dims[1]
+    g.kw = w.dims[2]
+    g.group_ic = w.dims[3]
+    g.stride_h = table_i32(node.options, STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.dilation_h = table_i32(node.options, DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
+        raise ValueError(
+            f"CONV_2D: input_channel % filter_input_channel != 0: {g.ic} channels, filter of {g.group_ic}, {g.oc} output channels")
+    g.groups = g.ic / g.group_ic
+    return set_window(g, table_i8(node.options, PADDING, 0), "CONV_2D")
+
+
+cdef int flatten_pointwise(ConvShape* g) except -1:
+    """A 1x1 filter with stride 1 sees all pixels of all images as one row."""
+    if g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1:
+        g.iw = g.batches * g.ih * g.iw
+        g.ow = g.iw
+        g.ih = 1
+        g.oh = 1
+        g.batches = 1
+    return 0
+
+
+cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    op.packed = NULL
+    if is_constant(w):
+        op.packed = <float*>context.persistent(packed_bytes(op))
+        pack_filter(op, <const float*>w.data, op.packed)
+    else:
+        op.packing = context.request_scratch(packed_bytes(op))
+    op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
+    op.sums = context.request_scratch(2 * sizeof(float) * (op.shape.oc / op.shape.groups + 3))
+    node.invoke = convolve_f32
+    return 0
+
+
+cdef size_t packed_bytes(const Conv* op) noexcept nogil:
+    return op.shape.groups * packed_size(op.shape.oc / op.shape.groups, op.depth) * sizeof(float)
+
+
+cdef void pack_filter(const Conv* op, const float* w, float* packed) noexcept nogil:
+    """Each group on its own."""
+    cdef ptrdiff_t columns = op.shape.oc / op.shape.groups
+    cdef ptrdiff_t group
+    for group in range(op.shape.groups):
+        pack_columns(w + group * columns * op.depth, columns, op.depth, op.depth, 1, packed + group * packed_size(columns, op.depth))
+
+
+cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation, bint narrow_bias) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and (w.type == INT8 or w.type == INT4))):
+        raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+    if x.type != UINT8:
+        check_quantized(w, "CONV_2D", "filter")
+        check_zero_points(w, "CONV_2D", "filter")
+    if b.zero_point != 0:
+        raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("CONV_2D: int16 zero_point != 0")
+    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, &op.rescale, "CONV_2D")
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.depth)
+    op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
+    node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    return 0
+
+
+cdef int prepare_hybrid(Context context, Node* node, Conv* op) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef int c
+    if w.type != INT8 and w.type != INT4 and w.type != UINT8:
+        raise ValueError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
+    check_quantized(w, "CONV_2D", "filter")
+    op.wraps = op.shape.oc % 4 != 0
+    node.invoke = convolve_hybrid
+    if op.shape.groups != 1:
+        node.invoke = convolve_hybrid_channels
+    for c in range(1, w.scale_count):
+        if w.scales[c] != w.scales[0] and w.type != UINT8:
+            node.invoke = convolve_hybrid_channels
+    op.scales = w.scales
+    if node.invoke == convolve_hybrid_channels and (w.scale_count != op.shape.oc or w.quantized_dimension != 0):
+        raise ValueError(f"CONV_2D: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.shape.oc} channels")
+    # A flattened shape would quantize all images together.
+    read_shape(node, x, w, &op.shape)
+    op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.depth)
+    op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
+    return 0
+
+
+cdef int convolve_f32(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef float* packed = op.packed
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_filter(op, <const float*>context.input(node, 1).data, packed)
+    conv_f32(
+        &op.shape, <const float*>context.input(node, 0).data, packed,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    conv_quantized(
+        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights), 0,
+        &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums),
+        <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_u8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    conv_quantized(
+        &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s16(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    conv_quantized(
+        &op.shape, <const int16_t*>context.input(node, 0).data, 0,
+        <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights), 0, &op.rescale,
+        <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
+    """One scale: y = (float)sum * (image scale * weight scale) + bias."""
+    return hybrid_images(context, node, False)
+
+
+cdef int convolve_hybrid_channels(Context context, Node* node) noexcept nogil:
+    """A scale per channel: y = ((float)sum * weight scale) * image scale + bias."""
+    return hybrid_images(context, node, True)
+
+
+cdef inline int hybrid_images(Context context, Node* node, bint per_channel) noexcept nogil:
+    """Every image of the batch is quantized on its own."""
+    cdef Conv* op = <Conv*>node.data
+    cdef ConvShape* g = &op.shape
+    cdef const int8_t* w = <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), g.oc, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int16_t* image = <int16_t*>context.scratch(op.image)
+    cdef int16_t* patches = <int16_t*>context.scratch(op.patches)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    cdef ptrdiff_t size = g.ih * g.iw * g.ic
+    cdef ptrdiff_t positions = g.oh * g.ow
+    cdef ptrdiff_t n, c, position
+    cdef int columns, i
+    cdef RowScale s
+    cdef float v
+    for n in range(g.batches):
+        if per_channel:
+            quantize_asymmetric(x, size, image, &s)
+        else:
+            quantize_symmetric(x, size, image, &s)
+        position = 0
+        while position < positions:
+            columns = 2 if position + 2 <= positions else 1
+            position_sums(g, image, s.zero_point, w, 0, LONGEST_8BIT, position, columns, patches, sums)
+            for i in range(columns):
+                for c in range(g.oc):
+                    if per_channel:
+                        v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
+                    else:
+                        if op.wraps:
+                            sums[i * g.oc + c] += sign_error(patches + i * op.depth, w + c * op.depth, op.depth)
+                        v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
+                    y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)
+                y += g.oc
+            position += columns
+        x += size
+    return 0
+
+
+OPERATORS = {
+    "CONV_2D": register(prepare, version=8),
+}

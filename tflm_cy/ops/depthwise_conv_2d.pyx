@@ -1,0 +1,214 @@
+"""DEPTHWISE_CONV_2D: input [batch, height, width, channel], filter [1, height, width, output channel], optional bias [output channel].
+
+| input | filter | bias |
+| --- | --- | --- |
+| float32 | float32 | float32 |
+| int8 | int8, int4: one scale or one per channel | int32 |
+| uint8 | uint8, one scale | int32 |
+| int16 | int8 | int64 |
+| float32 | int8: a scale per channel | float32, hybrid, always asymmetric |
+
+Quirk: depth_multiplier in the options is not looked at, the shapes decide. Zero points of int8 filters are ignored, as in TensorFlow.
+
+Source: LiteRT:tflite/kernels/depthwise_conv.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
+from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
+from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, shape_of, type_name
+from tflm_cy.ops.weighted cimport (
+    Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
+)
+from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # DepthwiseConv2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    DEPTH_MULTIPLIER = 3
+    FUSED_ACTIVATION = 4
+    DILATION_W = 5
+    DILATION_H = 6
+
+cdef struct Depthwise:
+    ConvShape shape
+    Weights weights
+    Bias bias
+    RangeF range
+    Rescale rescale
+    int sums                     # scratch: oc float32 or uint32 sums
+    int wide                     # scratch: oc int64 sums
+    int image                    # scratch: one quantized image (hybrid)
+    const float* scales
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Depthwise* op
+    cdef int32_t[4] dims
+    if node.input_count < 2 or node.input_count > 3 or node.output_count != 1 or x == NULL or w == NULL or y == NULL:
+        raise ValueError("DEPTHWISE_CONV_2D wants an input, a filter, an optional bias and one output")
+    if node.input_count == 3 and b == NULL:
+        raise ValueError("DEPTHWISE_CONV_2D: Tensor at index 2 was optional but was expected")
+    op = <Depthwise*>context.persistent(sizeof(Depthwise))
+    node.data = op
+    read_shape(node, x, w, &op.shape)
+    if y.type != x.type:
+        raise ValueError(f"DEPTHWISE_CONV_2D: output->type != data_type ({type_name(y.type)} != {type_name(x.type)})")
+    check_bias_type(x, b, INT64, "DEPTHWISE_CONV_2D")
+    if b != NULL and (b.rank != 1 or b.dims[0] != op.shape.oc):
+        raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
+    dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
+    context.set_shape(y, 4, dims)
+    prepare_weights(context, w, &op.weights)
+    prepare_bias(context, b, op.shape.oc, &op.bias)
+    op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.sums = context.request_scratch(4 * op.shape.oc)
+    if x.type != FLOAT32:
+        prepare_quantized(context, node, op)
+    elif w.type == FLOAT32:
+        node.invoke = convolve_f32
+    elif w.type == INT8:
+        prepare_hybrid(context, node, op)
+    else:
+        raise ValueError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
+    return 0
+
+
+cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g) except -1:
+    if x.rank != 4 or w.rank != 4:
+        raise ValueError(f"DEPTHWISE_CONV_2D: NumDimensions(input) != 4: input {shape_of(x)}, filter {shape_of(w)}")
+    if w.dims[0] != 1:
+        raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 0) != 1 ({w.dims[0]} != 1)")
+    g.batches = x.dims[0]
+    g.ih = x.dims[1]
+    g.iw = x.dims[2]
+    g.ic = x.dims[3]
+    g.kh = w.dims[1]
+    g.kw = w.dims[2]
+    g.oc = w.dims[3]
+    g.group_ic = 1
+    g.groups = g.ic
+    g.stride_h = table_i32(node.options, STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.dilation_h = table_i32(node.options, DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    if max(g.stride_h, g.stride_w, g.dilation_h, g.dilation_w) > 32767:
+        raise ValueError("DEPTHWISE_CONV_2D: params->stride_width <= INT16_MAX was not true (strides and dilations)")
+    if g.ic <= 0 or g.oc % g.ic != 0:
+        raise ValueError(f"DEPTHWISE_CONV_2D: output_channels % input_channels != 0 ({g.oc}, {g.ic})")
+    return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
+
+
+cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    if not ((x.type == UINT8 and w.type == UINT8) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
+            or (x.type == INT16 and w.type == INT8)):
+        raise ValueError(f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+    if b != NULL and b.zero_point != 0:
+        raise ValueError(f"DEPTHWISE_CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("DEPTHWISE_CONV_2D: int16 zero_point != 0")
+    prepare_rescale(
+        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16, &op.rescale, "DEPTHWISE_CONV_2D")
+    op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)
+    node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    return 0
+
+
+cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    check_quantized(w, "DEPTHWISE_CONV_2D", "filter")
+    if w.scale_count != op.shape.oc:
+        raise ValueError(f"DEPTHWISE_CONV_2D: affine_quantization->scale->size {w.scale_count} != {op.shape.oc} output channels")
+    op.scales = w.scales
+    op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
+    node.invoke = convolve_hybrid
+    return 0
+
+
+cdef int convolve_f32(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    depthwise_f32(
+        &op.shape, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s8(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    depthwise_quantized(
+        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights), 0,
+        &op.rescale, <uint32_t*>context.scratch(op.sums), <int64_t*>context.scratch(op.wide), <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_u8(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    depthwise_quantized(
+        &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        <uint32_t*>context.scratch(op.sums), <int64_t*>context.scratch(op.wide), <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s16(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    depthwise_quantized(
+        &op.shape, <const int16_t*>context.input(node, 0).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
+        <uint32_t*>context.scratch(op.sums), <int64_t*>context.scratch(op.wide), <int16_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
+    """y = (float)sum * (weight scale * image scale) + bias; every image is quantized on its own."""
+    cdef Depthwise* op = <Depthwise*>node.data
+    cdef ConvShape* g = &op.shape
+    cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), g.oc, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int16_t* image = <int16_t*>context.scratch(op.image)
+    cdef uint32_t* sums = <uint32_t*>context.scratch(op.sums)
+    cdef ptrdiff_t size = g.ih * g.iw * g.ic
+    cdef ptrdiff_t n, oy, ox, c
+    cdef RowScale s
+    cdef Taps t
+    for n in range(g.batches):
+        quantize_asymmetric(x, size, image, &s)
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                t = window_taps(g, oy, ox)
+                depthwise_sums(g, &t, g.oc / g.ic, image, s.zero_point, w, 0, sums)
+                for c in range(g.oc):
+                    y[c] = clamp_f32(<float><int32_t>sums[c] * (op.scales[c] * s.scale) + bias[c], op.range.low, op.range.high)
+                y += g.oc
+        x += size
+    return 0
+
+
+OPERATORS = {
+    "DEPTHWISE_CONV_2D": register(prepare, version=7, reference_version=6),
+}

@@ -1,0 +1,288 @@
+"""MUL, DIV, FLOOR_DIV, FLOOR_MOD, POW: two operands broadcast as numpy does, to any rank.
+
+MUL: float32, int8, uint8, int16 (quantized or not), int32, uint32, int64; int16 fractions to int8. DIV: float32, int8, uint8, int16, int32.
+FLOOR_DIV: float32, int8, int16, int32. FLOOR_MOD: these and int64. POW: float32, int32.
+- Integers wrap, then a fused activation clamps. DIV truncates; its quantized form refuses a raw denominator of 0, not one at the zero point.
+- FLOOR_DIV refuses a divisor of 0 on float32 too; DIV and FLOOR_MOD do not.
+- The lowest integer divided by -1 wraps (TensorFlow's process dies of it in DIV and FLOOR_MOD).
+- POW with one exponent that is (to 1e-5) a whole number of at least 1, of another shape than the base, multiplies instead of calling pow.
+
+Source: LiteRT:tflite/kernels/{mul,div,floor_div,floor_mod,pow}.cc.
+"""
+from libc.math cimport fabsf, roundf
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.addition cimport Range64
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.multiplication cimport (
+    Product, Quotient, div_f32, div_q, div_s32, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole, low_bits, mul_f32, mul_q,
+    mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
+from tflm_cy.ops.elementwise cimport (
+    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized, output_range,
+    prepare_binary, required_input, whole_range,
+)
+from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.table cimport table_i8
+
+cdef enum:                       # MulOptions, DivOptions
+    FUSED_ACTIVATION_FUNCTION = 0
+
+
+cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** b, Tensor** y, str name) except NULL:
+    """Two inputs of one type, broadcast."""
+    a[0] = required_input(context, node, 0, name)
+    b[0] = required_input(context, node, 1, name)
+    y[0] = context.output(node, 0)
+    check_same_type(a[0], b[0], name)
+    if y[0] != NULL and name != "MUL":
+        adopt_type(y[0], a[0].type)
+    return prepare_binary(context, node, name)
+
+
+cdef RangeF* float_range(Context context, int activation) except NULL:
+    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
+    limits[0] = activation_range_f32(activation)
+    return limits
+
+
+cdef Range64* integer_range(Context context, int activation, int64_t low, int64_t high) except NULL:
+    cdef Range64* limits = <Range64*>context.persistent(sizeof(Range64))
+    limits[0] = whole_range(activation, low, high)
+    return limits
+
+
+# ---- MUL
+cdef int prepare_mul(Context context, Node* node) except -1:
+    cdef Tensor* a = NULL
+    cdef Tensor* b = NULL
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "MUL")
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    if y.type != a.type and not (a.type == INT16 and y.type == INT8):
+        raise ValueError("Unsupported combination of input and output types in Mul.")
+    if y.type == FLOAT32:
+        op.how = float_range(context, activation)
+        op.kernel = <BinaryKernel>mul_f32
+    elif y.type == INT32:
+        op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
+        op.kernel = <BinaryKernel>mul_whole[int32_t]
+    elif y.type == UINT32:
+        op.how = integer_range(context, activation, 0, <int64_t>0xFFFFFFFF)
+        op.kernel = <BinaryKernel>mul_whole[uint32_t]
+    elif y.type == INT64:
+        op.how = integer_range(context, activation, INT64_MIN, INT64_MAX)
+        op.kernel = <BinaryKernel>mul_whole[int64_t]
+    elif y.type == INT16 and not is_quantized(y):
+        op.how = integer_range(context, activation, -32768, 32767)
+        op.kernel = <BinaryKernel>mul_whole[int16_t]
+    elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
+        use_quantized_mul(context, op, a, b, y, activation)
+    else:
+        raise ValueError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
+    return 0
+
+
+cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
+    cdef Product* p = <Product*>context.persistent(sizeof(Product))
+    check_per_tensor(a, "MUL")
+    check_per_tensor(b, "MUL")
+    check_per_tensor(y, "MUL")
+    if a.type == INT16:
+        check_zero_point_0(a, "MUL")
+        check_zero_point_0(b, "MUL")
+    if y.type == INT16:
+        check_zero_point_0(y, "MUL")
+    p.rescale = checked_rescale(<double>(a.scale * b.scale / y.scale), "MUL")
+    p.a_zero_point = a.zero_point
+    p.b_zero_point = b.zero_point
+    p.y_zero_point = y.zero_point
+    p.range = output_range(activation, y)
+    op.how = p
+    if a.type == INT16:
+        op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
+    else:
+        op.kernel = <BinaryKernel>mul_q[int8_t] if y.type == INT8 else <BinaryKernel>mul_q[uint8_t]
+    return 0
+
+
+# ---- divisions: integer divisors are checked before each run
+cdef bint has_zero(const void* data, int type, int64_t n) noexcept nogil:
+    cdef int64_t i
+    if type == INT8 or type == UINT8:
+        for i in range(n):
+            if (<const int8_t*>data)[i] == 0:
+                return True
+    elif type == INT16:
+        for i in range(n):
+            if (<const int16_t*>data)[i] == 0:
+                return True
+    elif type == INT32:
+        for i in range(n):
+            if (<const int32_t*>data)[i] == 0:
+                return True
+    elif type == INT64:
+        for i in range(n):
+            if (<const int64_t*>data)[i] == 0:
+                return True
+    else:
+        for i in range(n):
+            if (<const float*>data)[i] == 0:
+                return True
+    return False
+
+
+cdef int invoke_div(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* b = context.input(node, 1)
+    if has_zero(b.data, b.type, count(b)):
+        return context.fail(b"DIV: a denominator is 0 (data[i] != 0 was not true)")
+    return invoke_binary(context, node)
+
+
+cdef int invoke_floor_division(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* b = context.input(node, 1)
+    if has_zero(b.data, b.type, count(b)):
+        return context.fail(b"Division by 0")
+    return invoke_binary(context, node)
+
+
+cdef int prepare_div(Context context, Node* node) except -1:
+    cdef Tensor* a = NULL
+    cdef Tensor* b = NULL
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "DIV")
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    if y.type == FLOAT32:
+        op.how = float_range(context, activation)
+        op.kernel = <BinaryKernel>div_f32
+        return 0
+    node.invoke = invoke_div
+    if y.type == INT32:
+        op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
+        op.kernel = <BinaryKernel>div_s32
+    elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
+        use_quantized_div(context, op, a, b, y, activation)
+    else:
+        raise ValueError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {y.type}.")
+    return 0
+
+
+cdef int use_quantized_div(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
+    cdef Quotient* q = <Quotient*>context.persistent(sizeof(Quotient))
+    cdef double real
+    cdef Multiplier m
+    check_per_tensor(a, "DIV")
+    check_per_tensor(b, "DIV")
+    check_per_tensor(y, "DIV")
+    real = <double>(a.scale / (b.scale * y.scale))
+    checked_rescale(real, "DIV")
+    m = quantize_multiplier(real)
+    q.value = m.value
+    q.shift = m.shift
+    q.a_zero_point = a.zero_point
+    q.b_zero_point = b.zero_point
+    q.y_zero_point = y.zero_point
+    q.range = output_range(activation, y)
+    op.how = q
+    op.kernel = (
+        <BinaryKernel>div_q[int8_t] if y.type == INT8 else <BinaryKernel>div_q[uint8_t] if y.type == UINT8 else <BinaryKernel>div_q[int16_t]
+    )
+    return 0
+
+
+cdef int prepare_floor_div(Context context, Node* node) except -1:
+    cdef Tensor* a = NULL
+    cdef Tensor* b = NULL
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "FLOOR_DIV")
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>floor_div_f32
+    elif y.type == INT8:
+        op.kernel = <BinaryKernel>floor_div_whole[int8_t]
+    elif y.type == INT16:
+        op.kernel = <BinaryKernel>floor_div_whole[int16_t]
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>floor_div_whole[int32_t]
+    else:
+        raise ValueError(f"Type '{type_name(y.type)}' is not supported by floor_div.")
+    node.invoke = invoke_floor_division
+    return 0
+
+
+cdef int prepare_floor_mod(Context context, Node* node) except -1:
+    cdef Tensor* a = NULL
+    cdef Tensor* b = NULL
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "FLOOR_MOD")
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>floor_mod_f32
+        return 0
+    if y.type == INT8:
+        op.kernel = <BinaryKernel>floor_mod_whole[int8_t]
+    elif y.type == INT16:
+        op.kernel = <BinaryKernel>floor_mod_whole[int16_t]
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>floor_mod_whole[int32_t]
+    elif y.type == INT64:
+        op.kernel = <BinaryKernel>floor_mod_whole[int64_t]
+    else:
+        raise ValueError(f"Type '{type_name(y.type)}' is not supported by floor_mod.")
+    node.invoke = invoke_floor_division
+    return 0
+
+
+# ---- POW
+cdef int prepare_pow(Context context, Node* node) except -1:
+    cdef Tensor* a = NULL
+    cdef Tensor* b = NULL
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "POW")
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>pow_f32
+        node.invoke = invoke_pow_f32
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>pow_s32
+        node.invoke = invoke_pow_s32
+    else:
+        raise ValueError(f"Unsupported data type {type_name(y.type)}.")
+    return 0
+
+
+cdef int invoke_pow_f32(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* a = context.input(node, 0)
+    cdef const Tensor* b = context.input(node, 1)
+    cdef float exponent
+    cdef int32_t whole
+    if count(b) == 1 and not same_shape(a, b):
+        exponent = (<const float*>b.data)[0]
+        whole = low_bits(<double>roundf(exponent))
+        if fabsf(exponent - <float>whole) < <float>1e-5 and whole >= 1:
+            power_by_products_f32(<const float*>a.data, whole, <float*>context.output(node, 0).data, count(a))
+            return 0
+    return invoke_binary(context, node)
+
+
+cdef int invoke_pow_s32(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* a = context.input(node, 0)
+    cdef const Tensor* b = context.input(node, 1)
+    cdef const int32_t* exponents = <const int32_t*>b.data
+    cdef int64_t i
+    for i in range(count(b)):
+        if exponents[i] < 0:
+            return context.fail(b"POW does not support negative value for int32.")
+    if count(b) == 1 and not same_shape(a, b) and exponents[0] >= 1:
+        power_by_products_s32(<const int32_t*>a.data, exponents[0], <int32_t*>context.output(node, 0).data, count(a))
+        return 0
+    return invoke_binary(context, node)
+
+
+OPERATORS = {
+    "DIV": register(prepare_div, version=2),
+    "FLOOR_DIV": register(prepare_floor_div, version=3),
+    "FLOOR_MOD": register(prepare_floor_mod, version=2),
+    "MUL": register(prepare_mul, version=7),
+    "POW": register(prepare_pow, version=1),
+}

@@ -1,0 +1,284 @@
+"""TRANSPOSE_CONV: output shape [4], filter [output channel, height, width, channel], input [batch, height, width, channel], optional bias.
+
+| input | filter | bias |
+| --- | --- | --- |
+| float32 | float32 | float32 |
+| int8 | int8, one scale or one per channel | int32 |
+| uint8 | uint8, one scale | int32 |
+| int16 | int8 | int64, or int32 with quantized_bias_type |
+| float32 | int8 | float32, hybrid, always asymmetric |
+
+The padding follows from the output's size alone; the input's height and width are not checked against it. A shape that is not constant
+makes the output dynamic.
+
+Source: LiteRT:tflite/kernels/transpose_conv.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
+from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
+from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.weighted cimport (
+    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale,
+)
+from tflm_cy.ops.window_2d cimport pad_before, windows_along
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # TransposeConvOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FUSED_ACTIVATION = 3
+    QUANTIZED_BIAS_TYPE = 4
+
+cdef struct TransposeConv:
+    ConvShape shape              # without the output's size when that is dynamic
+    int padding
+    bint dynamic
+    Bias bias
+    RangeF range
+    Rescale rescale
+    float* packed                # NULL when the filter is not constant
+    int packing                  # scratch, then
+    int runs                     # scratch: kh * kw
+    int sums                     # scratch: oc sums
+    int image                    # scratch: one pixel, or one quantized image (hybrid)
+    float* scales                # one per channel (hybrid)
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* shape = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* x = context.input(node, 2)
+    cdef Tensor* b = context.input(node, 3)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef TransposeConv* op
+    if (node.input_count < 3 or node.input_count > 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL
+            or y == NULL):
+        raise ValueError("TRANSPOSE_CONV wants an output shape, a filter, an input, an optional bias and one output")
+    op = <TransposeConv*>context.persistent(sizeof(TransposeConv))
+    node.data = op
+    read_shape(node, shape, w, x, op)
+    if y.type != x.type:
+        raise ValueError(f"TRANSPOSE_CONV: output->type != input->type ({type_name(y.type)} != {type_name(x.type)})")
+    check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
+    if b != NULL and count(b) != op.shape.oc:
+        raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
+    op.dynamic = not is_constant(shape)
+    if op.dynamic:
+        context.set_dynamic(y)
+    else:
+        if set_output_size(&op.shape, op.padding, <const int32_t*>shape.data) != 0:
+            raise ValueError(f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
+                             f"{op.shape.batches} images and {op.shape.oc} channels")
+        context.set_shape(y, 4, <const int32_t*>shape.data)
+    prepare_bias(context, b, op.shape.oc, &op.bias)
+    op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
+    op.sums = context.request_scratch(sizeof(int64_t) * (op.shape.oc + 3))
+    if x.type != FLOAT32:
+        prepare_quantized(context, node, op, bias_option == INT32)
+    elif w.type == FLOAT32:
+        prepare_float(context, node, op)
+    else:
+        prepare_hybrid(context, node, op)
+    return 0
+
+
+cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, const Tensor* x, TransposeConv* op) except -1:
+    cdef ConvShape* g = &op.shape
+    if shape.type != INT32 or shape.rank != 1 or shape.dims[0] != 4:
+        raise ValueError(f"TRANSPOSE_CONV: the output shape must be int32 [4], got {type_name(shape.type)} {shape_of(shape)}")
+    if x.rank != 4 or w.rank != 4:
+        raise ValueError(f"TRANSPOSE_CONV: NumDimensions(input) != 4: input {shape_of(x)}, weights {shape_of(w)}")
+    g.batches = x.dims[0]
+    g.ih = x.dims[1]
+    g.iw = x.dims[2]
+    g.ic = x.dims[3]
+    g.oc = w.dims[0]
+    g.kh = w.dims[1]
+    g.kw = w.dims[2]
+    g.group_ic = w.dims[3]
+    g.groups = 1
+    g.stride_h = table_i32(node.options, STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.dilation_h = 1
+    g.dilation_w = 1
+    if g.stride_h <= 0 or g.stride_w <= 0 or g.stride_h > 32767 or g.stride_w > 32767:
+        raise ValueError(f"TRANSPOSE_CONV: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
+    if g.ih <= 0 or g.iw <= 0 or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:
+        raise ValueError(f"TRANSPOSE_CONV: empty input {shape_of(x)} or weights {shape_of(w)}")
+    if g.ic != g.group_ic:
+        raise ValueError(f"TRANSPOSE_CONV: SizeOfDimension(input, 3) != SizeOfDimension(weights, 3) ({g.ic} != {g.group_ic})")
+    op.padding = table_i8(node.options, PADDING, 0)
+    if op.padding != SAME and op.padding != VALID:
+        raise ValueError(f"TRANSPOSE_CONV: padding {op.padding} is neither SAME nor VALID")
+    return 0
+
+
+cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) noexcept nogil:
+    """0, or -1 when the output does not have the input's batches and the filter's channels."""
+    if dims[0] != g.batches or dims[3] != g.oc or dims[1] < 0 or dims[2] < 0:
+        return -1
+    g.oh = dims[1]
+    g.ow = dims[2]
+    g.pad_h = pad_before(g.oh, g.kh, g.stride_h, 1, windows_along(padding, g.oh, g.kh, g.stride_h, 1))
+    g.pad_w = pad_before(g.ow, g.kw, g.stride_w, 1, windows_along(padding, g.ow, g.kw, g.stride_w, 1))
+    return 0
+
+
+cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
+    op.packed = NULL
+    if is_constant(w):
+        op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.shape.oc, depth))
+        pack_columns(<const float*>w.data, op.shape.oc, depth, depth, 1, op.packed)
+    else:
+        op.packing = context.request_scratch(sizeof(float) * packed_size(op.shape.oc, depth))
+    node.invoke = convolve_f32
+    return 0
+
+
+cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint narrow_bias) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* x = context.input(node, 2)
+    cdef Tensor* b = context.input(node, 3)
+    cdef Tensor* y = context.output(node, 0)
+    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)):
+        raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+    if b != NULL and b.zero_point != 0 and x.type != UINT8:
+        raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("TRANSPOSE_CONV: int16 zero_point != 0")
+    prepare_rescale(
+        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16 and not narrow_bias,
+        &op.rescale, "TRANSPOSE_CONV",
+    )
+    op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
+    node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    return 0
+
+
+cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef ptrdiff_t c
+    if w.type != INT8:
+        raise ValueError(f"TRANSPOSE_CONV: types FLOAT32 x {type_name(w.type)} are not supported")
+    check_quantized(w, "TRANSPOSE_CONV", "weights")
+    if w.scale_count != 1 and w.scale_count != op.shape.oc:
+        raise ValueError(f"TRANSPOSE_CONV: {w.scale_count} scales for {op.shape.oc} output channels")
+    op.scales = <float*>context.persistent(sizeof(float) * op.shape.oc)
+    for c in range(op.shape.oc):
+        op.scales[c] = w.scales[c if w.scale_count > 1 else 0]
+    op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
+    node.invoke = convolve_hybrid
+    return 0
+
+
+cdef int shape_output(Context context, Node* node, TransposeConv* op) noexcept nogil:
+    """A dynamic output gets its shape."""
+    cdef const int32_t* dims = <const int32_t*>context.input(node, 0).data
+    if not op.dynamic:
+        return 0
+    if set_output_size(&op.shape, op.padding, dims) != 0:
+        return context.fail_with(b"TRANSPOSE_CONV: the output shape does not fit %ld images and %ld channels", op.shape.batches, op.shape.oc)
+    return context.resize(context.output(node, 0), 4, dims)
+
+
+cdef int convolve_f32(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
+    cdef float* packed = op.packed
+    if shape_output(context, node, op) != 0:
+        return -1
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_columns(<const float*>context.input(node, 1).data, op.shape.oc, depth, depth, 1, packed)
+    transpose_conv_f32(
+        &op.shape, <const float*>context.input(node, 2).data, packed,
+        <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s8(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef Tensor* x = context.input(node, 2)
+    if shape_output(context, node, op) != 0:
+        return -1
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    transpose_conv_quantized(
+        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
+        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_u8(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* x = context.input(node, 2)
+    if shape_output(context, node, op) != 0:
+        return -1
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    transpose_conv_quantized(
+        &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s16(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    if shape_output(context, node, op) != 0:
+        return -1
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    transpose_conv_quantized(
+        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
+        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        <int16_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
+    """Every image of the batch is quantized on its own."""
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef ConvShape* g = &op.shape
+    cdef int16_t* image = <int16_t*>context.scratch(op.image)
+    cdef ptrdiff_t size = g.ih * g.iw * g.ic
+    cdef const float* bias
+    cdef const float* x
+    cdef float* y
+    cdef RowScale s
+    cdef ptrdiff_t n
+    if shape_output(context, node, op) != 0:
+        return -1
+    x = <const float*>context.input(node, 2).data
+    y = <float*>context.output(node, 0).data
+    bias = <const float*>bias_values(context, context.input(node, 3), g.oc, &op.bias)
+    for n in range(g.batches):
+        quantize_asymmetric(x, size, image, &s)
+        transpose_conv_hybrid_image(
+            g, image, s.zero_point, s.scale, <const int8_t*>context.input(node, 1).data, op.scales, bias, op.range.low, op.range.high,
+            <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), y,
+        )
+        x += size
+        y += g.oh * g.ow * g.oc
+    return 0
+
+
+OPERATORS = {
+    "TRANSPOSE_CONV": register(prepare, version=5),
+}

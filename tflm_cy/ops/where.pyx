@@ -1,0 +1,247 @@
+"""WHERE and TOPK_V2: where the true elements are, and which are the largest.
+
+WHERE: bool, float32, int8, uint8, int32, uint32, int64; rows of int64 coordinates, in order. NaN is true, -0.0 is not. The output is dynamic
+unless the condition is constant. A scalar is refused.
+TOPK_V2: float32, uint8, int8, int16, int32, int64 along the last dimension, largest first, equal ones by index; k is int16 or int32; indices
+are int32, or int16 when the file says so. TensorFlow's result with NaN depends on its C++ library's heap; here NaN compares as equal.
+
+Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, bytes_of, count, count_range, is_constant,
+    type_name,
+)
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_one, want_type_of
+
+
+cdef int prepare_where(Context context, Node* node) except -1:
+    cdef int32_t[2] dims
+    want_arity(context, node, 1, 1, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if x.type not in (BOOL, FLOAT32, INT8, UINT8, INT32, UINT32, INT64):
+        raise ValueError(f"Condition tensor has unsupported type: '{type_name(x.type)}'.")
+    if x.rank == 0:
+        raise ValueError("Where op requires condition w/ rank > 0")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    adopt_type(y, INT64)
+    if is_constant(x):
+        dims[0] = <int32_t>walk_true(x, NULL)
+        dims[1] = x.rank
+        context.set_shape(y, 2, dims)
+        node.invoke = where
+        return 0
+    context.set_dynamic(y)
+    node.invoke = where_dynamic
+    return 0
+
+
+cdef int where(Context context, Node* node) noexcept nogil:
+    walk_true(context.input(node, 0), <int64_t*>context.output(node, 0).data)
+    return 0
+
+
+cdef int where_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, 0)
+    cdef int64_t n = walk_true(x, NULL)
+    cdef int32_t[2] dims
+    if n > 0x7FFFFFFF:
+        return context.fail(b"WHERE finds more elements than a dimension can count")
+    dims[0] = <int32_t>n
+    dims[1] = x.rank
+    if context.resize(context.output(node, 0), 2, dims) != 0:
+        return -1
+    return where(context, node)
+
+
+ctypedef fused Element:
+    uint8_t
+    int32_t
+    int64_t
+    float
+
+
+cdef int64_t walk_true(const Tensor* x, int64_t* rows) noexcept nogil:
+    """Count the elements that are not zero; write their coordinates when there is room."""
+    if x.type == FLOAT32:
+        return walk_elements(<const float*>x.data, x, rows)
+    if x.type == INT64:
+        return walk_elements(<const int64_t*>x.data, x, rows)
+    if x.type == INT32 or x.type == UINT32:
+        return walk_elements(<const int32_t*>x.data, x, rows)
+    return walk_elements(<const uint8_t*>x.data, x, rows)
+
+
+cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t* rows) noexcept nogil:
+    cdef int64_t[MAX_RANK] at
+    cdef int64_t found = 0
+    cdef int64_t i
+    cdef int d
+    if rows == NULL:
+        for i in range(count(x)):
+            found += data[i] != 0
+        return found
+    for d in range(x.rank):
+        at[d] = 0
+    for i in range(count(x)):
+        if data[i] != 0:
+            for d in range(x.rank):
+                rows[found * x.rank + d] = at[d]
+            found += 1
+        d = x.rank - 1
+        while d >= 0:
+            at[d] += 1
+            if at[d] < x.dims[d]:
+                break
+            at[d] = 0
+            d -= 1
+    return found
+
+
+cdef int prepare_topk(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    want_arity(context, node, 2, 2, 2)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* k = operand(context, node, 1)
+    cdef Tensor* values = result(context, node, 0)
+    cdef Tensor* indices = result(context, node, 1)
+    want_type_of(values, x)
+    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
+        raise ValueError(f"Type {type_name(x.type)} is currently not supported by TopK.")
+    if k.type != INT32 and k.type != INT16:
+        raise ValueError(f"Type {type_name(k.type)} is currently not supported k Type by TopK.")
+    want_one(k, "k of TOPK_V2")
+    if indices.type != INT32 and indices.type != INT16:
+        raise ValueError(f"Output index type {type_name(indices.type)} is currently not supported by TopK.")
+    if x.rank < 1:
+        raise ValueError("TopK k input must have 1 or more dimensions.")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    if indices.type == INT16 and x.dims[x.rank - 1] > 32767:
+        raise ValueError("TopK row size exceeds output index type range.")
+    if not is_constant(k):
+        context.set_dynamic(values)
+        context.set_dynamic(indices)
+        node.invoke = topk_dynamic
+        return 0
+    if not topk_dims(x, k, dims):
+        raise ValueError("TopK k is higher than the internal dimension.")
+    context.set_shape(values, x.rank, dims)
+    context.set_shape(indices, x.rank, dims)
+    node.invoke = topk
+    return 0
+
+
+cdef bint topk_dims(const Tensor* x, const Tensor* k_tensor, int32_t* dims) noexcept nogil:
+    cdef int64_t k = index_at(k_tensor.type, k_tensor.data, 0)
+    cdef int d
+    for d in range(x.rank):
+        dims[d] = x.dims[d]
+    dims[x.rank - 1] = <int32_t>k
+    return 0 <= k <= x.dims[x.rank - 1]
+
+
+cdef int topk_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef Tensor* x = context.input(node, 0)
+    if not topk_dims(x, context.input(node, 1), dims):
+        return context.fail(b"TopK k is higher than the internal dimension.")
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    if context.resize(context.output(node, 1), x.rank, dims) != 0:
+        return -1
+    return topk(context, node)
+
+
+ctypedef fused Rankable:
+    float
+    uint8_t
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+ctypedef fused Index:
+    int32_t
+    int16_t
+
+
+cdef int topk(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* values = context.output(node, 0)
+    cdef Tensor* indices = context.output(node, 1)
+    if x.type == FLOAT32:
+        topk_indices(<const float*>x.data, <float*>values.data, x, indices)
+    elif x.type == UINT8:
+        topk_indices(<const uint8_t*>x.data, <uint8_t*>values.data, x, indices)
+    elif x.type == INT8:
+        topk_indices(<const int8_t*>x.data, <int8_t*>values.data, x, indices)
+    elif x.type == INT16:
+        topk_indices(<const int16_t*>x.data, <int16_t*>values.data, x, indices)
+    elif x.type == INT32:
+        topk_indices(<const int32_t*>x.data, <int32_t*>values.data, x, indices)
+    else:
+        topk_indices(<const int64_t*>x.data, <int64_t*>values.data, x, indices)
+    return 0
+
+
+cdef inline void topk_indices(const Rankable* x, Rankable* values, const Tensor* shape, Tensor* indices) noexcept nogil:
+    cdef int32_t k = indices.dims[indices.rank - 1]
+    cdef int32_t n = shape.dims[shape.rank - 1]
+    cdef int64_t row
+    if k == 0:
+        return
+    for row in range(count_range(shape, 0, shape.rank - 1)):
+        if indices.type == INT32:
+            topk_row(x + row * n, values + row * k, <int32_t*>indices.data + row * k, n, k)
+        else:
+            topk_row(x + row * n, values + row * k, <int16_t*>indices.data + row * k, n, k)
+
+
+cdef inline bint goes_before(const Rankable* x, int32_t a, int32_t b) noexcept nogil:
+    return x[b] < x[a] or (not x[b] > x[a] and a < b)
+
+
+cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int32_t n, int32_t k) noexcept nogil:
+    """A heap of the k best so far with the worst at its root, in the output of indices; then sorted in place."""
+    cdef int32_t i
+    cdef Index last
+    for i in range(k):
+        heap[i] = <Index>i
+    for i in range(k // 2 - 1, -1, -1):
+        sift_down(x, heap, i, k)
+    for i in range(k, n):
+        if goes_before(x, i, heap[0]):
+            heap[0] = <Index>i
+            sift_down(x, heap, 0, k)
+    for i in range(k - 1, 0, -1):
+        last = heap[i]
+        heap[i] = heap[0]
+        heap[0] = last
+        sift_down(x, heap, 0, i)
+    for i in range(k):
+        values[i] = x[heap[i]]
+
+
+cdef inline void sift_down(const Rankable* x, Index* heap, int32_t root, int32_t n) noexcept nogil:
+    cdef Index item = heap[root]
+    cdef int64_t child = 2 * <int64_t>root + 1
+    while child < n:
+        if child + 1 < n and goes_before(x, heap[child], heap[child + 1]):
+            child += 1
+        if not goes_before(x, item, heap[child]):
+            break
+        heap[root] = heap[child]
+        root = <int32_t>child
+        child = 2 * child + 1
+    heap[root] = item
+
+
+OPERATORS = {
+    "WHERE": register(prepare_where, version=2, reference_version=2),
+    "TOPK_V2": register(prepare_topk, version=3, reference_version=3),
+}

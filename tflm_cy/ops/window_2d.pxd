@@ -1,0 +1,41 @@
+"""What the 2-D convolutions share in prepare: checks of strides and dilations, output size and padding.
+
+Source: LiteRT:tflite/kernels/padding.h.
+"""
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.window cimport SAME, VALID
+
+
+cdef inline int64_t windows_along(int padding, int64_t size, int64_t filter, int64_t stride, int64_t dilation) noexcept nogil:
+    """Number of output positions along one axis; negative when the filter is larger than the image (VALID)."""
+    cdef int64_t effective = (filter - 1) * dilation + 1
+    if padding == SAME:
+        return (size + stride - 1) / stride
+    return (size + stride - effective) / stride if size + stride >= effective else -1
+
+
+cdef inline int64_t pad_before(int64_t size, int64_t filter, int64_t stride, int64_t dilation, int64_t out) noexcept nogil:
+    cdef int64_t total = (out - 1) * stride + (filter - 1) * dilation + 1 - size
+    return total / 2 if total > 0 else 0
+
+
+cdef inline int set_window(ConvShape* g, int padding, str name) except -1:
+    """Fill in oh, ow and the padding from input, filter, strides and dilations."""
+    if padding != SAME and padding != VALID:
+        raise ValueError(f"{name}: padding {padding} is neither SAME nor VALID")
+    if g.stride_h <= 0 or g.stride_w <= 0:
+        raise ValueError(f"{name}: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
+    if g.dilation_h <= 0 or g.dilation_w <= 0:
+        raise ValueError(f"{name}: params->dilation_height_factor > 0 was not true (dilations {g.dilation_h}, {g.dilation_w})")
+    if g.ih <= 0 or g.iw <= 0 or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
+        raise ValueError(f"{name}: empty image {g.ih}x{g.iw}x{g.ic} or filter {g.kh}x{g.kw} for {g.oc} channels")
+    g.oh = windows_along(padding, g.ih, g.kh, g.stride_h, g.dilation_h)
+    g.ow = windows_along(padding, g.iw, g.kw, g.stride_w, g.dilation_w)
+    if g.oh < 0 or g.ow < 0 or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
+        raise ValueError(
+            f"{name}: a {g.kh}x{g.kw} filter with dilations {g.dilation_h}, {g.dilation_w} does not fit the {g.ih}x{g.iw} image")
+    g.pad_h = pad_before(g.ih, g.kh, g.stride_h, g.dilation_h, g.oh)
+    g.pad_w = pad_before(g.iw, g.kw, g.stride_w, g.dilation_w, g.ow)
+    return 0
