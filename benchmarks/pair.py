@@ -17,6 +17,8 @@ import tempfile
 from .failure import NotRunError, one_line
 from .fresh import QUIET
 
+START_TIMEOUT = 180
+
 
 class PairProcess:
     def __init__(self, ours, theirs, timeout=300.0):
@@ -28,7 +30,7 @@ class PairProcess:
         if self._process is None:
             self._start(settings)
         self._log.seek(0, os.SEEK_END)
-        stage = "the measuring process's start"
+        stage = "the measuring process"
         try:
             self._pipe.send((section, case, mode, settings))
             while self._pipe.poll(self.timeout):
@@ -64,6 +66,7 @@ class PairProcess:
         self._process = context.Process(target=serve, args=(theirs, names, settings.cpu, self._log.name), daemon=True)
         self._process.start()
         theirs.close()
+        self._pipe.poll(START_TIMEOUT)
 
     def _death(self):
         self._process.join()
@@ -92,6 +95,7 @@ def serve(pipe, names, cpu, log):
     def stage(text):
         pipe.send(("stage", text))
 
+    stage("the measuring process")
     while True:
         try:
             section, case, mode, settings = pipe.recv()

@@ -36,11 +36,11 @@ def probe_import(statement):
     """Growth over a process that has numpy."""
     import numpy  # noqa: F401
 
-    code = compile(statement, "<import>", "exec")
+    code, names = compile(statement, "<import>", "exec"), {}
     forget_peak()
     before, _ = memory()
     start = time.perf_counter()
-    exec(code, {})
+    exec(code, names)
     seconds = time.perf_counter() - start
     after, peak = memory()
     return {"seconds": seconds, "rss": after - before, "peak": peak - before}

@@ -40,6 +40,6 @@ def _kind(path):
     if name.endswith(BUILD_LEFTOVERS):
         return None
     if ".so" in path.suffixes:
-        other = ".cpython-" in name and not name.endswith(tuple(EXTENSION_SUFFIXES))
+        other = ".cpython-" in name and not name.endswith(EXTENSION_SUFFIXES[0])
         return None if other else "libraries"
     return "python" if path.suffix in (".py", ".pyi", ".pyx", ".pxd", ".pxi") else "data"
