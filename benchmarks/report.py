@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+from tflm_cy.report import duration, text_table
+
 from .calls import CALLS
 
 TITLES = {
@@ -22,7 +24,7 @@ def to_text(results, bars=()):
         shown = [row for row in rows if "not_run" not in row]
         if rows:
             lines += ["", title]
-            lines += table(*TABLES[section](shown)) if shown else ["nothing ran"]
+            lines.append(text_table(*TABLES[section](shown)) if shown else "nothing ran")
             lines += _not_run([row for row in rows if "not_run" in row])
             unequal = [row for row in shown if row.get("same_bytes") is False]
             lines += [f"different bytes: {_place(row)}" for row in unequal]
@@ -45,27 +47,6 @@ def _not_run(rows):
             places = [_place(row) for row in rows if row["not_run"] == reason]
             lines.append(f"not run: {', '.join(places[:4])}{f' and {count - 4} more' if count > 4 else ''}: {reason}")
     return lines
-
-
-def table(head, rows):
-    """Lines of a plain table: text to the left, what begins with a digit or a sign to the right."""
-    columns = list(zip(head, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    right = [all(cell[:1] in "0123456789-+" for cell in column[1:]) for column in columns]
-    return [
-        "  ".join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in (head, *rows)
-    ]
-
-
-def duration(seconds):
-    """Three digits and a unit."""
-    unit, scale = next((u for u in (("s", 1.0), ("ms", 1e3)) if seconds * u[1] >= 1.0), ("us", 1e6))
-    value = seconds * scale
-    return f"{value:.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
 
 
 def megabytes(count):

@@ -6,7 +6,7 @@ from benchmarks.__main__ import main
 from benchmarks.alternation import Pairs
 from benchmarks.bars import judge
 from benchmarks.models import find_cases, hello_worlds
-from benchmarks.report import duration, table, to_text
+from benchmarks.report import to_text
 from benchmarks.settings import Settings
 from benchmarks.sides import SIDES
 
@@ -42,18 +42,6 @@ def test_equal_reasons_are_one_line():
         "m3 BUILTIN_REF tensorflow and 2 more: no operator"
     ]
     assert any(line.endswith(": other") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(3.456, "3.46 s"), (0.0123456, "12.3 ms"), (0.000999, "999 us"), (1.234e-7, "0.12 us"), (0.25, "250 ms")],
-)
-def test_durations(seconds, text):
-    assert duration(seconds) == text
-
-
-def test_numbers_stand_to_the_right():
-    assert table(("name", "n"), [("a", "10"), ("bcdef", "9")]) == ["name    n", "a      10", "bcdef   9"]
 
 
 def test_tiny_models_are_the_same_every_time_and_tiny():
