@@ -10,6 +10,7 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32,
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Whole:
+    int16_t
     int32_t
     int64_t
 

@@ -106,29 +106,29 @@ cdef inline void less_equal_8(const void* how, const uint8_t* a, const uint8_t* 
         y[i] = s.a[a[i]] <= s.b[b[i]]
 
 
-# ---- the larger and the smaller; with a NaN the first operand stays
+# ---- the larger and the smaller; the second operand unless the first is larger (smaller)
 cdef inline void maximum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if a[i] < b[i] else a[i]
+        y[i] = a[i] if a[i] > b[i] else b[i]
 
 
 cdef inline void minimum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if b[i] < a[i] else a[i]
+        y[i] = a[i] if a[i] < b[i] else b[i]
 
 
 cdef inline void maximum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if half_to_f32(a[i]) < half_to_f32(b[i]) else a[i]
+        y[i] = a[i] if half_to_f32(a[i]) > half_to_f32(b[i]) else b[i]
 
 
 cdef inline void minimum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if half_to_f32(b[i]) < half_to_f32(a[i]) else a[i]
+        y[i] = a[i] if half_to_f32(a[i]) < half_to_f32(b[i]) else b[i]
 
 
 # ---- bool

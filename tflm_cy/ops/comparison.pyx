@@ -2,8 +2,8 @@
 
 Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool and strings too.
 MAXIMUM, MINIMUM: float32, float16, int8, uint8, int16, int32, int64, raw values whatever the scales.
-- int8 and uint8 are compared as real values, int16 raw, whatever the scales.
-- MAXIMUM(NaN, x) is NaN, MAXIMUM(x, NaN) is x: the first operand stays unless the second is larger.
+- int8 and uint8 are compared as real values (with a scale of 1 or more as nonsense that x86's shifts make), int16 raw, whatever the scales.
+- MAXIMUM(NaN, x) is x, MAXIMUM(x, NaN) is NaN: the second operand unless the first is larger.
 
 Source: LiteRT:tflite/kernels/{comparisons,maximum_minimum,logical}.cc.
 """
@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Binary, check_per_tensor, check_same_type, checked_rescale, prepare_binary, required_input
+from tflm_cy.ops.elementwise cimport Binary, check_per_tensor, check_same_type, checked_rescale_below_one, prepare_binary, required_input
 from tflm_cy.ops.operand cimport adopt_type
 
 cdef enum Relation:
@@ -106,7 +106,7 @@ cdef int fill_side(int32_t* side, const Tensor* x, str name) except -1:
     cdef Rescale scale
     cdef int byte
     check_per_tensor(x, name)
-    scale = checked_rescale(x.scale, name)
+    scale = checked_rescale_below_one(x.scale, name)
     for byte in range(256):
         side[byte] = rescale(<int32_t>((<uint32_t>byte_value(byte, x.type == INT8) - <uint32_t>x.zero_point) << 8), scale)
     return 0
