@@ -22,8 +22,8 @@ from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized, output_range, prepare_binary,
-    required_input, type_limits, whole_range,
+    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
+    output_range, prepare_binary, required_input, type_limits, whole_range,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
@@ -108,7 +108,8 @@ cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int 
     return 0
 
 
-cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign, str name) except -1:
+cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign,
+               str name) except -1:
     cdef Sum8* s = <Sum8*>context.persistent(sizeof(Sum8))
     cdef double twice
     check_per_tensor(a, name)
