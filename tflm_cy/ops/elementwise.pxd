@@ -104,7 +104,7 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
     return r
 
 
-cdef inline Binary* prepare_binary(Context context, Node* node, str name) except NULL:
+cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint swapped=False) except NULL:
     """Checks two inputs, shapes the output as numpy broadcasts, plans the walk; the value sizes are the tensors' own."""
     cdef Tensor* a
     cdef Tensor* b
@@ -113,13 +113,16 @@ cdef inline Binary* prepare_binary(Context context, Node* node, str name) except
     cdef int32_t dims[16]
     cdef int rank
     check_arity(node, 2, name)
-    a = required_input(context, node, 0, name)
-    b = required_input(context, node, 1, name)
+    a = required_input(context, node, 1 if swapped else 0, name)
+    b = required_input(context, node, 0 if swapped else 1, name)
     y = context.output(node, 0)
     op = <Binary*>context.persistent(sizeof(Binary))
+    op.swapped = swapped
     rank = plan_broadcast(&op.plan, a.rank, a.dims, b.rank, b.dims, dims)
     if rank < 0:
         raise ValueError(f"{name}: Given shapes, {shape_of(a)} and {shape_of(b)}, are not broadcastable.")
+    if type_size(a.type) == 0 or type_size(b.type) == 0:
+        raise ValueError(f"{name}: Type {type_name(a.type)} is not supported")
     op.a_size = type_size(a.type)
     op.b_size = type_size(b.type)
     op.y_size = type_size(y.type)

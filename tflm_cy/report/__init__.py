@@ -1,0 +1,14 @@
+"""What people read: text tables and pictures for the terminal. Plain data in, text out; knows nothing of models.
+
+>>> from tflm_cy.report import text_table
+>>> print(text_table(["tensor", "bytes"], [["x", 64], ["weights", 2304]]))
+tensor   bytes
+-------  -----
+x           64
+weights   2304
+"""
+
+from tflm_cy.report.picture import gallery, grey_picture, picture_style
+from tflm_cy.report.table import byte_size, duration, printable, text_table
+
+__all__ = ["byte_size", "duration", "gallery", "grey_picture", "picture_style", "printable", "text_table"]
