@@ -61,5 +61,5 @@ def test_hostile_sparsity_is_refused(order, dims, block_map):
 
 
 def test_a_dense_constant_is_refused():
-    with pytest.raises(RuntimeError, match=r"sparsity|its 4 elements need 4 bytes"):
+    with pytest.raises(RuntimeError, match="sparsity"):
         run("DENSIFY", [np.zeros((2, 2), np.float32)], [Tensor([1], "float32")])
