@@ -49,7 +49,6 @@ GUARD = """There is at least 1 reference to internal data
 NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
 
 cdef long fork_count = 0         # locks made before a fork are void in the child
-cdef uint8_t[8] NOTHING
 
 
 def _after_fork():
@@ -432,7 +431,7 @@ cdef class Core:
         cdef const Tensor* tensor = &g.tensors[t]
         if tensor.type == RESOURCE or tensor.type == VARIANT:
             raise ValueError(f"tensor {t} holds a handle, which has no value to read")
-        if tensor.data == NULL:
+        if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
             raise ValueError(NULL_DATA)
         if g.is_overwritten(t):
             raise ValueError(
@@ -455,10 +454,12 @@ cdef class Core:
             if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2 or (tensor.sparsity != NULL and is_constant(tensor)):
                 return self.get_unlocked(g, t)
             self.expect_readable(g, t)
+            if tensor.bytes == 0:
+                return self.get_unlocked(g, t)           # nothing to look at
             base = View.__new__(View)
             base.core = self
             self.live_views += 1
-            base.data = tensor.data if tensor.bytes > 0 else NOTHING
+            base.data = tensor.data
             base.bytes = tensor.bytes
             base.readonly = tensor.allocation == CONSTANT
             dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]

@@ -47,6 +47,7 @@ cdef class Subgraph(Context):
     cdef Scratch* scratch_requests
     cdef int scratch_count
     cdef int scratch_capacity
+    cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
     cdef list kept
 
@@ -76,6 +77,7 @@ cdef class Subgraph(Context):
     cdef int set_text(self, int index, list items) except -1
     cdef list text(self, int index)
 
+    cdef int descend(self) except -1
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_OP_DATA, KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
@@ -30,6 +30,10 @@ from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 cdef enum:
     HEAD_ALIGNMENT = 64
     SLACK = 64
+    DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
+    MOST_STRINGS = 1 << 27   # in one tensor
+
+cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -234,6 +238,8 @@ cdef class Subgraph(Context):
         cdef bint same = rank == tensor.rank
         if is_constant(tensor):
             raise RuntimeError("Attempting to resize a fixed-size tensor.")
+        if self.running and not (rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)])):
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         if rank > MAX_RANK:
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
@@ -278,7 +284,7 @@ cdef class Subgraph(Context):
             if other.allocation == PLANNED and at != NULL and self.first_use[t] > self.first_use[index]:
                 if at < start + tensor.bytes and start < at + other.bytes:
                     return True
-        for t in range(self.scratch_count):
+        for t in range(self.scratch_planned):
             at = <const char*>self.scratch_buffers[t]
             if self.scratch_requests[t].step > self.first_use[index]:
                 if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
@@ -311,16 +317,15 @@ cdef class Subgraph(Context):
         cdef Tensor* tensor = &self.tensors[index]
         cdef const char* start = <const char*>tensor.data
         cdef int32_t[2] edges
-        cdef int32_t count = 0
+        cdef int32_t stored = 0
         cdef int i
         cdef list items = []
         if start == NULL:
-            count = 1
-            for i in range(tensor.rank):
-                count *= tensor.dims[i]
-            return [b""] * count
-        memcpy(&count, start, 4)
-        for i in range(count):
+            if count(tensor) > MOST_STRINGS:
+                raise MemoryError(f"no memory for {count(tensor)} strings")
+            return [b""] * count(tensor)
+        memcpy(&stored, start, 4)
+        for i in range(stored):
             memcpy(edges, start + 4 * (i + 1), 8)
             items.append(start[edges[0]:edges[1]])
         return items
@@ -334,8 +339,9 @@ cdef class Subgraph(Context):
             return 0
         if self.allocate_defect is not None:
             raise RuntimeError(self.allocate_defect)
-        if self.allocating:
+        if self.allocating or self.running:
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.descend()
         self.allocating = True
         try:
             saved = self.save_inputs()
@@ -344,9 +350,17 @@ cdef class Subgraph(Context):
             self.restore_inputs(saved)
         finally:
             self.allocating = False
+            self.shared.depth -= 1
         self.resized.clear()
         self.ready = True
         self.generation += 1
+        return 0
+
+    cdef int descend(self) except -1:
+        """Note that this subgraph is being prepared or run, inside of its callers; to be taken back."""
+        if self.shared.depth >= DEEPEST:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' is called {DEEPEST} subgraphs deep; more is not supported")
+        self.shared.depth += 1
         return 0
 
     cdef dict save_inputs(self):
@@ -378,7 +392,7 @@ cdef class Subgraph(Context):
         self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
-        self.scratch_count = 0
+        self.scratch_count = self.scratch_planned = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
@@ -458,6 +472,7 @@ cdef class Subgraph(Context):
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
         cdef int t, i, n = 0
+        cdef int64_t total
         cdef Problem problem
         cdef Plan plan
         cdef char* base
@@ -484,6 +499,11 @@ cdef class Subgraph(Context):
             problem.first_of[i] = self.scratch_requests[t].step
             problem.last_of[i] = self.scratch_requests[t].step
             i += 1
+        total = 0
+        for i in range(n):
+            total += problem.size_of[i] + HEAD_ALIGNMENT
+            if total > LARGEST:
+                raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
         plan = greedy(problem)
         if first == 0:
             base = <char*>self.arena.set_head(plan.high_water_mark)
@@ -507,6 +527,7 @@ cdef class Subgraph(Context):
         for t in range(scratch_first, self.scratch_count):
             self.scratch_buffers[t] = base + plan.offset_of[i]
             i += 1
+        self.scratch_planned = self.scratch_count
         for i in range(self.output_count):
             t = self.outputs[i]
             if t >= 0 and self.first_use[t] >= first:
@@ -532,10 +553,12 @@ cdef class Subgraph(Context):
             raise RuntimeError(self.invoke_defect)
         if self.running:
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.descend()
         self.running = True
         with nogil:
             status = self.run()
         self.running = False
+        self.shared.depth -= 1
         if status != 0:
             if self.failure is not None:
                 failure, self.failure = self.failure, None
@@ -565,7 +588,7 @@ cdef class Subgraph(Context):
         try:
             if self.prepared_end == self.stage_zero_end:
                 self.stage_blocks = []
-                self.scratch_count = self.stage_zero_scratch
+                self.scratch_count = self.scratch_planned = self.stage_zero_scratch
                 self.arena.rewind(self.stage_zero_mark)
                 self.forget_later_stages()
             self.prepare_stage(step)

@@ -15,15 +15,24 @@ cdef int type_size(int type) noexcept nogil:
 
 
 cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil:
-    """Bytes of a tensor, -1 when a dimension is negative or the product too large; 0 for types without a fixed size."""
+    """Bytes of a tensor, -1 when a dimension is negative or the product too large; 0 for types without a fixed size.
+
+    Too large is also what only a dimension of 0 makes small: any product of dimensions fits into 64 bits with room.
+    """
     cdef int64_t n = 1
+    cdef bint empty = False
     cdef int d
     for d in range(rank):
         if dims[d] < 0:
             return -1
-        n *= dims[d]
-        if n > LARGEST:
+        if dims[d] == 0:
+            empty = True
+        elif n > LARGEST // dims[d]:
             return -1
+        else:
+            n *= dims[d]
+    if empty:
+        n = 0
     if type == INT4 or type == UINT4:
         return (n + 1) // 2
     if type == INT2:
