@@ -84,16 +84,15 @@ def test_a_hang_is_a_reason(fake_sides):
 
 
 def test_a_run_has_a_row_for_everything_and_blames_who_also_dies_alone(fake_sides):
-    sections = ("latency", "rss", "import")
+    sections = ("latency", "rss")
     run = Run([case(b"abort")], ["BUILTIN_REF"], ["fake_faulty"], sections, SETTINGS, 20, ours="fake_steady")
     rows = list(run)
-    assert len(rows) == len(run) == 5
+    assert len(rows) == len(run) == 3
     found = {(section, row.get("side", row.get("theirs"))): row for section, row in rows}
     assert found["latency", "fake_faulty"]["blamed"] == "fake_faulty"
     assert found["latency", "fake_faulty"]["not_run"].endswith("fake_faulty fails alone, too")
     assert "crashed (SIGABRT)" in found["rss", "fake_faulty"]["not_run"]
     assert found["rss", "fake_steady"]["total"] > 1_000_000
-    assert found["import", "fake_steady"]["seconds"] > 0
 
 
 def test_tiny_models_are_built_when_none_are_given(fake_sides):
