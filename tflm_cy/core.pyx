@@ -308,7 +308,7 @@ cdef class Core:
         cdef int d
         if tensor.type == STRING:
             return self.set_strings(g, t, value)
-        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type]:
+        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or tensor.type == RESOURCE or tensor.type == VARIANT:
             value = self.checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:

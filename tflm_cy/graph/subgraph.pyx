@@ -208,7 +208,7 @@ cdef class Subgraph(Context):
         """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
         if target == value:
             return 0
-        if value.data == NULL and value.type != STRING:
+        if value.data == NULL:
             raise ValueError(f"tensor {value.index} has no value")
         if target.type != value.type:
             raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
@@ -325,8 +325,12 @@ cdef class Subgraph(Context):
                 raise MemoryError(f"no memory for {count(tensor)} strings")
             return [b""] * count(tensor)
         memcpy(&stored, start, 4)
+        if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
+            raise ValueError(f"tensor {index} holds no strings")
         for i in range(stored):
             memcpy(edges, start + 4 * (i + 1), 8)
+            if edges[0] < 0 or edges[1] < edges[0] or <size_t>edges[1] > tensor.bytes:
+                raise ValueError(f"tensor {index} holds no strings")
             items.append(start[edges[0]:edges[1]])
         return items
 
@@ -441,6 +445,20 @@ cdef class Subgraph(Context):
             raise self.node_error(step, error, "prepare") from error
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
+        self.check_outputs(step, node)
+        return 0
+
+    cdef int check_outputs(self, int step, const Node* node) except -1:
+        """No output may hold less than its type and shape say, whatever prepare has made of them."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and self.dynamic_seen):
+                continue
+            if tensor.allocation == DYNAMIC or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(
+                    step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
         return 0
 
     cdef object node_error(self, int step, object reason, str verb):

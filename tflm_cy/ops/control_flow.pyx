@@ -198,7 +198,7 @@ cdef int loop(Context context, Node* node) noexcept:
             if condition.call(context) != 0:
                 return -1
             answer = condition.graph_output(0)
-            if answer.bytes != 1:
+            if answer.bytes != 1 or answer.data == NULL:
                 raise ValueError("the condition subgraph must give one BOOL")
             if not (<const uint8_t*>answer.data)[0]:
                 return 0
