@@ -110,8 +110,11 @@ def main(argv=None):
         tally = Tally(tuple(labels), _side_arguments(args))
         started = time.monotonic()
         results = run(cases, a, b, modes, args.jobs, args.timeout, not args.no_cache)
-        for result in track(results, count * len(modes)):
-            tally.add(result)
+        try:
+            for result in track(results, count * len(modes), tally):
+                tally.add(result)
+        except KeyboardInterrupt:
+            print("compat: stopped; this is what was compared", file=sys.stderr)
         tally.seconds = time.monotonic() - started
     except SideFailedError as error:
         print(f"compat: {error}", file=sys.stderr)

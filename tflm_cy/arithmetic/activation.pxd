@@ -14,7 +14,6 @@ from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 cdef struct TwoSided:            # y = rescale(v) + y_zero_point on each side of v = x - x_zero_point = 0, clamped
     Rescale above                # v >= 0
     Rescale below
-    int32_t below_sign           # -1: the result below is negated
     int32_t x_zero_point
     int32_t alpha_zero_point     # PRELU
     int32_t y_zero_point
@@ -176,7 +175,7 @@ cdef inline void tanh_half_run(const void* how, const uint16_t* x, uint16_t* y, 
 cdef inline int32_t two_sided(int32_t x, const TwoSided* t) noexcept nogil:
     """RELU and its kin (both sides alike), LEAKY_RELU."""
     cdef int32_t v = <int32_t>(<uint32_t>x - <uint32_t>t.x_zero_point)
-    cdef int32_t r = rescale(v, t.above) if v >= 0 else rescale(v, t.below) * t.below_sign
+    cdef int32_t r = rescale(v, t.above) if v >= 0 else rescale(v, t.below)
     return clamp32(<int32_t>(<uint32_t>r + <uint32_t>t.y_zero_point), t.low, t.high)
 
 

@@ -72,7 +72,6 @@ cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y,
     cdef TwoSided* t = <TwoSided*>context.persistent(sizeof(TwoSided))
     t.above = checked_rescale(<double>(x.scale / y.scale), name)
     t.below = t.above
-    t.below_sign = 1
     t.x_zero_point = x.zero_point
     t.y_zero_point = y.zero_point
     t.low = limits.low
@@ -137,7 +136,7 @@ cdef int prepare_relu_0_to_1(Context context, Node* node) except -1:
 
 
 cdef int prepare_leaky_relu(Context context, Node* node) except -1:
-    """A negative alpha's multiplier is used by its magnitude and the product negated."""
+    """A negative alpha makes a negative multiplier: -3 * -0.5 is 2, -3 * 0.5 is -1."""
     cdef str name = "LEAKY_RELU"
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL
@@ -156,9 +155,6 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     check_symmetric(x, y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
     t.below = checked_rescale(<double>(x.scale * alpha / y.scale), name)
-    if t.below.value < 0:
-        t.below.value = -t.below.value
-        t.below_sign = -1
     use_two_sided(context, op, x, t)
     return 0
 
