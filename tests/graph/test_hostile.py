@@ -1,9 +1,11 @@
 """Models that try to lead the engine outside of its memory or into endless work. Each was found by compat.fuzz or by looking for it."""
 
+import signal
+
 import numpy as np
 import pytest
 
-from compat.builder import Model, Tensor
+from compat.builder import Model, Sparsity, Tensor
 from tflm_cy import Interpreter
 
 
@@ -191,3 +193,48 @@ def test_a_signature_that_names_no_tensor_raises_when_used(index):
         runner.get_input_details()
     with pytest.raises((ValueError, RuntimeError), match="Invalid tensor index"):
         runner(x=np.ones(2, np.float32))
+
+
+@pytest.mark.parametrize("value", [0, 4, 200])
+def test_every_byte_of_a_sparse_model_may_be_wrong(value):
+    """Among them the type of a union: what a table of an unknown kind holds has not been verified and is not read."""
+    sparsity = Sparsity([0, 1], [("dense", 2), ("csr", [0, 1, 2], [0, 3])])
+    x = Tensor.constant(np.ones(2, np.float32), shape=[2, 4], sparsity=sparsity)
+    content = Model.single("DENSIFY", [x], [Tensor([2, 4], "float32")]).to_bytes()
+    refused = 0
+    for position in range(len(content)):
+        damaged = content[:position] + bytes([value]) + content[position + 1 :]
+        try:
+            interpreter = Interpreter(model_content=damaged)
+            interpreter.get_tensor_details()
+            interpreter.allocate_tensors()
+            interpreter.invoke()
+        except (ValueError, RuntimeError, MemoryError):
+            refused += 1
+    assert 0 < refused < len(content)
+
+
+def test_a_sparse_constant_is_not_read_as_a_dense_one():
+    sparsity = Sparsity([0, 1], [("dense", 64), ("csr", [0] + [1] * 64, [3])])
+    x = Tensor.constant(np.ones(1, np.float32), shape=[64, 64], sparsity=sparsity)
+    interpreter = interpret(Model.single("ABS", [x], [Tensor([64, 64], "float32")]))
+    with pytest.raises(RuntimeError, match="sparse"):
+        interpreter.allocate_tensors()
+
+
+def test_an_endless_loop_can_be_interrupted():
+    model = Model()
+    main, condition, body = (model.subgraph(name) for name in ("main", "condition", "body"))
+    x, y = Tensor([1], "float32"), Tensor([1], "float32")
+    main.op("WHILE", [x], [y], cond_subgraph_index=1, body_subgraph_index=2)
+    asked, answer = Tensor([1], "float32"), Tensor([1], "bool")
+    condition.op("EQUAL", [asked, asked], [answer])
+    before, after = Tensor([1], "float32"), Tensor([1], "float32")
+    body.op("NEG", [before], [after])
+    interpreter = interpret(model)
+    interpreter.allocate_tensors()
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    with pytest.raises(KeyboardInterrupt):
+        interpreter.invoke()
+    interpreter.reset_all_variables()
