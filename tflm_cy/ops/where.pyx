@@ -33,6 +33,8 @@ cdef int prepare_where(Context context, Node* node) except -1:
         raise ValueError("the input holds less than its shape says")
     adopt_type(y, INT64)
     if is_constant(x):
+        if walk_true(x, NULL) > 0x7FFFFFFF:
+            raise ValueError("WHERE finds more elements than a dimension can count")
         dims[0] = <int32_t>walk_true(x, NULL)
         dims[1] = x.rank
         context.set_shape(y, 2, dims)
