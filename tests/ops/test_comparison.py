@@ -51,12 +51,12 @@ def test_maximum_and_minimum(dtype):
     assert same_bytes(evaluate("MINIMUM", [a, b], dtype), np.minimum(a, b))
 
 
-def test_of_a_nan_the_first_operand_stays():
+def test_beside_a_nan_the_second_operand_is_taken():
     a, b = np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)
     for name in ("MAXIMUM", "MINIMUM"):
         result = evaluate(name, [a, b], np.float32)
-        assert np.isnan(result[0])
-        assert result[1] == 1
+        assert result[0] == 1
+        assert np.isnan(result[1])
 
 
 def test_logical_and_and_or():

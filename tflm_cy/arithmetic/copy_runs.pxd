@@ -2,7 +2,8 @@
 
     copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
 
-Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and destination never overlap.
+Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
+destination never overlap.
 """
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
