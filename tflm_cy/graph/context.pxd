@@ -70,7 +70,7 @@ cdef class Registration:
     cdef readonly int version              # highest version that the optimized resolvers accept
     cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
     cdef readonly int lowest_version
-    cdef readonly int sparse_input         # the input that may be a sparse constant, -1: none; others hold all their elements
+    cdef readonly int sparse_input         # the input that may be a sparse constant, -1: none (`register` wants the others before it)
     cdef PrepareFunction prepare
 
 

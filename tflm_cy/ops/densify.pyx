@@ -197,5 +197,5 @@ cdef int known(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "DENSIFY": register(prepare, version=1, reference_version=1, sparse_input=0),
+    "DENSIFY": register(prepare, version=1, reference_version=1, lowest_version=1, sparse_input=0),
 }

@@ -337,5 +337,5 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "FULLY_CONNECTED": register(prepare, version=14, sparse_input=1),
+    "FULLY_CONNECTED": register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1),
 }
