@@ -82,6 +82,6 @@ if not index.exists() or index.read_text() != text:
     index.write_text(text)
 
 setup(
-    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, nthreads=0, quiet=True),
+    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1, quiet=True),
     cmdclass={"build_ext": ParallelBuild},
 )
