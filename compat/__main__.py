@@ -62,6 +62,14 @@ def _side(text, python):
     return Side(name, mode or None, python)
 
 
+def _side_arguments(args):
+    """The options about sides that a reproducing command needs, too."""
+    given = {"--a": args.a, "--b": args.b, "--python-a": args.python_a, "--python-b": args.python_b}
+    defaults = ("tensorflow", "tflm_cy", None, None)
+    chosen = ((k, v) for (k, v), default in zip(given.items(), defaults, strict=True) if v != default)
+    return tuple(chain.from_iterable(chosen))
+
+
 def _modes(asked):
     modes = ["BUILTIN_REF"] if not asked else list(MODES) if "all" in asked else asked
     unknown = set(modes) - {*MODES, "MICRO"}
@@ -98,19 +106,15 @@ def main(argv=None):
         cases, count = _cases(args)
         if not count:
             raise SideFailedError("nothing to compare: no case fits")
-        options = list(
-            chain.from_iterable(
-                (f"--{k}", v) for k, v in (("a", args.a), ("b", args.b)) if v != parser().get_default(k)
-            )
-        )
-        tally = Tally(
-            (a.label(modes[0]) if len(modes) == 1 else a.name, b.label(modes[0]) if len(modes) == 1 else b.name),
-            tuple(options),
-        )
+        labels = [side.label(modes[0]) if len(modes) == 1 else side.name for side in (a, b)]
+        tally = Tally(tuple(labels), _side_arguments(args))
         started = time.monotonic()
         results = run(cases, a, b, modes, args.jobs, args.timeout, not args.no_cache)
-        for result in track(results, count * len(modes)):
-            tally.add(result)
+        try:
+            for result in track(results, count * len(modes), tally):
+                tally.add(result)
+        except KeyboardInterrupt:
+            print("compat: stopped; this is what was compared", file=sys.stderr)
         tally.seconds = time.monotonic() - started
     except SideFailedError as error:
         print(f"compat: {error}", file=sys.stderr)

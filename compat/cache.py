@@ -1,7 +1,7 @@
 """Outcomes of released runtimes, kept on disk: the same case on the same version, mode and CPU gives the same bytes.
 
-Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are kept
-too, they cost most. A side without distributions (this package) is never cached.
+Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are
+kept too, they cost most. A side without distributions (this package) is never cached.
 """
 
 import hashlib

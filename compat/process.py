@@ -19,7 +19,7 @@ from pathlib import Path
 from .outcome import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
-START_TIMEOUT = 180
+START_TIMEOUT = 600  # a machine under load takes minutes to import TensorFlow
 
 
 class SideFailedError(Exception):

@@ -4,16 +4,16 @@ import sys
 import time
 
 
-def track(results, total):
-    """Pass results on, showing how many of `total` have come."""
+def track(results, total, tally):
+    """Pass results on, showing how many of `total` have come (and in plain lines what `tally` has counted)."""
     if not sys.stderr.isatty():
-        return _lines(results, total)
+        return _lines(results, total, tally)
     for make in (_rich, _tqdm):
         try:
             return make(results, total)
         except ImportError:
             continue
-    return _lines(results, total)
+    return _lines(results, total, tally)
 
 
 def _rich(results, total):
@@ -29,10 +29,11 @@ def _tqdm(results, total):
     return tqdm(results, "comparing", total=total, leave=False)
 
 
-def _lines(results, total, every=15.0):
+def _lines(results, total, tally, every=15.0):
     last = time.monotonic()
     for count, result in enumerate(results, 1):
         yield result
         if time.monotonic() - last > every:
             last = time.monotonic()
-            print(f"{count} of {total} cases", file=sys.stderr, flush=True)
+            found = ", ".join(f"{n} {kind}" for kind, n in tally.total().items())
+            print(f"{count} of {total} cases: {found}", file=sys.stderr, flush=True)

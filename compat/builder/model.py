@@ -126,9 +126,7 @@ class Model:
 
     def to_bytes(self):
         """The serialized model."""
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(write_table(builder, "Model", self._fields()), file_identifier=b"TFL3")
-        return bytes(builder.Output())
+        return write_model(self._fields())
 
     def _fields(self):
         buffers, codes = [{}], {}
@@ -200,6 +198,13 @@ def _signature(key, inputs, outputs, graph):
 def read_model(blob):
     """A serialized model as nested dicts, see `wire.read_table`."""
     return read_table(blob, int.from_bytes(blob[:4], "little"), "Model")
+
+
+def write_model(fields):
+    """The opposite of `read_model`."""
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(write_table(builder, "Model", fields), file_identifier=b"TFL3")
+    return bytes(builder.Output())
 
 
 def operator_name(model, operator):

@@ -6,6 +6,7 @@ import io
 import mmap
 import os
 import pathlib
+import pickle
 import weakref
 
 import numpy as np
@@ -75,6 +76,18 @@ def test_tilde_is_not_expanded():
 def test_zero_byte_in_path():
     with pytest.raises(ValueError, match="Could not open"):
         Model.from_path("a\0b")
+
+
+def test_path_that_is_no_text(tmp_path):
+    with pytest.raises(ModelNotFoundError) as caught:
+        Model.from_path(os.fsencode(tmp_path) + b"/a\xffb")
+    str(caught.value).encode()
+    assert "a\\xffb" in str(caught.value)
+
+
+def test_errors_travel():
+    error = pickle.loads(pickle.dumps(ModelNotFoundError(2, "Could not open 'x'.", "x")))
+    assert (str(error), error.errno, error.filename) == ("Could not open 'x'.", 2, "x")
 
 
 def test_directory(tmp_path):

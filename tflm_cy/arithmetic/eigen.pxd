@@ -27,7 +27,7 @@ cdef inline float eigen_tanh(float v) noexcept nogil:
     q = q * x2 + <float>3.326951409e-4
     q = q * x2 + <float>2.597254514e-2
     q = q * x2 + <float>4.673548340e-1
-    q = q * x2 + 1
+    q = q * x2 + <float>1
     return ((x2 * x) * p + x) / q
 
 
@@ -46,12 +46,12 @@ cdef inline float eigen_logistic(float v) noexcept nogil:
     r2 = r * r
     even = r2 * <float>4.1898667812347412109375e-2 + <float>0.49999141693115234375
     odd = r2 * <float>8.33471305668354034423828125e-3 + <float>0.16666877269744873046875
-    p = r2 * (r * odd + even) + (r + 1)
+    p = r2 * (r * odd + even) + (r + <float>1)
     exponent = (exponent + 127) << 23
     memcpy(&power, &exponent, 4)
     e = p * power
     e = e * e
-    return 0 if v < <float>-104 else e / (1 + e)
+    return <float>0 if v < <float>-104 else e / (<float>1 + e)
 
 
 cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
@@ -60,15 +60,15 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
     cdef float x
     if activation == ACT_RELU:
         for i in range(n):
-            v[i] = v[i] if 0 < v[i] else 0
+            v[i] = v[i] if v[i] > 0 else <float>0
     elif activation == ACT_RELU6:
         for i in range(n):
-            x = 6 if 6 < v[i] else v[i]
-            v[i] = x if 0 < x else 0
+            x = <float>6 if v[i] > 6 else v[i]
+            v[i] = x if x > 0 else <float>0
     elif activation == ACT_RELU_N1_TO_1:
         for i in range(n):
-            x = 1 if 1 < v[i] else v[i]
-            v[i] = x if -1 < x else -1
+            x = <float>1 if v[i] > 1 else v[i]
+            v[i] = x if x > -1 else <float>-1
     elif activation == ACT_TANH:
         for i in range(n):
             v[i] = eigen_tanh(v[i])

@@ -75,8 +75,8 @@ cdef inline int64_t nearest(int32_t i, int32_t size, int32_t out, bint align_cor
 
 cdef inline void mix_f32(const real* top_left, const real* bottom_left, const real* top_right, const real* bottom_right, real* y,
                          int64_t depth, float down, float right) noexcept nogil:
-    cdef float up = 1 - down
-    cdef float left = 1 - right
+    cdef float up = <float>1 - down
+    cdef float left = <float>1 - right
     cdef float mixed
     cdef int64_t c
     for c in range(depth):

@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcas
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
 )
-from tflm_cy.arithmetic.rescale cimport Rescale, ready
+from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
@@ -83,6 +83,12 @@ cdef inline Rescale checked_rescale(double real, str name) except *:
     return ready(m)
 
 
+cdef inline Rescale checked_rescale_below_one(double real, str name) except *:
+    """As `checked_rescale`, for kernels that expect a multiplier below 1."""
+    checked_rescale(real, name)
+    return ready_below_one(quantize_multiplier(real))
+
+
 cdef inline Range32 type_limits(int type) noexcept nogil:
     cdef Range32 r
     r.low = 0 if type == UINT8 else -128 if type == INT8 else -32768
@@ -104,7 +110,7 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
     return r
 
 
-cdef inline Binary* prepare_binary(Context context, Node* node, str name) except NULL:
+cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint swapped=False) except NULL:
     """Checks two inputs, shapes the output as numpy broadcasts, plans the walk; the value sizes are the tensors' own."""
     cdef Tensor* a
     cdef Tensor* b
@@ -113,13 +119,16 @@ cdef inline Binary* prepare_binary(Context context, Node* node, str name) except
     cdef int32_t dims[16]
     cdef int rank
     check_arity(node, 2, name)
-    a = required_input(context, node, 0, name)
-    b = required_input(context, node, 1, name)
+    a = required_input(context, node, 1 if swapped else 0, name)
+    b = required_input(context, node, 0 if swapped else 1, name)
     y = context.output(node, 0)
     op = <Binary*>context.persistent(sizeof(Binary))
+    op.swapped = swapped
     rank = plan_broadcast(&op.plan, a.rank, a.dims, b.rank, b.dims, dims)
     if rank < 0:
         raise ValueError(f"{name}: Given shapes, {shape_of(a)} and {shape_of(b)}, are not broadcastable.")
+    if type_size(a.type) == 0 or type_size(b.type) == 0:
+        raise ValueError(f"{name}: Type {type_name(a.type)} is not supported")
     op.a_size = type_size(a.type)
     op.b_size = type_size(b.type)
     op.y_size = type_size(y.type)

@@ -15,9 +15,14 @@ from posix.mman cimport MAP_FAILED, MAP_PRIVATE, PROT_READ, mmap, munmap
 from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
 
 
+def printable(path):
+    """The path for a message: bytes that are no characters are written as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def open_regular(path):
     """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
-    shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+    shown = printable(path)
     hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
     try:
         # O_NONBLOCK: a named pipe must not make us wait.
@@ -57,7 +62,7 @@ cdef class Mapping:
             os.close(descriptor)
         if self.start == MAP_FAILED:
             self.start = NULL
-            shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+            shown = printable(path)
             raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
         self.size = size
 

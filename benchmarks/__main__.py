@@ -1,0 +1,108 @@
+"""Measure tflm_cy against tf.lite, and against ai-edge-litert and tflite_micro where they are installed.
+
+python -m benchmarks --models DIR                     # everything, on the models below DIR
+python -m benchmarks --only latency --models DIR --modes BUILTIN_REF,AUTO --json latency.json
+python -m benchmarks --quick                          # a short look; default models: those that the package ships
+python -m benchmarks --models DIR --check             # exit code 1 when a stated bar is missed
+
+Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+
+from compat.progress import track
+
+from . import bars, machine
+from .models import find_cases, hello_worlds
+from .report import to_text
+from .run import SECTIONS, Run
+from .settings import Settings
+from .sides import MODES, OURS, SIDES, load_side
+
+
+def _parser():
+    p = argparse.ArgumentParser(
+        "python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument("--models", action="append", metavar="DIR", help="models below this folder (or one); repeatable")
+    p.add_argument("--case", default="", help="only files whose name contains this text")
+    p.add_argument("--only", type=_choice(SECTIONS), default=SECTIONS, help=f"of {','.join(SECTIONS)}")
+    p.add_argument("--modes", type=_choice(MODES), default=("BUILTIN_REF",), help="op resolvers (default BUILTIN_REF)")
+    p.add_argument("--against", type=lambda text: tuple(text.split(",")), help="sides; default: all that are installed")
+    p.add_argument("--threads", type=int, default=1, help="num_threads (default %(default)s)")
+    p.add_argument("--quick", action="store_true", help="few pairs and runs: a look, not a measurement")
+    p.add_argument("--pairs", type=int, help="pairs of bursts per model and mode (default 150, quick 30)")
+    p.add_argument("--seconds", type=float, help="budget per model, mode and section (default 20, quick 1)")
+    p.add_argument("--timeout", type=float, default=300, help="seconds without a sign of life that mean a hang")
+    p.add_argument("--json", metavar="FILE", help="write machine, settings, all rows and the bars as JSON")
+    p.add_argument("--check", action="store_true", help="exit code 1 when a bar is missed")
+    return p
+
+
+def _choice(known):
+    def chosen(text):
+        names = tuple(text.split(","))
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+        return names
+
+    return chosen
+
+
+def _find_sides(parser, asked):
+    """The sides to compare with: those that are installed; asking for a missing one is wrong usage."""
+    names = asked or [name for name in SIDES if name != OURS]
+    found = []
+    for name in names:
+        try:
+            installed = load_side(name).installed()
+        except ImportError as error:
+            parser.error(f"no side {name!r}: {error}")
+        if installed:
+            found.append(name)
+        elif asked:
+            parser.error(f"{name} is not installed")
+        else:
+            print(f"not measured: {name} is not installed", file=sys.stderr)
+    if not found:
+        parser.error("nothing to compare with: install tensorflow, ai-edge-litert or tflite-micro")
+    return found
+
+
+def _shipped():
+    """The folder of the package itself: the models that it ships."""
+    return list(find_spec(OURS).submodule_search_locations or ())
+
+
+def main(arguments=None):
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.threads < 1:
+        parser.error("--threads must be at least 1")
+    theirs = _find_sides(parser, args.against)
+    cases = find_cases(args.models or _shipped(), args.case)
+    if args.models and not cases:
+        parser.error(f"no .tflite file below {', '.join(args.models)} whose name contains {args.case!r}")
+    settings = Settings.chosen(args.quick, args.threads, pairs=args.pairs, seconds=args.seconds)
+    found = machine.facts([load_side(name) for name in (OURS, *theirs)])
+    print(machine.summary(found), flush=True)
+    run = Run(cases or hello_worlds(), args.modes, theirs, args.only, settings, args.timeout)
+    results = {section: [] for section in args.only}
+    for section, row in track(run, len(run)):
+        results[section].append(row)
+    judged = bars.judge(results)
+    print(to_text(results, judged if args.check else ()))
+    if args.json:
+        report = {"machine": found, "settings": asdict(settings), **results, "bars": [bar.to_json() for bar in judged]}
+        Path(args.json).write_text(json.dumps(report, indent=1) + "\n")
+    return int(args.check and any(bar.verdict == bars.MISSED for bar in judged))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""A run as text for the terminal; its JSON is the rows themselves."""
+
+from collections import Counter
+
+from tflm_cy.report import duration, text_table
+
+from .calls import CALLS
+
+TITLES = {
+    "size": "Installed size",
+    "import": "Import, after numpy, in fresh processes (medians)",
+    "calls": "Calls on tiny models: time per call, ours / theirs (ratio of medians of pairs)",
+    "latency": "Latency of invoke, alternating bursts; ratio = theirs / ours",
+    "load": "Load + allocate, alternating; ratio = theirs / ours",
+    "rss": "Fresh process that loads and runs a model; memory over a process with numpy (medians)",
+}
+
+
+def to_text(results, bars=()):
+    """Every section that has rows, then what was not run, then the bars."""
+    lines = []
+    for section, title in TITLES.items():
+        rows = results.get(section, ())
+        shown = [row for row in rows if "not_run" not in row]
+        if rows:
+            lines += ["", title]
+            lines.append(text_table(*TABLES[section](shown)) if shown else "nothing ran")
+            lines += _not_run([row for row in rows if "not_run" in row])
+            unequal = [row for row in shown if row.get("same_bytes") is False]
+            lines += [f"different bytes: {_place(row)}" for row in unequal]
+    for bar in bars:
+        lines += [""] if bar is bars[0] else []
+        lines += [f"{bar.verdict.upper()}: {bar.text}", *(f"    {detail}" for detail in bar.details)]
+    return "\n".join(lines)
+
+
+def _place(row):
+    return " ".join(str(row[key]) for key in ("model", "mode", "theirs", "side") if key in row)
+
+
+def _not_run(rows):
+    """A line per model; equal reasons of many models in one."""
+    counts = Counter(row["not_run"] for row in rows)
+    lines = [f"not run: {_place(row)}: {row['not_run']}" for row in rows if counts[row["not_run"]] == 1]
+    for reason, count in counts.items():
+        if count > 1:
+            places = [_place(row) for row in rows if row["not_run"] == reason]
+            lines.append(f"not run: {', '.join(places[:4])}{f' and {count - 4} more' if count > 4 else ''}: {reason}")
+    return lines
+
+
+def megabytes(count):
+    return f"{count / 1e6:.2f} MB"
+
+
+def ratio(value):
+    return f"{value:.2f}"
+
+
+def _size_table(rows):
+    kinds = ("total", "libraries", "python", "data", "bytecode")
+    return ("package", *kinds, "files"), [
+        (row["side"], *(megabytes(row[kind]) for kind in kinds), str(row["files"])) for row in rows
+    ]
+
+
+def _import_table(rows):
+    return ("statement", "time", "fastest", "RSS", "peak"), [
+        (
+            row["statement"],
+            *(duration(row[key]) for key in ("seconds", "seconds_min")),
+            *(megabytes(row[key]) for key in ("rss", "peak")),
+        )
+        for row in rows
+    ]
+
+
+def _calls_table(rows):
+    def cell(summary):
+        ours, theirs = duration(summary["ours_median"]), duration(summary["theirs_median"])
+        return f"{ours} / {theirs} ({ratio(summary['ratio_median'])})"
+
+    return ("model", "mode", "against", *CALLS[:-1], "together", "of minima"), [
+        (
+            *(row[key] for key in ("model", "mode", "theirs")),
+            *(cell(row[call]) for call in CALLS),
+            ratio(row["together"]["ratio_min"]),
+        )
+        for row in rows
+    ]
+
+
+def _pairs_table(rows):
+    head = ("model", "mode", "against", "ours best", "median", "theirs best", "median")
+    return (*head, "of minima", "of medians", "quartiles", "pairs"), [
+        (
+            *(row[key] for key in ("model", "mode", "theirs")),
+            *(duration(row[key]) for key in ("ours_min", "ours_median", "theirs_min", "theirs_median")),
+            *(ratio(row[key]) for key in ("ratio_min", "ratio_median")),
+            "..".join(map(ratio, row["ratio_quartiles"])),
+            str(row["pairs"]),
+        )
+        for row in rows
+    ]
+
+
+def _rss_table(rows):
+    return ("model", "mode", "side", "RSS", "peak", "of it import", "whole process", "import", "to first output"), [
+        (
+            *(row[key] for key in ("model", "mode", "side")),
+            *(megabytes(row[key]) for key in ("rss", "peak", "import_rss", "total")),
+            *(duration(row[key]) for key in ("import_seconds", "first_seconds")),
+        )
+        for row in rows
+    ]
+
+
+TABLES = {
+    "size": _size_table,
+    "import": _import_table,
+    "calls": _calls_table,
+    "latency": _pairs_table,
+    "load": _pairs_table,
+    "rss": _rss_table,
+}

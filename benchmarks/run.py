@@ -1,0 +1,112 @@
+"""A whole run: which measurements are asked for, done one after the other, what did not run beside what did.
+
+    for section, row in Run(cases, modes, theirs, sections, settings, timeout): ...
+
+A row is a plain dict: its model, mode and side(s), then the section's figures, or `not_run` with the reason and
+`blamed`, the side that failed where it is known. "import" and "size" have one row per side.
+"""
+
+from functools import partial
+
+from . import calls, imports, memory, size
+from .failure import NotRunError
+from .models import hello_worlds, name_of
+from .pair import PairProcess
+from .sides import OURS, load_side
+
+SECTIONS = ("size", "import", "calls", "latency", "load", "rss")
+
+
+class Run:
+    """Iterable over (section, row); len() is the number of rows."""
+
+    def __init__(self, cases, modes, theirs, sections, settings, timeout=300.0, ours=OURS):
+        self.cases, self.modes, self.settings, self.timeout = cases, modes, settings, timeout
+        self.ours, self.theirs = load_side(ours), [load_side(name) for name in theirs]
+        self._pair = None
+        self._imports = None
+        plans = {"size": self._sizes, "import": self._import_costs, "rss": self._rss}
+        paired = [section for section in sections if section not in plans]
+        self._steps = [step for section in sections if section in plans for step in plans[section]()]
+        self._steps += [step for side in self.theirs for step in self._paired(side, paired)]
+
+    def __len__(self):
+        return len(self._steps)
+
+    def __iter__(self):
+        try:
+            for section, row, measure in self._steps:
+                try:
+                    figures = measure()
+                except NotRunError as error:
+                    figures = {"not_run": error.reason, "blamed": error.blamed}
+                yield section, {**row, **figures}
+        finally:
+            if self._pair:
+                self._pair.close()
+
+    def _sizes(self):
+        for side in (self.ours, *self.theirs):
+            yield "size", {"side": side.name}, partial(size.measure, side)
+
+    def _import_costs(self):
+        for side in (self.ours, *self.theirs):
+            yield "import", {"side": side.name}, partial(self._import_cost, side)
+
+    def _import_cost(self, side):
+        # All sides take turns, so the first row's wait pays for all.
+        if self._imports is None:
+            self._imports = imports.measure([self.ours, *self.theirs], self.settings.imports, self.timeout)
+        return self._imports[side.name]
+
+    def _rss(self):
+        settings = self.settings
+        for case in self.cases:
+            for mode in self.modes:
+                for side in (self.ours, *self.theirs):
+                    if self._is_new(side, mode):
+                        row = {"model": name_of(case), "mode": side.mode(mode), "side": side.name}
+                        arguments = (side, case, mode, settings.threads, settings.fresh, self.timeout)
+                        yield "rss", row, partial(memory.measure, *arguments)
+
+    def _paired(self, theirs, sections):
+        tiny = [case for case in self.cases if calls.is_tiny(case)]
+        if not any("hello_world" in name_of(case) for case in tiny):
+            tiny += hello_worlds()
+        for section in sections:
+            for case in tiny if section == "calls" else self.cases:
+                for mode in self.modes:
+                    if self._is_new(theirs, mode):
+                        row = {"model": name_of(case), "mode": mode, "theirs": theirs.name}
+                        yield section, row, partial(self._measure_pair, theirs, section, case, mode)
+
+    def _is_new(self, side, mode):
+        """A side with one arithmetic is measured against the first mode only."""
+        return mode in side.modes or mode == self.modes[0]
+
+    def _measure_pair(self, theirs, section, case, mode):
+        if self._pair is None or self._pair.theirs is not theirs:
+            if self._pair:
+                self._pair.close()
+            self._pair = PairProcess(self.ours, theirs, self.timeout)
+        try:
+            return self._pair.measure(section, case, mode, self.settings)
+        except NotRunError as error:
+            if not error.fatal:
+                raise
+            culprit = self._dies_alone(theirs, case, mode)
+            alone = f"; {culprit} fails alone, too" if culprit else ""
+            raise NotRunError(error.reason + alone, culprit, fatal=True) from None
+
+    def _dies_alone(self, theirs, case, mode):
+        """Which of the two also fails in a process of its own; None when both or neither do.
+
+        Memory that one side damages may kill the process in the other's call.
+        """
+        failed = []
+        for side in (self.ours, theirs):
+            try:
+                memory.measure(side, case, mode, self.settings.threads, 1, self.timeout)
+            except NotRunError:
+                failed.append(side.name)
+        return failed[0] if len(failed) == 1 else None

@@ -1,0 +1,30 @@
+"""How much is measured."""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`seconds` bounds one model in one section and mode; `cpu` is what the measuring process is pinned to, or None."""
+
+    pairs: int = 150
+    burst: float = 0.002
+    seconds: float = 20.0
+    loads: int = 50
+    imports: int = 15
+    fresh: int = 3
+    threads: int = 1
+    cpu: int | None = None
+
+    @classmethod
+    def chosen(cls, quick=False, threads=1, **given):
+        """The defaults, or those of a quick look, with what the user gave in their place."""
+        values = {"pairs": 30, "seconds": 1.0, "loads": 10, "imports": 3, "fresh": 1} if quick else {}
+        values.update((name, value) for name, value in given.items() if value is not None)
+        return cls(**values, threads=threads, cpu=a_cpu() if threads == 1 else None)
+
+
+def a_cpu():
+    """The last CPU that this process may use (the first serve interrupts); None where processes cannot be pinned."""
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None

@@ -1,0 +1,119 @@
+"""Nothing is allocated while a static graph runs: a preloaded library counts the calls of malloc and its relatives."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+# PYTHONMALLOC=malloc sends Python's own objects through malloc as well, so nothing can hide in its pools.
+PROGRAM = """
+import ctypes, sys
+from tflm_cy import Interpreter
+count = ctypes.CDLL(None).allocation_count
+count.restype = ctypes.c_ulong
+interpreter = Interpreter(sys.argv[1])
+interpreter.allocate_tensors()
+core = interpreter._interpreter
+invoke, again = core.invoke, [None] * 50
+invoke()
+invoke()
+def loop():
+    before = count()
+    for _ in again:
+        pass
+    empty = count() - before
+    before = count()
+    for _ in again:
+        invoke()
+    return count() - before - empty
+loop()
+print(loop())
+"""
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler to build the counting library with")
+    library = tmp_path_factory.mktemp("count") / "count.so"
+    subprocess.run(
+        [compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, HERE / "count_allocations.c"], check=True
+    )
+    return library
+
+
+def allocations(counter, model):
+    environment = {**os.environ, "LD_PRELOAD": str(counter), "PYTHONPATH": str(ROOT), "PYTHONMALLOC": "malloc"}
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(model)], env=environment, capture_output=True, text=True, check=True
+    )
+    return int(result.stdout)
+
+
+def convolution_net(rng):
+    """CONV_2D -> DEPTHWISE_CONV_2D -> AVERAGE_POOL_2D -> RESHAPE -> FULLY_CONNECTED -> SOFTMAX, float32."""
+
+    def weights(*shape):
+        return Tensor.constant(rng.standard_normal(shape).astype(np.float32))
+
+    model = Model()
+    main = model.subgraph("main")
+    shapes = [[1, 8, 8, 3], [1, 8, 8, 4], [1, 8, 8, 4], [1, 4, 4, 4], [1, 64], [1, 10], [1, 10]]
+    t = [Tensor(shape, "float32") for shape in shapes]
+    window = {"stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
+    main.op("CONV_2D", [t[0], weights(4, 3, 3, 3), weights(4)], [t[1]], stride_w=1, stride_h=1)
+    depthwise = {"stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    main.op("DEPTHWISE_CONV_2D", [t[1], weights(1, 3, 3, 4), weights(4)], [t[2]], **depthwise)
+    main.op("AVERAGE_POOL_2D", [t[2]], [t[3]], **window)
+    main.op("RESHAPE", [t[3], Tensor.constant(np.array([1, 64], np.int32))], [t[4]])
+    main.op("FULLY_CONNECTED", [t[4], weights(10, 64), weights(10)], [t[5]])
+    main.op("SOFTMAX", [t[5]], [t[6]], beta=1.0)
+    return model.to_bytes()
+
+
+def test_a_static_graph_allocates_nothing(counter, tmp_path):
+    path = tmp_path / "net.tflite"
+    path.write_bytes(convolution_net(np.random.default_rng(5)))
+    assert allocations(counter, path) == 0
+
+
+def test_variables_allocate_nothing(counter, tmp_path):
+    handle, old, new, x = (
+        Tensor([], "resource"),
+        Tensor([8], "float32"),
+        Tensor([8], "float32"),
+        Tensor([8], "float32"),
+    )
+    model = Model()
+    main = model.subgraph("main")
+    main.op("VAR_HANDLE", [], [handle], shared_name="v")
+    main.op("ASSIGN_VARIABLE", [handle, x], [])
+    main.op("READ_VARIABLE", [handle], [old])
+    main.op("ADD", [old, x], [new])
+    main.inputs, main.outputs = [x], [new]
+    path = tmp_path / "variables.tflite"
+    path.write_bytes(model.to_bytes())
+    assert allocations(counter, path) == 0
+
+
+def test_the_counter_counts(counter, tmp_path):
+    """A dynamic output, whose shape grows with every run, does allocate; so a zero above means something."""
+    c, rows, total = Tensor([64], "bool"), Tensor([0, 1], "int64"), Tensor([0, 1], "int64")
+    model = Model()
+    main = model.subgraph("main")
+    main.op("WHERE", [c], [rows])
+    main.op("ADD", [rows, rows], [total])
+    main.inputs, main.outputs = [c], [total]
+    path = tmp_path / "dynamic.tflite"
+    path.write_bytes(model.to_bytes())
+    assert allocations(counter, path) > 0

@@ -1,0 +1,96 @@
+"""Details dictionaries: keys and their order, types, values."""
+
+import numpy as np
+
+from compat.builder import Model, Sparsity, Tensor
+from tflm_cy import Interpreter
+
+KEYS = [
+    "name",
+    "index",
+    "shape",
+    "shape_signature",
+    "dtype",
+    "quantization",
+    "quantization_parameters",
+    "sparsity_parameters",
+]
+
+
+def quantized():
+    x = Tensor([1, 4, 4, 3], "int8", scale=0.1, zero_point=-1)
+    w = Tensor.constant(np.zeros((2, 1, 1, 3), np.int8), scale=[0.25, 0.125], axis=0)
+    b = Tensor.constant(np.zeros(2, np.int32), scale=[0.025, 0.0125])
+    y = Tensor([1, 4, 4, 2], "int8", scale=1.0, zero_point=5)
+    return Interpreter(model_content=Model.single("CONV_2D", [x, w, b], [y], 3, stride_w=1, stride_h=1).to_bytes())
+
+
+def test_keys_and_types():
+    details = quantized().get_input_details()[0]
+    assert list(details) == KEYS
+    assert details["dtype"] is np.int8
+    assert details["shape"].dtype == np.int32 and details["shape"].tolist() == [1, 4, 4, 3]
+    assert details["quantization"] == (0.10000000149011612, -1)
+    parameters = details["quantization_parameters"]
+    assert list(parameters) == ["scales", "zero_points", "quantized_dimension", "block_size"]
+    assert parameters["scales"].dtype == np.float32 and parameters["zero_points"].dtype == np.int32
+    assert details["sparsity_parameters"] == {}
+
+
+def test_per_channel_has_no_single_quantization():
+    details = quantized().get_tensor_details()[1]
+    assert details["quantization"] == (0.0, 0)
+    assert details["quantization_parameters"]["scales"].tolist() == [0.25, 0.125]
+
+
+def test_every_call_gives_new_objects():
+    interpreter = quantized()
+    interpreter.get_input_details()[0]["shape"][0] = 9
+    assert interpreter.get_input_details()[0]["shape"].tolist() == [1, 4, 4, 3]
+
+
+def test_the_signature_shape_stays_when_resized():
+    x = Tensor([1, 4], "float32", signature=[-1, 4])
+    y = Tensor([1, 4], "float32", signature=[-1, 4])
+    interpreter = Interpreter(model_content=Model.single("NEG", [x], [y]).to_bytes())
+    interpreter.resize_tensor_input(0, [5, 4], strict=True)
+    interpreter.allocate_tensors()
+    details = interpreter.get_output_details()[0]
+    assert details["shape"].tolist() == [5, 4] and details["shape_signature"].tolist() == [-1, 4]
+
+
+def test_a_scalar_has_an_empty_shape_and_reads_as_a_scalar():
+    x, y = Tensor([], "float32"), Tensor([], "float32")
+    interpreter = Interpreter(model_content=Model.single("NEG", [x], [y]).to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, np.float32(3))
+    interpreter.invoke()
+    assert interpreter.get_input_details()[0]["shape"].shape == (0,)
+    assert type(interpreter.get_tensor(1)) is np.float32 and interpreter.get_tensor(1) == -3
+
+
+def test_int4_is_unpacked():
+    x, y = Tensor([4], "float32"), Tensor([4], "float32")
+    model = Model.single("NEG", [x], [y])
+    model.subgraphs[0].tensor(Tensor.constant(np.array([1, -8, 7], np.int8), "int4", scale=0.1))
+    interpreter = Interpreter(model_content=model.to_bytes())
+    assert interpreter.get_tensor(2).tolist() == [1, -8, 7]
+
+
+def test_sparsity_is_described():
+    x, y = Tensor([4], "float32"), Tensor([4], "float32")
+    model = Model.single("NEG", [x], [y])
+    sparsity = Sparsity([0, 1], [("dense", 2), ("csr", [0, 1, 2], [1, 0])])
+    model.subgraphs[0].tensor(Tensor([2, 2], "float32", data=np.array([7, 8], np.float32), sparsity=sparsity))
+    details = Interpreter(model_content=model.to_bytes()).get_tensor_details()[2]
+    described = details["sparsity_parameters"]
+    assert described["traversal_order"].tolist() == [0, 1]
+    assert described["dim_metadata"][0] == {"format": 0, "dense_size": 2}
+    assert described["dim_metadata"][1]["array_indices"].tolist() == [1, 0]
+
+
+def test_operators_are_described():
+    details = quantized()._get_ops_details()
+    assert [(d["index"], d["op_name"], d["inputs"].tolist(), d["outputs"].tolist()) for d in details] == [
+        (0, "CONV_2D", [0, 1, 2], [3])
+    ]

@@ -1,0 +1,267 @@
+"""Misuse: what raises, with which type and words, and what a user can do next."""
+
+import enum
+import pathlib
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import tflm_cy
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType, load_delegate
+
+X = np.array([[10, 20, 30, 40]], np.float32)
+
+
+def plain(signature=None):
+    """x [1, 4] + (1, 2, 3, 4)."""
+    x, y = Tensor([1, 4], "float32"), Tensor([1, 4], "float32")
+    model = Model.single("ADD", [x, Tensor.constant(np.array([1, 2, 3, 4], np.float32))], [y])
+    if signature:
+        model.signature(signature, inputs={"x": x}, outputs={"y": y})
+    return model.to_bytes()
+
+
+@pytest.fixture
+def ready():
+    interpreter = Interpreter(model_content=plain())
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def result(interpreter):
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, X)
+    interpreter.invoke()
+    return interpreter.get_tensor(2).tolist()
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, np.uint8)])
+def test_any_buffer_is_a_model(kind):
+    assert result(Interpreter(model_content=kind(plain()))) == [[11, 22, 33, 44]]
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path, lambda p: str(p).encode(), np.str_])
+def test_any_path_is_a_path(kind, tmp_path):
+    path = tmp_path / "modèle.tflite"
+    path.write_bytes(plain())
+    interpreter = Interpreter(kind(path))
+    path.unlink()
+    assert result(interpreter) == [[11, 22, 33, 44]]
+
+
+@pytest.mark.parametrize("offset", range(1, 8))
+def test_content_may_lie_on_any_address(offset):
+    block = bytearray(offset) + plain()
+    assert result(Interpreter(model_content=memoryview(block)[offset:])) == [[11, 22, 33, 44]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({}, ValueError, "must be specified"),
+        ({"model_path": "a", "model_content": b"b"}, ValueError, "Can't both provide"),
+        ({"model_path": "none.tflite"}, FileNotFoundError, "Could not open"),
+        ({"model_path": "none.tflite"}, ValueError, "Could not open"),
+        ({"model_path": 3}, TypeError, ""),
+        ({"model_content": "model.tflite"}, TypeError, "model_path"),
+        ({"model_content": b"garbage" * 30}, ValueError, "not a valid Flatbuffer buffer"),
+        ({"model_content": plain(), "num_threads": 0}, ValueError, "num_threads should >= 1"),
+        ({"model_content": plain(), "num_threads": 1.5}, ValueError, "type of num_threads should be int"),
+        (
+            {"model_content": plain(), "experimental_op_resolver_type": 1},
+            ValueError,
+            "Unrecognized passed in op resolver",
+        ),
+        ({"model_content": plain(), "experimental_delegates": [object()]}, ValueError, "CPU only"),
+    ],
+)
+def test_constructor_refuses(arguments, error, text):
+    with pytest.raises(error, match=text):
+        Interpreter(**arguments)
+
+
+def test_constructor_accepts_numpy_integers_and_foreign_enums():
+    foreign = enum.Enum("OpResolverType", {"AUTO": 0, "BUILTIN_REF": 2})
+    for options in ({"num_threads": np.int64(2)}, {"experimental_op_resolver_type": foreign.BUILTIN_REF}):
+        assert result(Interpreter(model_content=plain(), **options)) == [[11, 22, 33, 44]]
+
+
+def test_calls_before_allocate():
+    interpreter = Interpreter(model_content=plain())
+    with pytest.raises(RuntimeError, match="Invoke called on model that is not ready"):
+        interpreter.invoke()
+    with pytest.raises(ValueError, match="Tensor data is null"):
+        interpreter.get_tensor(0)
+    with pytest.raises(ValueError, match="Tensor is unallocated"):
+        interpreter.set_tensor(0, X)
+    assert interpreter.get_tensor(1).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (X.astype(np.float64), "Got value of type FLOAT64 but expected type FLOAT32"),
+        ([[1.0, 2.0, 3.0, 4.0]], "FLOAT64"),
+        (X.astype(np.int32), "INT32"),
+        (None, "STRING"),
+        (X.ravel(), "Dimension mismatch. Got 1 but expected 2"),
+        (X[:, :3], "Dimension mismatch. Got 3 but expected 4 for dimension 1 of input 0"),
+        ([[1], [1, 2]], "Failed to convert value"),
+    ],
+)
+def test_set_tensor_refuses(ready, value, text):
+    with pytest.raises(ValueError, match=text):
+        ready.set_tensor(0, value)
+
+
+@pytest.mark.parametrize(
+    "value", [X[:, ::-1], np.asfortranarray(X), np.broadcast_to(np.float32(5), (1, 4)), X.astype(">f4"), np.matrix(X)]
+)
+def test_set_tensor_takes_any_layout(ready, value):
+    ready.set_tensor(0, value)
+    assert ready.get_tensor(0).tolist() == np.asarray(value).tolist()
+
+
+def test_constants_are_read_only(ready):
+    with pytest.raises(ValueError, match=r"tensor 1 .* is constant"):
+        ready.set_tensor(1, np.zeros(4, np.float32))
+    assert not ready.tensor(1)().flags.writeable
+
+
+@pytest.mark.parametrize("index", [-1, 3, 99])
+def test_indices_out_of_range(ready, index):
+    with pytest.raises(ValueError, match="Invalid tensor index"):
+        ready.get_tensor(index)
+
+
+@pytest.mark.parametrize("index", [0.0, "0", None, [0], 2**40])
+def test_indices_of_wrong_types(ready, index):
+    with pytest.raises(TypeError):
+        ready.get_tensor(index)
+
+
+def test_a_view_guards_the_memory(ready):
+    view = ready.tensor(0)()
+    view[:] = X
+    for call in (ready.invoke, ready.allocate_tensors, lambda: ready.resize_tensor_input(0, [2, 4])):
+        with pytest.raises(RuntimeError, match="reference to internal data"):
+            call()
+    part = view[0, 1:3]
+    del view
+    with pytest.raises(RuntimeError, match="reference to internal data"):
+        ready.invoke()
+    del part
+    ready.invoke()
+    assert ready.get_tensor(2).tolist() == [[11, 22, 33, 44]]
+
+
+def test_a_view_outlives_its_interpreter():
+    interpreter = Interpreter(model_content=plain())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, X)
+    view = interpreter.tensor(0)()
+    del interpreter
+    assert view.tolist() == X.tolist()
+
+
+def test_resize_errors_keep_the_state(ready):
+    for shape in ([-1, 4], [2**30, 2**30]):
+        with pytest.raises(RuntimeError, match="overflowed"):
+            ready.resize_tensor_input(0, shape)
+    with pytest.raises(RuntimeError, match="fixed-size"):
+        ready.resize_tensor_input(1, [8])
+    with pytest.raises(RuntimeError, match="only allows mutating unknown dimensions"):
+        ready.resize_tensor_input(0, [2, 4], strict=True)
+    with pytest.raises(ValueError, match="Shape should be 1D"):
+        ready.resize_tensor_input(0, 8)
+    assert result(ready) == [[11, 22, 33, 44]]
+
+
+def test_signatures_refuse():
+    runner = Interpreter(model_content=plain("serve")).get_signature_runner()
+    assert runner(x=X)["y"].tolist() == [[11, 22, 33, 44]]
+    with pytest.raises(ValueError, match="Invalid number of inputs"):
+        runner()
+    with pytest.raises(ValueError, match="Invalid Input name"):
+        runner(z=X)
+    with pytest.raises(ValueError, match="FLOAT64"):
+        runner(x=X.astype(np.float64))
+    assert runner(x=np.zeros((3, 4), np.float32))["y"].shape == (3, 4)
+    with pytest.raises(ValueError, match="Invalid signature_key"):
+        Interpreter(model_content=plain("serve")).get_signature_runner("other")
+    with pytest.raises(ValueError, match="model has 0 Signatures"):
+        Interpreter(model_content=plain()).get_signature_runner()
+
+
+def test_delegates_fail_as_programs_expect():
+    with pytest.raises(OSError):
+        load_delegate("libnone_such.so.1")
+    with pytest.raises(ValueError, match="CPU only"):
+        load_delegate("libc.so.6")
+
+
+def test_pickling_carries_path_or_content(ready, tmp_path):
+    assert result(pickle.loads(pickle.dumps(ready))) == [[11, 22, 33, 44]]
+    path = tmp_path / "m.tflite"
+    path.write_bytes(plain())
+    again = pickle.loads(pickle.dumps(Interpreter(path, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)))
+    assert result(again) == [[11, 22, 33, 44]]
+    with pytest.raises(TypeError):
+        pickle.dumps(ready._interpreter)
+
+
+def test_threads_wait_for_each_other(ready):
+    ready.set_tensor(0, X)
+    errors = []
+
+    def work():
+        try:
+            for _ in range(200):
+                ready.invoke()
+                ready.get_tensor(2)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert ready.get_tensor(2).tolist() == [[11, 22, 33, 44]]
+
+
+def test_strings():
+    s, i, o = Tensor([3], "string"), Tensor.constant(np.array([2, 0], np.int32)), Tensor([2], "string")
+    interpreter = Interpreter(model_content=Model.single("GATHER", [s, i], [o]).to_bytes())
+    interpreter.allocate_tensors()
+    assert interpreter.get_tensor(0).tolist() == [b"", b"", b""]
+    interpreter.invoke()
+    interpreter.set_tensor(0, np.array(["a", "bü", "c"]))
+    interpreter.invoke()
+    assert interpreter.get_tensor(2).tolist() == [b"c", b"a"]
+    with pytest.raises(ValueError, match="string tensors have no view"):
+        interpreter.tensor(0)()
+    with pytest.raises(ValueError, match="PyBytes_AsStringAndSize"):
+        interpreter.set_tensor(0, np.array([1, 2, 3], object))
+
+
+def test_every_mode_constructs():
+    for mode in OpResolverType:
+        assert result(Interpreter(model_content=plain(), experimental_op_resolver_type=mode)) == [[11, 22, 33, 44]]
+
+
+def test_the_six_names_are_everywhere():
+    names = {
+        "Interpreter",
+        "InterpreterWithCustomOps",
+        "OpResolverType",
+        "SignatureRunner",
+        "Delegate",
+        "load_delegate",
+    }
+    assert names <= set(dir(tflm_cy)) and names <= set(dir(tflm_cy.interpreter))
+    assert {"OpResolverType", "load_delegate"} <= set(dir(tflm_cy.experimental))

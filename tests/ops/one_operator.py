@@ -1,0 +1,46 @@
+"""A model of one operator, run: what the tests of the operators stand on.
+
+    [y] = run("RESHAPE", [(x, "float32"), shape], [Tensor([1], "float32")], new_shape=[3, -1])
+
+An array among the inputs becomes a constant; a pair of array and type, or of array and Tensor, is fed while running.
+"""
+
+import numpy as np
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType
+
+
+def interpret(op, inputs, outputs, version=1, **options):
+    """An allocated Interpreter with its inputs set, not yet invoked."""
+    tensors, values = [], []
+    for entry in inputs:
+        if isinstance(entry, tuple):
+            value, kind = np.asarray(entry[0]), entry[1]
+            tensors.append(kind if isinstance(kind, Tensor) else Tensor(value.shape, kind))
+            values.append(value)
+        elif entry is None or isinstance(entry, Tensor):
+            tensors.append(entry)
+        else:
+            tensors.append(Tensor.constant(entry))
+    blob = Model.single(op, tensors, outputs, version, **options).to_bytes()
+    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), values, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    return interpreter
+
+
+def run(op, inputs, outputs, version=1, **options):
+    """The outputs of the second of two invokes."""
+    interpreter = interpret(op, inputs, outputs, version, **options)
+    interpreter.invoke()
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def same(got, want):
+    """Equal type, shape and bytes."""
+    want = np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.tobytes() == want.tobytes()

@@ -1,0 +1,58 @@
+"""WHERE and TOPK_V2."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Tensor
+
+from .one_operator import run, same
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "int8", "uint8", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_where(dtype, constant):
+    x = (np.random.default_rng(5).integers(0, 2, (2, 3, 4)) * 3).astype(dtype)
+    [y] = run("WHERE", [x if constant else (x, dtype)], [Tensor([1], "int64")])
+    same(y, np.argwhere(x).astype(np.int64))
+
+
+def test_nan_is_true_and_minus_zero_is_not():
+    x = np.array([np.nan, -0.0, 0.0, 1e-45, -np.inf], np.float32)
+    [y] = run("WHERE", [(x, "float32")], [Tensor([1], "int64")])
+    assert y.tolist() == [[0], [3], [4]]
+
+
+def test_where_refuses_a_scalar():
+    with pytest.raises(RuntimeError, match="rank > 0"):
+        run("WHERE", [(np.array(True), "bool")], [Tensor([1], "int64")])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("k", [0, 1, 3, 17, 40])
+@pytest.mark.parametrize("index", ["int32", "int16"])
+def test_topk(dtype, k, index):
+    x = np.random.default_rng(6).integers(0, 15, (3, 2, 40)).astype(dtype)
+    [values, indices] = run("TOPK_V2", [(x, dtype), np.array(k, index)], [Tensor([1], dtype), Tensor([1], index)])
+    order = np.argsort(-x.astype(np.int64), -1, kind="stable")[..., :k]
+    same(indices, order.astype(index))
+    same(values, np.take_along_axis(x, order, -1))
+
+
+def test_topk_with_k_at_run_time():
+    x = np.array([3, 9, 9, 1], np.float32)
+    [values, indices] = run(
+        "TOPK_V2", [(x, "float32"), (np.array(2, np.int32), "int32")], [Tensor([1], "float32"), Tensor([1], "int32")]
+    )
+    assert (values.tolist(), indices.tolist()) == ([9, 9], [1, 2])
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("k", [5, -1])
+def test_topk_refuses(k, constant):
+    k = np.array(k, np.int32)
+    with pytest.raises(RuntimeError, match="TopK k"):
+        run(
+            "TOPK_V2",
+            [(np.zeros(4, np.int8), "int8"), k if constant else (k, "int32")],
+            [Tensor([1], "int8"), Tensor([1], "int32")],
+        )

@@ -1,0 +1,284 @@
+"""CAST between number types, by way of a block of doubles (from floating point) or int64s (from integers), both exact.
+
+Integers keep their low bits. A float that the integer type holds is truncated; for the others the C++ standard promises nothing, and
+TensorFlow's compiler has made vector code for whole blocks whose results differ from those of the scalar code for the tail:
+| to | tail | whole blocks |
+| --- | --- | --- |
+| int8 | low bits of the int32 conversion | that conversion, saturated |
+| uint8 | likewise | saturated to uint16; from 32768 on 0; else saturated |
+| int16, uint16 | likewise | that conversion, saturated |
+| uint32 | low bits of the int64 conversion | below 0 the int32 conversion; below 2^32 right; else 2^31 |
+| int32, int64 | what does not fit, NaN too, is the lowest value | the same |
+From float32 uint8, int16 and int32 saturate by design: NaN is 0, 0 (-32768 in whole blocks) and the highest value.
+Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2.21.
+"""
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from tflm_cy.arithmetic.half cimport bfloat_to_f32, f32_to_bfloat, f32_to_half, half_to_f32
+
+cdef enum:
+    CAST_BLOCK = 256             # values converted at a time; a multiple of every vector block
+
+ctypedef fused Integral:
+    int8_t
+    uint8_t
+    int16_t
+    uint16_t
+    int32_t
+    uint32_t
+    int64_t
+
+# into the block and out of it; the first `whole` values of `n` belong to whole vector blocks
+ctypedef void (*LoadWhole)(const void* x, int64_t* block, int64_t n) noexcept nogil
+ctypedef void (*LoadReal)(const void* x, double* block, int64_t n) noexcept nogil
+ctypedef void (*StoreWhole)(const int64_t* block, void* y, int64_t n) noexcept nogil
+ctypedef void (*StoreReal)(const double* block, void* y, int64_t n, int64_t whole) noexcept nogil
+
+
+# ---- integers into the block; bool is a byte
+cdef inline void load_whole(const Integral* x, int64_t* block, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        block[i] = x[i]
+
+
+# ---- floating point into the block
+cdef inline void load_f32(const float* x, double* block, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        block[i] = x[i]
+
+
+cdef inline void load_f64(const double* x, double* block, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        block[i] = x[i]
+
+
+cdef inline void load_half(const uint16_t* x, double* block, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        block[i] = half_to_f32(x[i])
+
+
+cdef inline void load_bfloat(const uint16_t* x, double* block, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        block[i] = bfloat_to_f32(x[i])
+
+
+cdef inline void load_complex(const float* x, double* block, int64_t n) noexcept nogil:
+    """The real part."""
+    cdef int64_t i
+    for i in range(n):
+        block[i] = x[2 * i]
+
+
+cdef inline void load_4(const uint8_t* x, double* block, int64_t n) noexcept nogil:
+    """int4; whole blocks begin at a whole byte."""
+    cdef int32_t value
+    cdef int64_t i
+    for i in range(n):
+        value = (x[i >> 1] >> (4 * (i & 1))) & 15
+        block[i] = value - 16 if value >= 8 else value
+
+
+# ---- integers out of the block
+cdef inline void store_whole(const int64_t* block, Integral* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Integral>block[i]
+
+
+cdef inline void store_whole_bool(const int64_t* block, uint8_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = block[i] != 0
+
+
+cdef inline void store_whole_f32(const int64_t* block, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>block[i]
+
+
+cdef inline void store_whole_f64(const int64_t* block, double* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <double>block[i]
+
+
+cdef inline void store_whole_half(const int64_t* block, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(<float>block[i])
+
+
+cdef inline void store_whole_bfloat(const int64_t* block, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_bfloat(<float>block[i])
+
+
+cdef inline void store_whole_complex(const int64_t* block, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[2 * i] = <float>block[i]
+        y[2 * i + 1] = 0
+
+
+# ---- floating point out of the block
+cdef inline int32_t to_s32(double x) noexcept nogil:
+    """As x86 converts."""
+    if x >= 2147483648.0 or x <= -2147483649.0 or x != x:
+        return INT32_MIN
+    return <int32_t>x
+
+
+cdef inline int64_t to_s64(double x) noexcept nogil:
+    if x >= 9223372036854775808.0 or x < -9223372036854775808.0 or x != x:
+        return INT64_MIN
+    return <int64_t>x
+
+
+cdef inline int32_t between(int32_t x, int32_t low, int32_t high) noexcept nogil:
+    return low if x < low else high if x > high else x
+
+
+cdef inline void store_s8(const double* block, int8_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(whole):
+        y[i] = <int8_t>between(to_s32(block[i]), -128, 127)
+    for i in range(whole, n):
+        y[i] = <int8_t>to_s32(block[i])
+
+
+cdef inline void store_u8(const double* block, uint8_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int32_t value
+    cdef int64_t i
+    for i in range(whole):
+        value = between(to_s32(block[i]), 0, 65535)
+        y[i] = <uint8_t>(0 if value >= 32768 else min(value, 255))
+    for i in range(whole, n):
+        y[i] = <uint8_t>to_s32(block[i])
+
+
+cdef inline void store_u8_saturated(const double* block, uint8_t* y, int64_t n, int64_t whole) noexcept nogil:
+    """From float32."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = 255 if block[i] >= 255 else <uint8_t>block[i] if block[i] > 0 else 0
+
+
+cdef inline void store_s16(const double* block, int16_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(whole):
+        y[i] = <int16_t>between(to_s32(block[i]), -32768, 32767)
+    for i in range(whole, n):
+        y[i] = <int16_t>to_s32(block[i])
+
+
+cdef inline void store_s16_saturated(const double* block, int16_t* y, int64_t n, int64_t whole) noexcept nogil:
+    """From float32."""
+    cdef int64_t i
+    for i in range(n):
+        if block[i] != block[i]:
+            y[i] = -32768 if i < whole else 0
+        else:
+            y[i] = 32767 if block[i] >= 32767 else -32768 if block[i] <= -32768 else <int16_t>block[i]
+
+
+cdef inline void store_u16(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(whole):
+        y[i] = <uint16_t>between(to_s32(block[i]), 0, 65535)
+    for i in range(whole, n):
+        y[i] = <uint16_t>to_s32(block[i])
+
+
+cdef inline void store_s32(const double* block, int32_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = to_s32(block[i])
+
+
+cdef inline void store_u32(const double* block, uint32_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(whole):
+        if block[i] > -1.0:
+            y[i] = <uint32_t><int64_t>block[i] if block[i] < 4294967296.0 else <uint32_t>0x80000000
+        else:
+            y[i] = <uint32_t>to_s32(block[i])
+    for i in range(whole, n):
+        y[i] = <uint32_t>to_s64(block[i])
+
+
+cdef inline void store_s64(const double* block, int64_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = to_s64(block[i])
+
+
+cdef inline void store_bool(const double* block, uint8_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = block[i] != 0
+
+
+cdef inline void store_f32(const double* block, float* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>block[i]
+
+
+cdef inline void store_f64(const double* block, double* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = block[i]
+
+
+cdef inline void store_half(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(<float>block[i])
+
+
+cdef inline void store_bfloat(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_bfloat(<float>block[i])
+
+
+cdef inline void store_complex(const double* block, float* y, int64_t n, int64_t whole) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[2 * i] = <float>block[i]
+        y[2 * i + 1] = 0
+
+
+cdef inline void store_4(const double* block, uint8_t* y, int64_t n, int64_t whole) noexcept nogil:
+    """int4, clamped; NaN as x86's max(-8, min(7, x)) gives it."""
+    cdef int32_t value
+    cdef int64_t i
+    for i in range(n):
+        value = 7 if block[i] != block[i] or block[i] > 7 else -8 if block[i] < -8 else <int32_t>block[i]
+        if i & 1:
+            y[i >> 1] |= <uint8_t>((value & 15) << 4)
+        else:
+            y[i >> 1] = <uint8_t>(value & 15)
+
+
+# ---- straight from type to type, where models do it
+cdef inline void whole_to_f32(const Integral* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>x[i]
+
+
+cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogil:
+    """Saturates; NaN is the highest value."""
+    cdef int32_t value
+    cdef int64_t i
+    for i in range(n):
+        value = <int32_t>x[i]
+        y[i] = value if x[i] < <float>2147483648.0 else INT32_MAX

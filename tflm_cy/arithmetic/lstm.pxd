@@ -1,0 +1,202 @@
+"""One step of a long short-term memory on float32 states: float32 weights, or int8 weights with inputs quantized step by step (hybrid).
+
+    gate = act(W x + R h + p * c + b), or with layer normalisation act(norm(W x + R h + p * c) * coefficients + b)
+    c = f * c + i * g (without input weights i = 1 - f), clipped;  h = o * act(c), projected and clipped
+
+Gates come in the order input, forget, cell, output; the output gate sees the new cell. float32 products have Eigen's order of summation and
+depend on how many batches go together (`batches` of the call). A step whose x is all zero leaves W x out; the hybrid form does so for h, too.
+
+Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
+"""
+from libc.math cimport sqrtf
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.hybrid cimport RowScale, accumulate_rows, all_zero, quantize_asymmetric, quantize_symmetric
+
+cdef enum:
+    INPUT_GATE = 0
+    FORGET_GATE = 1
+    CELL_GATE = 2
+    OUTPUT_GATE = 3
+
+cdef struct LstmShape:
+    ptrdiff_t inputs, cells, outputs
+    int32_t activation
+    float cell_clip              # 0: none
+    float proj_clip
+    bint hybrid
+    bint asymmetric
+    ptrdiff_t top_block          # of Eigen's products
+
+cdef struct HybridMatrix:        # what a product with int8 weights needs to know of them
+    float scale
+    bint minimum                 # a weight is -128
+    int32_t* row_sums
+
+cdef struct LstmGate:            # float32 or, when hybrid, int8 weights
+    const void* w                # [cells, inputs]; NULL: no such gate
+    const void* r                # [cells, outputs]
+    const void* peephole         # [cells] or NULL
+    const float* norm            # layer normalisation's coefficients or NULL
+    const float* bias
+    float peephole_scale
+    HybridMatrix w_hybrid
+    HybridMatrix r_hybrid
+
+cdef struct LstmProjection:
+    const void* w                # [outputs, cells]; NULL: none, outputs == cells
+    const float* bias            # or NULL
+    HybridMatrix hybrid
+
+cdef struct LstmRoom:            # memory for one step; batches as in the call
+    float* gates                 # 4 * batches * cells
+    float* products              # batches * max(cells, outputs)
+    int16_t* x                   # hybrid: batches * inputs
+    int16_t* h                   # batches * max(cells, outputs)
+    RowScale* x_scales           # batches
+    RowScale* h_scales
+
+
+cdef inline void accumulate_product(const float* w, const float* x, float* v, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, float* products,
+                                    ptrdiff_t top_block) noexcept nogil:
+    """v += w x for m rows of x. The product is a fully connected layer, which clamps to the finite floats."""
+    cdef float limit = <float>3.4028234663852886e38
+    cdef ptrdiff_t i
+    matrix_product_f32(w, x, products, n, k, m, top_block)
+    if m == 1:
+        for i in range(n):
+            v[i] = clamp_f32(products[i] + v[i], -limit, limit)
+    else:
+        for i in range(n * m):
+            v[i] = clamp_f32(products[i], -limit, limit) + v[i]
+
+
+cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
+                                   ptrdiff_t n, ptrdiff_t k, ptrdiff_t m) noexcept nogil:
+    cdef ptrdiff_t b
+    for b in range(m):
+        accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, scales[b].zero_point, matrix.row_sums, matrix.minimum,
+                        v + b * n)
+
+
+cdef inline void quantize_rows(const float* x, ptrdiff_t m, ptrdiff_t k, bint asymmetric, int16_t* q, RowScale* scales) noexcept nogil:
+    cdef ptrdiff_t b
+    for b in range(m):
+        if asymmetric:
+            quantize_asymmetric(x + b * k, k, q + b * k, &scales[b])
+        else:
+            quantize_symmetric(x + b * k, k, q + b * k, &scales[b])
+
+
+cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients, const float* bias) noexcept nogil:
+    """To mean 0 and deviation 1, then coefficients and bias."""
+    cdef float total = 0
+    cdef float squares = 0
+    cdef float mean, inverse, d
+    cdef ptrdiff_t i
+    for i in range(n):
+        total += v[i]
+    mean = total / <float>n
+    for i in range(n):
+        d = v[i] - mean
+        squares += d * d
+    inverse = <float>1 / sqrtf(squares / <float>n + <float>1e-8)
+    for i in range(n):
+        v[i] = (v[i] - mean) * inverse * coefficients[i] + bias[i]
+
+
+cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
+    """NaN becomes the limit."""
+    cdef ptrdiff_t i
+    cdef float x
+    for i in range(n):
+        x = v[i] if v[i] < limit else limit
+        v[i] = -limit if x < -limit else x
+
+
+cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* h,
+                           bint h_zero, const float* c, const LstmRoom* room) noexcept nogil:
+    """Into room.gates[which]."""
+    cdef float* v = room.gates + which * batches * s.cells
+    cdef const float* p
+    cdef const int8_t* q
+    cdef ptrdiff_t b, i
+    for b in range(batches):
+        for i in range(s.cells):
+            v[b * s.cells + i] = <float>0 if g.norm != NULL else g.bias[i]
+    if s.hybrid:
+        if not x_zero:
+            accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches)
+        if not h_zero:
+            accumulate_hybrid(<const int8_t*>g.r, &g.r_hybrid, room.h, room.h_scales, v, s.cells, s.outputs, batches)
+    else:
+        if not x_zero:
+            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
+        accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s.top_block)
+    if g.peephole != NULL and which != CELL_GATE:
+        p = <const float*>g.peephole
+        q = <const int8_t*>g.peephole
+        for b in range(batches):
+            for i in range(s.cells):
+                v[b * s.cells + i] += (<float>q[i] * g.peephole_scale if s.hybrid else p[i]) * c[b * s.cells + i]
+    if g.norm != NULL:
+        for b in range(batches):
+            normalize_row(v + b * s.cells, s.cells, g.norm, g.bias)
+    if which == CELL_GATE:
+        activate(v, batches * s.cells, s.activation)
+    else:
+        logistic_in_place(v, batches * s.cells)
+
+
+cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
+    cdef ptrdiff_t b, i
+    for b in range(batches):
+        for i in range(s.outputs):
+            h[b * s.outputs + i] = <float>0 if p.bias == NULL else p.bias[i]
+    if not s.hybrid:
+        accumulate_product(<const float*>p.w, v, h, s.outputs, s.cells, batches, room.products, s.top_block)
+    elif not all_zero(v, batches * s.cells):
+        quantize_rows(v, batches, s.cells, s.asymmetric, room.h, room.h_scales)
+        accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches)
+    if s.proj_clip > 0:
+        clip(h, batches * s.outputs, s.proj_clip)
+
+
+cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const LstmProjection* projection, ptrdiff_t batches, const float* x, float* h,
+                           float* c, float* y, const LstmRoom* room) noexcept nogil:
+    """x [batches, inputs], h [batches, outputs], c [batches, cells]; h and c are updated, y becomes a copy of h."""
+    cdef ptrdiff_t n = batches * s.cells
+    cdef float* i_gate = room.gates
+    cdef float* f_gate = room.gates + n
+    cdef float* g_gate = room.gates + 2 * n
+    cdef float* o_gate = room.gates + 3 * n
+    cdef bint x_zero = all_zero(x, batches * s.inputs)
+    cdef bint h_zero = s.hybrid and all_zero(h, batches * s.outputs)
+    cdef ptrdiff_t k
+    cdef int which
+    if s.hybrid and not x_zero:
+        quantize_rows(x, batches, s.inputs, s.asymmetric, room.x, room.x_scales)
+    if s.hybrid and not h_zero:
+        quantize_rows(h, batches, s.outputs, s.asymmetric, room.h, room.h_scales)
+    for which in range(OUTPUT_GATE):
+        if gates[which].w != NULL:
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, h, h_zero, c, room)
+    for k in range(n):
+        c[k] = f_gate[k] * c[k]
+        c[k] += g_gate[k] * (i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
+    if s.cell_clip > 0:
+        clip(c, n, s.cell_clip)
+    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, h, h_zero, c, room)
+    memcpy(g_gate, c, n * sizeof(float))
+    activate(g_gate, n, s.activation)
+    for k in range(n):
+        g_gate[k] = o_gate[k] * g_gate[k]
+    if projection.w != NULL:
+        lstm_project(s, projection, batches, g_gate, h, room)
+    else:
+        memcpy(h, g_gate, n * sizeof(float))
+    memcpy(y, h, batches * s.outputs * sizeof(float))

@@ -1,0 +1,236 @@
+"""CAST: float32, float64, float16, bfloat16, complex64 (its real part), bool, int8 to int64 and uint8 to uint32, each to each; int4 from
+and to float32.
+
+What happens to values that the new type does not hold is told in `arithmetic.cast`.
+
+Source: LiteRT:tflite/kernels/cast.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.cast cimport (
+    CAST_BLOCK, LoadReal, LoadWhole, StoreReal, StoreWhole, f32_to_s32, load_4, load_bfloat, load_complex, load_f32, load_f64, load_half,
+    load_whole, store_4, store_bfloat, store_bool, store_complex, store_f32, store_f64, store_half, store_s16, store_s16_saturated,
+    store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_u8_saturated, store_whole, store_whole_bfloat,
+    store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_f32,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
+    type_size,
+)
+from tflm_cy.ops.elementwise cimport check_arity, required_input
+
+ctypedef void (*Direct)(const void* x, void* y, int64_t n) noexcept nogil
+
+cdef struct Cast:
+    int64_t count
+    int64_t whole                # values in whole vector blocks
+    int32_t x_half_bytes         # of a value, times 2: int4 has 1
+    int32_t y_half_bytes
+    LoadWhole load_whole
+    StoreWhole store_whole
+    LoadReal load_real
+    StoreReal store_real
+    Direct direct
+
+
+cdef LoadWhole load_whole_from(int type) noexcept nogil:
+    if type == INT8:
+        return <LoadWhole>load_whole[int8_t]
+    if type == UINT8 or type == BOOL:
+        return <LoadWhole>load_whole[uint8_t]
+    if type == INT16:
+        return <LoadWhole>load_whole[int16_t]
+    if type == UINT16:
+        return <LoadWhole>load_whole[uint16_t]
+    if type == INT32:
+        return <LoadWhole>load_whole[int32_t]
+    if type == UINT32:
+        return <LoadWhole>load_whole[uint32_t]
+    if type == INT64:
+        return <LoadWhole>load_whole[int64_t]
+    return NULL
+
+
+cdef LoadReal load_real_from(int type) noexcept nogil:
+    if type == FLOAT32:
+        return <LoadReal>load_f32
+    if type == FLOAT64:
+        return <LoadReal>load_f64
+    if type == FLOAT16:
+        return <LoadReal>load_half
+    if type == BFLOAT16:
+        return <LoadReal>load_bfloat
+    if type == COMPLEX64:
+        return <LoadReal>load_complex
+    if type == INT4:
+        return <LoadReal>load_4
+    return NULL
+
+
+cdef StoreWhole store_whole_as(int type) noexcept nogil:
+    if type == INT8 or type == UINT8:
+        return <StoreWhole>store_whole[uint8_t]
+    if type == INT16 or type == UINT16:
+        return <StoreWhole>store_whole[uint16_t]
+    if type == INT32 or type == UINT32:
+        return <StoreWhole>store_whole[uint32_t]
+    if type == INT64:
+        return <StoreWhole>store_whole[int64_t]
+    if type == BOOL:
+        return <StoreWhole>store_whole_bool
+    if type == FLOAT32:
+        return <StoreWhole>store_whole_f32
+    if type == FLOAT64:
+        return <StoreWhole>store_whole_f64
+    if type == FLOAT16:
+        return <StoreWhole>store_whole_half
+    if type == BFLOAT16:
+        return <StoreWhole>store_whole_bfloat
+    if type == COMPLEX64:
+        return <StoreWhole>store_whole_complex
+    return NULL
+
+
+cdef StoreReal store_real_as(int type, int source) noexcept nogil:
+    if type == INT8:
+        return <StoreReal>store_s8
+    if type == UINT8:
+        return <StoreReal>store_u8_saturated if source == FLOAT32 else <StoreReal>store_u8
+    if type == INT16:
+        return <StoreReal>store_s16_saturated if source == FLOAT32 else <StoreReal>store_s16
+    if type == UINT16:
+        return <StoreReal>store_u16
+    if type == INT32:
+        return <StoreReal>store_s32
+    if type == UINT32:
+        return <StoreReal>store_u32
+    if type == INT64:
+        return <StoreReal>store_s64
+    if type == BOOL:
+        return <StoreReal>store_bool
+    if type == FLOAT32:
+        return <StoreReal>store_f32
+    if type == FLOAT64:
+        return <StoreReal>store_f64
+    if type == FLOAT16:
+        return <StoreReal>store_half
+    if type == BFLOAT16:
+        return <StoreReal>store_bfloat
+    if type == COMPLEX64:
+        return <StoreReal>store_complex
+    return NULL
+
+
+cdef Direct direct_from(int x, int y) noexcept nogil:
+    """A loop of its own for what models do."""
+    if y == FLOAT32:
+        if x == INT32:
+            return <Direct>whole_to_f32[int32_t]
+        if x == UINT8 or x == BOOL:
+            return <Direct>whole_to_f32[uint8_t]
+        if x == INT8:
+            return <Direct>whole_to_f32[int8_t]
+        if x == INT16:
+            return <Direct>whole_to_f32[int16_t]
+    if x == FLOAT32 and y == INT32:
+        return <Direct>f32_to_s32
+    return NULL
+
+
+cdef int64_t values_in_blocks(int x, int y, int64_t n) noexcept nogil:
+    """How many of n values TensorFlow's vector code converts: blocks of 32 from float32, of 16 from float64 and float16."""
+    cdef int64_t block = 32 if x == FLOAT32 else 16
+    cdef int64_t fewest = block
+    if x != FLOAT32 and x != FLOAT64 and x != FLOAT16:
+        return 0
+    if x != FLOAT32 and (y == INT8 or y == UINT8):
+        fewest = 24
+    elif x == FLOAT16 and y == UINT32:
+        fewest = 28
+    return n - n % block if n >= fewest else 0
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* y
+    cdef Cast* cast
+    check_arity(node, 1, "CAST")
+    x = required_input(context, node, 0, "CAST")
+    y = context.output(node, 0)
+    context.set_shape(y, x.rank, x.dims)
+    cast = <Cast*>context.persistent(sizeof(Cast))
+    cast.count = count(x)
+    cast.whole = values_in_blocks(x.type, y.type, cast.count)
+    cast.x_half_bytes = 2 * type_size(x.type) if x.type != INT4 else 1
+    cast.y_half_bytes = 2 * type_size(y.type) if y.type != INT4 else 1
+    cast.load_whole = load_whole_from(x.type)
+    cast.load_real = load_real_from(x.type)
+    cast.store_whole = store_whole_as(y.type)
+    cast.store_real = store_real_as(y.type, x.type)
+    cast.direct = direct_from(x.type, y.type)
+    node.data = cast
+    if x.type == y.type and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4:
+        node.invoke = copy
+    elif cast.direct != NULL:
+        node.invoke = convert_directly
+    elif cast.load_whole != NULL and cast.store_whole != NULL:
+        node.invoke = convert_whole
+    elif x.type == FLOAT32 and y.type == INT4:
+        cast.store_real = <StoreReal>store_4
+        node.invoke = convert_real
+    elif cast.load_real != NULL and cast.store_real != NULL and (x.type != INT4 or y.type == FLOAT32):
+        node.invoke = convert_real
+    else:
+        raise ValueError(f"Type {type_name(y.type if cast.load_whole or cast.load_real else x.type)} is unsupported by op Cast.")
+    return 0
+
+
+cdef int copy(Context context, Node* node) noexcept nogil:
+    cdef const Cast* cast = <const Cast*>node.data
+    if cast.count > 0:
+        memcpy(context.output(node, 0).data, context.input(node, 0).data, cast.count * cast.x_half_bytes / 2)
+    return 0
+
+
+cdef int convert_directly(Context context, Node* node) noexcept nogil:
+    cdef const Cast* cast = <const Cast*>node.data
+    cast.direct(context.input(node, 0).data, context.output(node, 0).data, cast.count)
+    return 0
+
+
+cdef int convert_whole(Context context, Node* node) noexcept nogil:
+    cdef const Cast* cast = <const Cast*>node.data
+    cdef int64_t block[CAST_BLOCK]
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t done = 0
+    cdef int64_t n
+    while done < cast.count:
+        n = min(cast.count - done, <int64_t>CAST_BLOCK)
+        cast.load_whole(x + done * cast.x_half_bytes / 2, block, n)
+        cast.store_whole(block, y + done * cast.y_half_bytes / 2, n)
+        done += n
+    return 0
+
+
+cdef int convert_real(Context context, Node* node) noexcept nogil:
+    cdef const Cast* cast = <const Cast*>node.data
+    cdef double block[CAST_BLOCK]
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t done = 0
+    cdef int64_t n, whole
+    while done < cast.count:
+        n = min(cast.count - done, <int64_t>CAST_BLOCK)
+        whole = max(<int64_t>0, min(n, cast.whole - done))
+        cast.load_real(x + done * cast.x_half_bytes / 2, block, n)
+        cast.store_real(block, y + done * cast.y_half_bytes / 2, n, whole)
+        done += n
+    return 0
+
+
+OPERATORS = {
+    "CAST": register(prepare, version=8),
+}

@@ -1,0 +1,252 @@
+"""Comparisons, MAXIMUM, MINIMUM, LOGICAL_AND, LOGICAL_OR: two operands broadcast as numpy does, to any rank.
+
+Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool too.
+MAXIMUM, MINIMUM: float32, float16, int8, uint8, int16, int32, int64, raw values whatever the scales.
+- int8 and uint8 are compared as real values (with a scale of 1 or more as nonsense that x86's shifts make); quantized
+  int16 too by EQUAL and NOT_EQUAL, but raw, whatever the scales, by the others.
+- MAXIMUM(NaN, x) is x, MAXIMUM(x, NaN) is NaN: the second operand unless the first is larger.
+
+Source: LiteRT:tflite/kernels/{comparisons,maximum_minimum,logical}.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.comparison cimport (
+    Scaled, Sides, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
+    logical_and, logical_or, maximum,
+    maximum_half, minimum, minimum_half, not_equal, not_equal_8, not_equal_half, not_equal_scaled_s16, side_value,
+)
+from tflm_cy.arithmetic.lookup cimport byte_value
+from tflm_cy.arithmetic.rescale cimport Rescale
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
+from tflm_cy.ops.elementwise cimport (
+    Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
+)
+from tflm_cy.ops.operand cimport adopt_type
+
+cdef enum Relation:
+    EQUAL_TO = 0
+    NOT_EQUAL_TO = 1
+    LESS_THAN = 2
+    LESS_OR_EQUAL = 3
+
+cdef struct Kernels:             # of one relation, by type
+    BinaryKernel f32
+    BinaryKernel half
+    BinaryKernel s16
+    BinaryKernel s32
+    BinaryKernel s64
+    BinaryKernel quantized
+
+
+cdef Kernels kernels_of(Relation relation) noexcept nogil:
+    cdef Kernels k
+    if relation == EQUAL_TO:
+        k.f32 = <BinaryKernel>equal[float]
+        k.half = <BinaryKernel>equal_half
+        k.s16 = <BinaryKernel>equal[int16_t]
+        k.s32 = <BinaryKernel>equal[int32_t]
+        k.s64 = <BinaryKernel>equal[int64_t]
+        k.quantized = <BinaryKernel>equal_8
+    elif relation == NOT_EQUAL_TO:
+        k.f32 = <BinaryKernel>not_equal[float]
+        k.half = <BinaryKernel>not_equal_half
+        k.s16 = <BinaryKernel>not_equal[int16_t]
+        k.s32 = <BinaryKernel>not_equal[int32_t]
+        k.s64 = <BinaryKernel>not_equal[int64_t]
+        k.quantized = <BinaryKernel>not_equal_8
+    elif relation == LESS_THAN:
+        k.f32 = <BinaryKernel>less[float]
+        k.half = <BinaryKernel>less_half
+        k.s16 = <BinaryKernel>less[int16_t]
+        k.s32 = <BinaryKernel>less[int32_t]
+        k.s64 = <BinaryKernel>less[int64_t]
+        k.quantized = <BinaryKernel>less_8
+    else:
+        k.f32 = <BinaryKernel>less_equal[float]
+        k.half = <BinaryKernel>less_equal_half
+        k.s16 = <BinaryKernel>less_equal[int16_t]
+        k.s32 = <BinaryKernel>less_equal[int32_t]
+        k.s64 = <BinaryKernel>less_equal[int64_t]
+        k.quantized = <BinaryKernel>less_equal_8
+    return k
+
+
+cdef int prepare_comparison(Context context, Node* node, Relation relation, bint swapped, str name) except -1:
+    """swapped: the second input is the left side."""
+    cdef Tensor* a = required_input(context, node, 1 if swapped else 0, name)
+    cdef Tensor* b = required_input(context, node, 0 if swapped else 1, name)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Kernels kernels = kernels_of(relation)
+    cdef Binary* op
+    check_same_type(a, b, name)
+    if y != NULL:
+        adopt_type(y, BOOL)
+    op = prepare_binary(context, node, name, swapped)
+    if a.type == FLOAT32:
+        op.kernel = kernels.f32
+    elif a.type == FLOAT16:
+        op.kernel = kernels.half
+    elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
+        use_scaled(context, op, a, b, name)
+        op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
+    elif a.type == INT16:
+        op.kernel = kernels.s16
+    elif a.type == INT32:
+        op.kernel = kernels.s32
+    elif a.type == INT64:
+        op.kernel = kernels.s64
+    elif a.type == INT8 or a.type == UINT8:
+        use_sides(context, op, a, b, name)
+        op.kernel = kernels.quantized
+    elif a.type == BOOL and relation == EQUAL_TO:
+        op.kernel = <BinaryKernel>equal[uint8_t]
+    elif a.type == BOOL and relation == NOT_EQUAL_TO:
+        op.kernel = <BinaryKernel>not_equal[uint8_t]
+    else:
+        raise ValueError(f"{name}: Does not support type {a.type}, requires float|int|uint8")
+    return 0
+
+
+cdef int fill_side(int32_t* side, const Tensor* x, str name) except -1:
+    cdef Rescale scale
+    cdef int byte
+    check_per_tensor(x, name)
+    scale = checked_rescale_below_one(x.scale, name)
+    for byte in range(256):
+        side[byte] = side_value(byte_value(byte, x.type == INT8), x.zero_point, scale)
+    return 0
+
+
+cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b, str name) except -1:
+    cdef Sides* sides = <Sides*>context.persistent(sizeof(Sides))
+    fill_side(sides.a, a, name)
+    fill_side(sides.b, b, name)
+    op.how = sides
+    return 0
+
+
+cdef int use_scaled(Context context, Binary* op, const Tensor* a, const Tensor* b, str name) except -1:
+    cdef Scaled* scaled = <Scaled*>context.persistent(sizeof(Scaled))
+    check_per_tensor(a, name)
+    check_per_tensor(b, name)
+    scaled.a = checked_rescale_below_one(a.scale, name)
+    scaled.b = checked_rescale_below_one(b.scale, name)
+    scaled.a_zero_point = a.zero_point
+    scaled.b_zero_point = b.zero_point
+    op.how = scaled
+    return 0
+
+
+cdef int prepare_equal(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, EQUAL_TO, False, "EQUAL")
+
+
+cdef int prepare_not_equal(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, NOT_EQUAL_TO, False, "NOT_EQUAL")
+
+
+cdef int prepare_less(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, LESS_THAN, False, "LESS")
+
+
+cdef int prepare_less_equal(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, LESS_OR_EQUAL, False, "LESS_EQUAL")
+
+
+cdef int prepare_greater(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, LESS_THAN, True, "GREATER")
+
+
+cdef int prepare_greater_equal(Context context, Node* node) except -1:
+    return prepare_comparison(context, node, LESS_OR_EQUAL, True, "GREATER_EQUAL")
+
+
+# ---- MAXIMUM, MINIMUM
+cdef Binary* prepare_extremum(Context context, Node* node, Tensor** y, str name) except NULL:
+    cdef Tensor* a = required_input(context, node, 0, name)
+    y[0] = context.output(node, 0)
+    check_same_type(a, required_input(context, node, 1, name), name)
+    if y[0] != NULL:
+        adopt_type(y[0], a.type)
+    return prepare_binary(context, node, name)
+
+
+cdef int prepare_maximum(Context context, Node* node) except -1:
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_extremum(context, node, &y, "MAXIMUM")
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>maximum[float]
+    elif y.type == FLOAT16:
+        op.kernel = <BinaryKernel>maximum_half
+    elif y.type == INT8:
+        op.kernel = <BinaryKernel>maximum[int8_t]
+    elif y.type == UINT8:
+        op.kernel = <BinaryKernel>maximum[uint8_t]
+    elif y.type == INT16:
+        op.kernel = <BinaryKernel>maximum[int16_t]
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>maximum[int32_t]
+    elif y.type == INT64:
+        op.kernel = <BinaryKernel>maximum[int64_t]
+    else:
+        raise ValueError(f"Type {y.type} is currently not supported by Maximum.")
+    return 0
+
+
+cdef int prepare_minimum(Context context, Node* node) except -1:
+    cdef Tensor* y = NULL
+    cdef Binary* op = prepare_extremum(context, node, &y, "MINIMUM")
+    if y.type == FLOAT32:
+        op.kernel = <BinaryKernel>minimum[float]
+    elif y.type == FLOAT16:
+        op.kernel = <BinaryKernel>minimum_half
+    elif y.type == INT8:
+        op.kernel = <BinaryKernel>minimum[int8_t]
+    elif y.type == UINT8:
+        op.kernel = <BinaryKernel>minimum[uint8_t]
+    elif y.type == INT16:
+        op.kernel = <BinaryKernel>minimum[int16_t]
+    elif y.type == INT32:
+        op.kernel = <BinaryKernel>minimum[int32_t]
+    elif y.type == INT64:
+        op.kernel = <BinaryKernel>minimum[int64_t]
+    else:
+        raise ValueError(f"Type {y.type} is currently not supported by Maximum.")
+    return 0
+
+
+# ---- LOGICAL_AND, LOGICAL_OR
+cdef int prepare_logical(Context context, Node* node, BinaryKernel kernel, str name) except -1:
+    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* y = context.output(node, 0)
+    check_same_type(a, required_input(context, node, 1, name), name)
+    if a.type != BOOL:
+        raise ValueError(f"Type {type_name(a.type)} is unsupported by op LogicalOp.")
+    if y != NULL:
+        adopt_type(y, BOOL)
+    prepare_binary(context, node, name).kernel = kernel
+    return 0
+
+
+cdef int prepare_logical_and(Context context, Node* node) except -1:
+    return prepare_logical(context, node, <BinaryKernel>logical_and, "LOGICAL_AND")
+
+
+cdef int prepare_logical_or(Context context, Node* node) except -1:
+    return prepare_logical(context, node, <BinaryKernel>logical_or, "LOGICAL_OR")
+
+
+OPERATORS = {
+    "EQUAL": register(prepare_equal, version=5),
+    "GREATER": register(prepare_greater, version=2),
+    "GREATER_EQUAL": register(prepare_greater_equal, version=3),
+    "LESS": register(prepare_less, version=3),
+    "LESS_EQUAL": register(prepare_less_equal, version=2),
+    "LOGICAL_AND": register(prepare_logical_and, version=1),
+    "LOGICAL_OR": register(prepare_logical_or, version=1),
+    "MAXIMUM": register(prepare_maximum, version=4),
+    "MINIMUM": register(prepare_minimum, version=4),
+    "NOT_EQUAL": register(prepare_not_equal, version=4),
+}
