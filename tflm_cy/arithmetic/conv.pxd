@@ -13,7 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, multiply_wide
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, packed_size
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 
 cdef struct ConvShape:
@@ -102,6 +102,8 @@ cdef inline void conv_f32(
     cdef ptrdiff_t group_size = packed_size(group_oc, depth)
     cdef float* sums2 = sums + group_oc + 3
     cdef const float* image = x
+    cdef const float* filters
+    cdef float* out
     cdef ptrdiff_t n, oy, ox, group, columns
     cdef int count
     for n in range(g.batches):
@@ -115,9 +117,13 @@ cdef inline void conv_f32(
                         image, image + g.stride_w * g.ic if columns == 2 else NULL, runs, count,
                         packed + group * group_size, group_oc, depth, sums, sums2,
                     )
-                    finish_f32(sums, bias + group * group_oc, group_oc, low, high, y + group * group_oc)
-                    if columns == 2:
-                        finish_f32(sums2, bias + group * group_oc, group_oc, low, high, y + g.oc + group * group_oc)
+                    filters = packed + group * group_size
+                    out = y + group * group_oc
+                    if finish_f32(sums, bias + group * group_oc, group_oc, low, high, out):
+                        repair_nans(image, runs, count, filters, group_oc, depth, False, sums, out)
+                    out += g.oc
+                    if columns == 2 and finish_f32(sums2, bias + group * group_oc, group_oc, low, high, out):
+                        repair_nans(image + g.stride_w * g.ic, runs, count, filters, group_oc, depth, False, sums2, out)
                 y += columns * g.oc
                 ox += columns
         image += g.ih * g.iw * g.ic

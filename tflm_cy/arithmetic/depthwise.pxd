@@ -9,7 +9,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, end_tap, first_tap, rescale_sums
-from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32
+from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 
 cdef struct Taps:                # the taps of one window that lie inside: fy in [fy0, fy1), fx in [fx0, fx1)
@@ -110,6 +110,24 @@ cdef inline void depthwise_sums_f32_multiplied(
                     sums[m] = sums[m] + v * taps[m]
 
 
+cdef inline void repair_depthwise_nans(
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* sums, float* y,
+) noexcept nogil:
+    """As product_f32.repair_nans."""
+    cdef ptrdiff_t fy, c
+    cdef float total
+    for c in range(g.oc):
+        if sums[c] == sums[c]:
+            continue
+        total = 0
+        for fy in range(t.fy0, t.fy1):
+            total = nan_sum(
+                total, image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c / multiplier,
+                g.dilation_w * g.ic, w + (fy * g.kw + t.fx0) * g.oc + c, g.oc, t.fx1 - t.fx0, False,
+            )
+        y[c] = total
+
+
 cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* w, const float* bias, float low, float high, float* sums, float* y,
 ) noexcept nogil:
@@ -125,7 +143,8 @@ cdef inline void depthwise_f32(
                     depthwise_sums_f32(g, &t, x, w, sums)
                 else:
                     depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, sums)
-                finish_f32(sums, bias, g.oc, low, high, y)
+                if finish_f32(sums, bias, g.oc, low, high, y):
+                    repair_depthwise_nans(g, &t, multiplier, x, w, sums, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 

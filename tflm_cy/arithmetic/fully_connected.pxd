@@ -9,7 +9,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport subtract_weight_zero
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
 
 cdef struct DoubleRescale:
@@ -77,20 +77,22 @@ cdef inline void fully_connected_quantized(
 
 cdef inline void fully_connected_f32(
     const float* x, ptrdiff_t batches, const float* packed, const float* bias, ptrdiff_t rows, ptrdiff_t depth, float low, float high,
-    float* sums, float* y,
+    bint weights_first, float* sums, float* y,
 ) noexcept nogil:
-    """packed: pack_columns(w, rows, depth, depth, 1); sums: 2 * (rows + 3) floats."""
+    """packed: pack_columns(w, rows, depth, depth, 1); weights_first: see nan_sum; sums: 2 * (rows + 3) floats."""
     cdef ptrdiff_t b = 0
     cdef Run all
     cdef float* sums2 = sums + rows + 3
+    cdef float* out = y
     all.x = 0
     all.k = 0
     all.n = depth
     while b < batches:
-        if b + 1 < batches:
-            multiply_rows(x + b * depth, x + (b + 1) * depth, &all, 1, packed, rows, depth, sums, sums2)
-            finish_f32(sums2, bias, rows, low, high, y + (b + 1) * rows)
-        else:
-            multiply_rows(x + b * depth, NULL, &all, 1, packed, rows, depth, sums, sums2)
-        finish_f32(sums, bias, rows, low, high, y + b * rows)
+        multiply_rows(x, x + depth if b + 1 < batches else NULL, &all, 1, packed, rows, depth, sums, sums2)
+        if finish_f32(sums, bias, rows, low, high, out):
+            repair_nans(x, &all, 1, packed, rows, depth, weights_first, sums, out)
+        if b + 1 < batches and finish_f32(sums2, bias, rows, low, high, out + rows):
+            repair_nans(x + depth, &all, 1, packed, rows, depth, weights_first, sums2, out + rows)
+        x += 2 * depth
+        out += 2 * rows
         b += 2

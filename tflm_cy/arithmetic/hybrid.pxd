@@ -19,6 +19,8 @@ from libc.math cimport fabs, fabsf, round, roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, uint32_t
 
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+
 cdef enum:
     LONGEST_DOT = 65536          # products of 8-bit values that fit an int32 sum: 65536 * 2^14 = 2^30; longer rows are cut
 
@@ -32,10 +34,8 @@ cdef struct Extremes:
 
 
 cdef inline int32_t to_int32(float x) noexcept nogil:
-    """As x86 converts: NaN gives the minimum; +inf and beyond saturate as the emulated vector conversion does."""
-    if x >= <float>2147483648.0:
-        return 2147483647
-    return <int32_t>x if x > <float>-2147483648.0 else INT32_MIN
+    """As x86 converts one value: NaN and what does not fit give the minimum."""
+    return <int32_t>x if x < <float>2147483648.0 and x > <float>-2147483648.0 else INT32_MIN
 
 
 cdef inline Extremes pairwise_extremes(const float* v, ptrdiff_t n) noexcept nogil:
@@ -92,10 +92,10 @@ cdef inline Extremes lane_extremes(const float* v, ptrdiff_t n) noexcept nogil:
             high[j] = high[j] if high[j] > v[i + j] else v[i + j]
     a = low[0] if low[0] < low[2] else low[2]
     b = low[1] if low[1] < low[3] else low[3]
-    e.low = a if a < b else b
+    e.low = b if b < a else a
     a = high[0] if high[0] > high[2] else high[2]
     b = high[1] if high[1] > high[3] else high[3]
-    e.high = a if a > b else b
+    e.high = b if b > a else a
     return e
 
 
@@ -126,7 +126,12 @@ cdef inline Extremes row_extremes(const float* v, ptrdiff_t n) noexcept nogil:
 
 
 cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int32_t zero_point, int32_t low, int16_t* q) noexcept nogil:
-    """q = clamp(round(v * inverse) + zero_point, low, 127)."""
+    """q = clamp(round(v * inverse) + zero_point, low, 127).
+
+    `inverse` is infinite when the row is tiny (below 1e-36). What does not fit an int32 is then converted in three ways: in the blocks +inf
+    gives the maximum, NaN and -inf the minimum, and the zero point is added modulo 2^32; in a symmetric tail everything gives the minimum;
+    an asymmetric tail saturates and takes NaN for 0.
+    """
     cdef ptrdiff_t i
     cdef ptrdiff_t blocks = n - n % 8
     cdef float x
@@ -134,13 +139,16 @@ cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int
     for i in range(blocks):
         x = v[i] * inverse
         x = x + (<float>-0.5 if x < 0 else <float>0.5)
-        y = <int32_t>x
+        y = <int32_t>x                     # NaN and what does not fit give the minimum
+        y = 2147483647 if x >= <float>2147483648.0 else y
         y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
         y = low if y < low else y
         q[i] = <int16_t>(127 if y > 127 else y)
     for i in range(blocks, n):
-        y = to_int32(roundf(v[i] * inverse))
-        y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
+        x = <float>zero_point + roundf(v[i] * inverse)
+        if low == -128:
+            x = 0 if x != x else clamp_f32(x, -128, 127)
+        y = to_int32(x)
         y = low if y < low else y
         q[i] = <int16_t>(127 if y > 127 else y)
 

@@ -212,13 +212,63 @@ cdef inline void multiply_rows(
         c += width
 
 
-cdef inline void finish_f32(
-    const float* sums, const float* bias, ptrdiff_t n, float low, float high, float* y,
-) noexcept nogil:
-    """y = clamp(sums + bias): min(max(x, low), high) as the C++ library's, so that NaN passes."""
+cdef inline bint finish_f32(const float* sums, const float* bias, ptrdiff_t n, float low, float high, float* y) noexcept nogil:
+    """y = clamp(sums + bias): min(max(x, low), high) as the C++ library's, so that NaN passes. True when a sum is NaN."""
     cdef ptrdiff_t c
     cdef float v
+    cdef int nan = 0
     for c in range(n):
         v = sums[c] + bias[c]
         v = low if v < low else v
         y[c] = high if high < v else v
+        nan |= sums[c] != sums[c]
+    return nan != 0
+
+
+# ---- which NaN
+
+cdef inline float nan_sum(
+    float total, const float* x, ptrdiff_t x_step, const float* w, ptrdiff_t w_step, ptrdiff_t n, bint weights_first,
+) noexcept nogil:
+    """total + x . w with TensorFlow's choice among NaNs: the last product that is NaN replaces the sum, x's NaN before w's (or the reverse).
+
+    The compiler may swap the operands of a vector sum, which is visible only in which NaN survives; so outputs that are NaN are computed again.
+    """
+    cdef ptrdiff_t k
+    cdef float a, b, p
+    for k in range(n):
+        a = x[k * x_step]
+        b = w[k * w_step]
+        if weights_first:
+            a, b = b, a
+        p = a * b
+        if p == p:
+            total = total + p
+        elif a != a:
+            total = a + <float>0.0
+        elif b != b:
+            total = b + <float>0.0
+        else:
+            total = p
+    return total
+
+
+cdef inline void repair_nans(
+    const float* x, const Run* runs, int count, const float* packed, ptrdiff_t columns, ptrdiff_t depth, bint weights_first,
+    const float* sums, float* y,
+) noexcept nogil:
+    """Replace the outputs whose sum is NaN; a bias that is NaN too loses."""
+    cdef ptrdiff_t c = 0
+    cdef ptrdiff_t width, j
+    cdef float total
+    cdef int r
+    while c < columns:
+        width = block_width(columns - c)
+        for j in range(width if c + width <= columns else columns - c):
+            if sums[c + j] != sums[c + j]:
+                total = 0
+                for r in range(count):
+                    total = nan_sum(total, x + runs[r].x, 1, packed + runs[r].k * width + j, width, runs[r].n, weights_first)
+                y[c + j] = total
+        packed += width * depth
+        c += width

@@ -13,7 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, rescale_sums, subtract_weight_zero
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
 
 cdef struct Reach:               # pixels first .. last reach an output position; pixel p with the tap tap0 - p * stride
@@ -59,7 +59,8 @@ cdef inline void transpose_conv_f32(
             for ox in range(g.ow):
                 count = transpose_runs(g, oy, ox, runs)
                 multiply_rows(x, NULL, runs, count, packed, g.oc, depth, sums, NULL)
-                finish_f32(sums, bias, g.oc, low, high, y)
+                if finish_f32(sums, bias, g.oc, low, high, y):
+                    repair_nans(x, runs, count, packed, g.oc, depth, False, sums, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 
@@ -109,5 +110,7 @@ cdef inline void transpose_conv_hybrid_image(
                     for k in range(g.ic):
                         total = total + <float>((q[k] - zero_point) * v[k]) * scales[c] * scale
                 sums[c] = total
-            finish_f32(sums, bias, g.oc, low, high, y)
+            if finish_f32(sums, bias, g.oc, low, high, y):
+                for c in range(g.oc):      # a bias that is NaN too loses
+                    y[c] = sums[c] if sums[c] != sums[c] else y[c]
             y += g.oc

@@ -8,13 +8,13 @@ or invocation is noted in the subgraph and raised there (tensor indices that do 
 reading what nobody writes).
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.context cimport REFERENCE, Node, Registration
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, type_size
+from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
@@ -139,6 +139,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
     cdef const uint8_t* data = NULL
     cdef size_t size = 0
     cdef size_t unit
+    cdef int64_t size_by_shape
     cdef void* copy
     cdef uint32_t d
     tensor.index = index
@@ -149,6 +150,9 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
     for d in range(shape.length):
         tensor.dims[d] = vector_i32(shape, d)
     load_quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION))
+    size_by_shape = bytes_of(tensor.type, tensor.rank, tensor.dims)
+    if size_by_shape < 0:
+        g.allocate_defect = f"BytesRequired number of elements overflowed: shape {shape_of(tensor)} of tensor {index}."
     g.model.constant(table, &data, &size)
     if data != NULL:
         if table_bool(table, TENSOR_IS_VARIABLE, False):
@@ -166,7 +170,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
         else:
             tensor.data = <void*>data
         return 0
-    tensor.bytes = bytes_of(tensor.type, tensor.rank, tensor.dims)
+    tensor.bytes = max(size_by_shape, 0)
     if table_bool(table, TENSOR_IS_VARIABLE, False):
         tensor.allocation = VARIABLE
         if tensor.type == STRING:

@@ -47,6 +47,7 @@ cdef class Subgraph(Context):
     cdef Scratch* scratch_requests
     cdef int scratch_count
     cdef int scratch_capacity
+    cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
     cdef list kept
 
@@ -76,6 +77,7 @@ cdef class Subgraph(Context):
     cdef int set_text(self, int index, list items) except -1
     cdef list text(self, int index)
 
+    cdef int descend(self) except -1
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1
@@ -84,4 +86,6 @@ cdef class Subgraph(Context):
     cdef int next_stage(self, int step) noexcept with gil
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
+    cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1
+    cdef int check_outputs(self, int step, const Node* node) except -1
     cdef object node_error(self, int step, object reason, str verb)

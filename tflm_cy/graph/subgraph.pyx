@@ -13,6 +13,7 @@ reached, and their tensors lie in a block of the stage's own, so that nothing th
 What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -20,7 +21,7 @@ from libc.string cimport memcpy, memset
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_OP_DATA, KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
@@ -30,6 +31,10 @@ from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 cdef enum:
     HEAD_ALIGNMENT = 64
     SLACK = 64
+    DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
+    MOST_STRINGS = 1 << 27   # in one tensor
+
+cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -204,7 +209,7 @@ cdef class Subgraph(Context):
         """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
         if target == value:
             return 0
-        if value.data == NULL and value.type != STRING:
+        if value.data == NULL:
             raise ValueError(f"tensor {value.index} has no value")
         if target.type != value.type:
             raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
@@ -219,10 +224,18 @@ cdef class Subgraph(Context):
 
     cdef int call(self, Context caller) noexcept:
         try:
+            PyErr_CheckSignals()
             self.invoke()
-        except Exception as error:
-            return caller.fail(str(error).encode("utf-8", "replace"))
+        except BaseException as error:
+            return caller.fail_because(error)
         return 0
+
+    cdef int fail_because(self, object error) noexcept:
+        """The text of an error goes into this subgraph's own; an interruption or a lack of memory passes through."""
+        if isinstance(error, MemoryError) or not isinstance(error, Exception):
+            self.failure = error
+            return -1
+        return self.fail(str(error).encode("utf-8", "replace"))
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -234,6 +247,8 @@ cdef class Subgraph(Context):
         cdef bint same = rank == tensor.rank
         if is_constant(tensor):
             raise RuntimeError("Attempting to resize a fixed-size tensor.")
+        if self.running and not (rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)])):
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         if rank > MAX_RANK:
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
@@ -278,7 +293,7 @@ cdef class Subgraph(Context):
             if other.allocation == PLANNED and at != NULL and self.first_use[t] > self.first_use[index]:
                 if at < start + tensor.bytes and start < at + other.bytes:
                     return True
-        for t in range(self.scratch_count):
+        for t in range(self.scratch_planned):
             at = <const char*>self.scratch_buffers[t]
             if self.scratch_requests[t].step > self.first_use[index]:
                 if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
@@ -311,17 +326,20 @@ cdef class Subgraph(Context):
         cdef Tensor* tensor = &self.tensors[index]
         cdef const char* start = <const char*>tensor.data
         cdef int32_t[2] edges
-        cdef int32_t count = 0
+        cdef int32_t stored = 0
         cdef int i
         cdef list items = []
         if start == NULL:
-            count = 1
-            for i in range(tensor.rank):
-                count *= tensor.dims[i]
-            return [b""] * count
-        memcpy(&count, start, 4)
-        for i in range(count):
+            if count(tensor) > MOST_STRINGS:
+                raise MemoryError(f"no memory for {count(tensor)} strings")
+            return [b""] * count(tensor)
+        memcpy(&stored, start, 4)
+        if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
+            raise ValueError(f"tensor {index} holds no strings")
+        for i in range(stored):
             memcpy(edges, start + 4 * (i + 1), 8)
+            if edges[0] < 0 or edges[1] < edges[0] or <size_t>edges[1] > tensor.bytes:
+                raise ValueError(f"tensor {index} holds no strings")
             items.append(start[edges[0]:edges[1]])
         return items
 
@@ -334,8 +352,9 @@ cdef class Subgraph(Context):
             return 0
         if self.allocate_defect is not None:
             raise RuntimeError(self.allocate_defect)
-        if self.allocating:
+        if self.allocating or self.running:
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.descend()
         self.allocating = True
         try:
             saved = self.save_inputs()
@@ -344,9 +363,17 @@ cdef class Subgraph(Context):
             self.restore_inputs(saved)
         finally:
             self.allocating = False
+            self.shared.depth -= 1
         self.resized.clear()
         self.ready = True
         self.generation += 1
+        return 0
+
+    cdef int descend(self) except -1:
+        """Note that this subgraph is being prepared or run, inside of its callers; to be taken back."""
+        if self.shared.depth >= DEEPEST:
+            raise RuntimeError(f"subgraph {self.index} '{self.name}' is called {DEEPEST} subgraphs deep; more is not supported")
+        self.shared.depth += 1
         return 0
 
     cdef dict save_inputs(self):
@@ -378,7 +405,7 @@ cdef class Subgraph(Context):
         self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
-        self.scratch_count = 0
+        self.scratch_count = self.scratch_planned = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
@@ -419,6 +446,7 @@ cdef class Subgraph(Context):
                 f"Encountered unresolved custom op: {self.operator_names[node.index]}.\n"
                 "See instructions: https://www.tensorflow.org/lite/guide/ops_custom "
                 f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
+        self.check_inputs(step, node, registration.sparse_input)
         try:
             registration.prepare(self, node)
         except MemoryError:
@@ -427,6 +455,32 @@ cdef class Subgraph(Context):
             raise self.node_error(step, error, "prepare") from error
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
+        self.check_outputs(step, node)
+        return 0
+
+    cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1:
+        """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.input_count):
+            tensor = self.input(node, i)
+            if tensor == NULL or tensor.sparsity == NULL or i == sparse_input or tensor.type == STRING:
+                continue
+            if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(step, f"input {i} is a sparse constant", "prepare")
+        return 0
+
+    cdef int check_outputs(self, int step, const Node* node) except -1:
+        """No output may hold less than its type and shape say, whatever prepare has made of them."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and self.dynamic_seen):
+                continue
+            if tensor.allocation == DYNAMIC or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(
+                    step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
         return 0
 
     cdef object node_error(self, int step, object reason, str verb):
@@ -458,6 +512,7 @@ cdef class Subgraph(Context):
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
         cdef int t, i, n = 0
+        cdef int64_t total
         cdef Problem problem
         cdef Plan plan
         cdef char* base
@@ -484,6 +539,11 @@ cdef class Subgraph(Context):
             problem.first_of[i] = self.scratch_requests[t].step
             problem.last_of[i] = self.scratch_requests[t].step
             i += 1
+        total = 0
+        for i in range(n):
+            total += problem.size_of[i] + HEAD_ALIGNMENT
+            if total > LARGEST:
+                raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
         plan = greedy(problem)
         if first == 0:
             base = <char*>self.arena.set_head(plan.high_water_mark)
@@ -507,6 +567,7 @@ cdef class Subgraph(Context):
         for t in range(scratch_first, self.scratch_count):
             self.scratch_buffers[t] = base + plan.offset_of[i]
             i += 1
+        self.scratch_planned = self.scratch_count
         for i in range(self.output_count):
             t = self.outputs[i]
             if t >= 0 and self.first_use[t] >= first:
@@ -532,10 +593,12 @@ cdef class Subgraph(Context):
             raise RuntimeError(self.invoke_defect)
         if self.running:
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
+        self.descend()
         self.running = True
         with nogil:
             status = self.run()
         self.running = False
+        self.shared.depth -= 1
         if status != 0:
             if self.failure is not None:
                 failure, self.failure = self.failure, None
@@ -565,7 +628,7 @@ cdef class Subgraph(Context):
         try:
             if self.prepared_end == self.stage_zero_end:
                 self.stage_blocks = []
-                self.scratch_count = self.stage_zero_scratch
+                self.scratch_count = self.scratch_planned = self.stage_zero_scratch
                 self.arena.rewind(self.stage_zero_mark)
                 self.forget_later_stages()
             self.prepare_stage(step)

@@ -270,7 +270,7 @@ cdef int multiply_f32(Context context, Node* node) noexcept nogil:
                     packed_at = at
                 fully_connected_f32(
                     matrix, op.m, packed, <const float*>op.zeros, op.n, op.k, -infinity, infinity,
-                    <float*>context.scratch(op.sums), z,
+                    True, <float*>context.scratch(op.sums), z,
                 )
                 z += op.m * op.n
     return 0

@@ -196,6 +196,8 @@ cdef int prepare_hybrid(Context context, Node* node, Conv* op) except -1:
     op.scales = w.scales
     if node.invoke == convolve_hybrid_channels and (w.scale_count != op.shape.oc or w.quantized_dimension != 0):
         raise ValueError(f"CONV_2D: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.shape.oc} channels")
+    if x.dims[0] == 0:
+        raise ValueError("CONV_2D: batch_size != 0 was not true")
     # A flattened shape would quantize all images together.
     read_shape(node, x, w, &op.shape)
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)

@@ -1,9 +1,11 @@
 """DENSIFY: a sparse constant (float32, float16, int8) written out, once, in prepare.
 
-A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense) or only those listed in
-CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks; `block_map` says which dimension each belongs to.
+A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense)
+or only those listed in CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks;
+`block_map` says which dimension each belongs to.
 
-Source: LiteRT:tflite/kernels/densify.cc, internal/utils/sparsity_format_converter.cc; SparsityParameters in schema.fbs.
+Source: LiteRT:tflite/kernels/densify.cc, internal/utils/sparsity_format_converter.cc; SparsityParameters in
+schema.fbs.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
@@ -108,7 +110,8 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
     cdef Level* level
     cdef int d, i, target
     cdef int64_t seen = 0
-    if order.length != metadata.length or order.length != x.rank + map.length or <int>map.length > x.rank or x.rank > MAX_RANK:
+    if (order.length != metadata.length or order.length != x.rank + map.length or <int>map.length > x.rank
+            or x.rank > MAX_RANK):
         raise ValueError(
             f"sparsity of a tensor of rank {x.rank} with {order.length} levels, {map.length} of blocks, "
             f"and metadata for {metadata.length}")
@@ -149,7 +152,7 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
             level.indices = read_indices(dimension, DIMENSION_INDICES_TYPE, DIMENSION_INDICES)
         elif table_i32(dimension, DIMENSION_DENSE_SIZE, 0) != level.extent:
             raise ValueError(
-                f"level {i} is dense with {table_i32(dimension, DIMENSION_DENSE_SIZE, 0)} indices instead of {level.extent}")
+                f"level {i} is dense with {table_i32(dimension, DIMENSION_DENSE_SIZE, 0)} indices, not {level.extent}")
     return 0
 
 
@@ -194,5 +197,5 @@ cdef int known(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "DENSIFY": register(prepare, version=1, reference_version=1),
+    "DENSIFY": register(prepare, version=1, reference_version=1, sparse_input=0),
 }

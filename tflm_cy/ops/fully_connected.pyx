@@ -17,7 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU6, RangeF, activation_range_f32, clamp_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, RangeF, activation_range_f32
 from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
@@ -58,6 +58,7 @@ cdef struct FullyConnected:
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
+    bint clamps
     const float* row_scales      # NULL: one scale
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
@@ -216,8 +217,8 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales for {op.rows} rows")
         op.row_scales = w.scales
     op.range = activation_range_f32(activation)
-    if activation == ACT_NONE:             # nothing is clamped, unlike in the float kernel: infinities stay
-        op.range.low = -float("inf")
+    op.clamps = activation != ACT_NONE      # otherwise infinities stay, unlike in the float kernel
+    if activation == ACT_RELU:
         op.range.high = float("inf")
     op.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
     prepare_weights(context, w, &op.weights)
@@ -251,7 +252,7 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
     fully_connected_f32(
         <const float*>context.input(node, 0).data, op.batches, packed,
         <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias), op.rows, op.depth, op.range.low, op.range.high,
-        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+        False, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 
@@ -326,13 +327,15 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
                 bytes, op.rows, op.depth, q, s.scale if op.row_scales != NULL else s.scale * op.scale, op.row_scales,
                 s.zero_point, row_sums, minimum, y,
             )
-        for o in range(op.rows):
-            y[o] = clamp_f32(y[o], op.range.low, op.range.high)
+        if op.clamps:
+            for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
+                y[o] = op.range.high if op.range.high < y[o] else y[o]
+                y[o] = y[o] if op.range.low < y[o] else op.range.low
         row += op.depth
         y += op.rows
     return 0
 
 
 OPERATORS = {
-    "FULLY_CONNECTED": register(prepare, version=14),
+    "FULLY_CONNECTED": register(prepare, version=14, sparse_input=1),
 }

@@ -1,4 +1,4 @@
-"""`python -m tflm_cy.demo.train`: train, quantize, and write the three files of tflm_cy/demo; see the package's text."""
+"""`python -m tflm_cy.demo.train`: train, quantize, and write the three files of tflm_cy/demo."""
 
 from pathlib import Path
 
