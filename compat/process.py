@@ -47,6 +47,11 @@ class SideProcess:
         self.close(kill=True)
         return Outcome("hung", error=f"{self.timeout:g} s", text=text)
 
+    def kill(self):
+        """Kill the process from another thread; whoever is using it sees its death."""
+        if process := self._process:
+            process.kill()
+
     def close(self, kill=False):
         """End the process: asked politely, or killed."""
         if self._process is None:
