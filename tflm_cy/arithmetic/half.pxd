@@ -48,6 +48,12 @@ cdef inline uint16_t f32_to_half(float x) noexcept nogil:
     return <uint16_t>(sign | (rounded >> 13))
 
 
+cdef inline uint16_t cast_to_half(float x) noexcept nogil:
+    """As `f32_to_half`, but every NaN becomes sign | 0x7e00."""
+    cdef uint16_t h = f32_to_half(x)
+    return <uint16_t>((h & 0x8000) | 0x7E00) if (h & 0x7FFF) > 0x7C00 else h
+
+
 cdef inline float bfloat_to_f32(uint16_t b) noexcept nogil:
     return bits_f32(<uint32_t>b << 16)
 
