@@ -11,7 +11,10 @@ from .evaluate import REFUSED, evaluate, like, real, same_bytes
 
 RNG = np.random.default_rng(5)
 EXACT = {"ABS": np.abs, "NEG": np.negative, "SQRT": np.sqrt, "FLOOR": np.floor, "SQUARE": np.square}
-OPTIMIZED = {"CEIL": np.ceil, "ROUND": np.rint}
+OPTIMIZED = {
+    "CEIL": np.ceil,
+    "ROUND": lambda x: np.where(x == 0, x, np.rint(x) + np.float32(0)),  # what rounds up to 0 is +0, -0.0 stays
+}
 WITHIN_A_STEP = {
     "EXP": math.exp,
     "LOG": math.log,
