@@ -53,8 +53,6 @@ cdef struct Expansion:
 
 
 cdef int prepare(Context context, Node* node) except -1:
-    cdef Expansion expansion
-    cdef const char* refusal
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
@@ -64,16 +62,25 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError("op_context.input->sparsity != nullptr was not true")
     if x.type not in (FLOAT32, FLOAT16, INT8):
         raise ValueError(f"Type {type_name(x.type)} not supported.")
-    read_sparsity(&expansion, x)
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     context.set_computed(y)
-    if y.bytes > 0:
-        memset(y.data, 0, y.bytes)
-        refusal = expand(&expansion, 0, 0, <char*>y.data)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+    densify(x, <char*>y.data, y.bytes)
     node.invoke = known
+    return 0
+
+
+cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:
+    """Write a sparse constant as a dense one of so many bytes."""
+    cdef Expansion expansion
+    cdef const char* refusal
+    read_sparsity(&expansion, x)
+    if bytes == 0:
+        return 0
+    memset(dense, 0, bytes)
+    refusal = expand(&expansion, 0, 0, dense)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
     return 0
 
 

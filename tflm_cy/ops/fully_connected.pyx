@@ -33,6 +33,7 @@ from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,
     set_activation_range, weight_bytes,
 )
+from tflm_cy.ops.densify cimport densify
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # FullyConnectedOptions
@@ -130,6 +131,7 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef const float* values = <const float*>w.data
+    cdef char* dense
     if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
         raise ValueError(
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
@@ -137,7 +139,9 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     op.packed = NULL
     if is_constant(w):
         if w.sparsity != NULL:
-            raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format.")
+            dense = <char*>context.persistent(4 * count(w))
+            densify(w, dense, 4 * count(w))
+            values = <const float*>dense
         op.packed = <float*>context.persistent(4 * packed_size(op.rows, op.depth) + 4)
         pack_columns(values, op.rows, op.depth, op.depth, 1, op.packed)
     else:
