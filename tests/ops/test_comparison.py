@@ -67,3 +67,12 @@ def test_logical_and_and_or():
         evaluate("LOGICAL_AND", [a.astype(np.int32)] * 2, bool)
     with pytest.raises(REFUSED, match="not supported by Maximum"):
         evaluate("MAXIMUM", [a, b], bool)
+
+
+def test_quantized_int16_is_scaled_for_equality_and_raw_for_order():
+    a, b = np.array([2, 4, 100], np.int16), np.array([4, 4, 50], np.int16)
+    inputs = [like(a, 0.5), like(b, 0.25)]
+    assert evaluate("EQUAL", [a, b], bool, inputs=inputs).tolist() == [True, False, False]
+    assert evaluate("NOT_EQUAL", [a, b], bool, inputs=inputs).tolist() == [False, True, True]
+    assert evaluate("LESS", [a, b], bool, inputs=inputs).tolist() == [True, False, False]
+    assert evaluate("GREATER_EQUAL", [a, b], bool, inputs=inputs).tolist() == [False, True, True]
