@@ -105,6 +105,7 @@ class Run:
                 shape = shape[1:] if self.rng.random() < 0.5 else [1, *shape]
             else:
                 shape = [d + 1 for d in shape]
+            shape = [min(d, (1 << 31) - 1) for d in shape]  # larger ones are an OverflowError, as in TensorFlow
             self.step("resize_tensor_input", interpreter.resize_tensor_input, details["index"], shape)
 
     def signatures(self, interpreter):

@@ -1,7 +1,7 @@
 """A model of one operator, invoked several times in a row: what the tests of windows, reductions and sequences stand on.
 
-    [y] = outputs("CUMSUM", [x, constant], [Tensor([4], "float32")], [[array]])           # one feed: one invoke
-    first, second = outputs("SVDF", ..., [[a], [b]])                                      # states are carried over
+[y] = outputs("CUMSUM", [x, constant], [Tensor([4], "float32")], [[array]])           # one feed: one invoke
+first, second = outputs("SVDF", ..., [[a], [b]])                                      # states are carried over
 """
 
 import numpy as np
@@ -26,9 +26,7 @@ def outputs(op, inputs, results, feeds, version=1, intermediates=(), **options):
     main = model.subgraph("main")
     main.op(op, inputs, results, version, intermediates=intermediates, **options)
     main.outputs = list(results)
-    interpreter = Interpreter(
-        model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
-    )
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     found = []
     for arrays in feeds:

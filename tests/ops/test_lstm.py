@@ -74,7 +74,9 @@ def test_one_step_is_the_lstm_operator():
     feeds = [x[:, 0] for x in random_feeds(10)]
     tensors = layer.tensors(Tensor([BATCH, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
                             float_constant, float_constant)  # fmt: skip
-    got = outputs("LSTM", tensors, [Tensor([BATCH, CELLS], "float32")], [[x] for x in feeds], fused_activation_function="TANH")
+    got = outputs(
+        "LSTM", tensors, [Tensor([BATCH, CELLS], "float32")], [[x] for x in feeds], fused_activation_function="TANH"
+    )
     h, c = np.zeros((BATCH, CELLS)), np.zeros((BATCH, CELLS))
     for x, y in zip(feeds, got, strict=True):
         assert np.allclose(y, layer.run(x[:, None].astype(float), h, c)[:, 0], atol=2e-5)
@@ -114,7 +116,9 @@ def integer_layer(variant, cell_scale=2.0**-11):
 def test_integers(variant):
     layer, tensors, y, scales = integer_layer(variant)
     feeds = [np.clip(np.round(x / 0.02) + 5, -128, 127).astype(np.int8) for x in random_feeds(12)]
-    got = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH")
+    got = outputs(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH"
+    )
     wanted = real_outputs(layer, [(x.astype(float) - 5) * 0.02 for x in feeds])
     for found, want in zip(got, wanted, strict=True):
         assert found.dtype == np.int8
@@ -124,7 +128,9 @@ def test_integers(variant):
 def test_integers_with_layer_normalisation():
     layer, tensors, y, scales = integer_layer({"norm": True})
     feeds = [np.clip(np.round(x / 0.02) + 5, -128, 127).astype(np.int8) for x in random_feeds(13)]
-    got = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH")
+    got = outputs(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH"
+    )
     wanted = real_outputs(layer, [(x.astype(float) - 5) * 0.02 for x in feeds])
     assert np.abs((got[1] + 3.0) * 0.01 - wanted[1]).max() < 0.1
 

@@ -27,7 +27,9 @@ def test_l2_normalization_of_integers_is_near_the_real_one(dtype, zero_point):
     limits = np.iinfo(dtype)
     x = np.random.default_rng(2).integers(limits.min, limits.max + 1, (5, 9)).astype(dtype)
     tensor = Tensor(x.shape, dtype, scale=0.3, zero_point=7)
-    got = outputs("L2_NORMALIZATION", [tensor], [Tensor(x.shape, dtype, scale=1 / 128, zero_point=zero_point)], [[x]], 2)[0]
+    got = outputs(
+        "L2_NORMALIZATION", [tensor], [Tensor(x.shape, dtype, scale=1 / 128, zero_point=zero_point)], [[x]], 2
+    )[0]
     real = x.astype(float) - 7
     want = np.minimum(real / np.sqrt((real * real).sum(1, keepdims=True)), 127 / 128)
     assert np.abs((got.astype(float) - zero_point) / 128 - want).max() <= 1 / 128
@@ -49,7 +51,11 @@ def test_local_response_window_ends_before_its_upper_end():
         ("L2_NORMALIZATION", Tensor([2, 3], "int16", scale=0.1), Tensor([2, 3], "int16", scale=1 / 128)),
         ("L2_NORMALIZATION", Tensor([], "float32"), Tensor([], "float32")),
         ("LOCAL_RESPONSE_NORMALIZATION", Tensor([2, 3], "float32"), Tensor([2, 3], "float32")),
-        ("LOCAL_RESPONSE_NORMALIZATION", Tensor([1, 1, 2, 3], "int8", scale=1.0), Tensor([1, 1, 2, 3], "int8", scale=1.0)),
+        (
+            "LOCAL_RESPONSE_NORMALIZATION",
+            Tensor([1, 1, 2, 3], "int8", scale=1.0),
+            Tensor([1, 1, 2, 3], "int8", scale=1.0),
+        ),
     ],
 )
 def test_refusals(op, x, y):

@@ -89,9 +89,7 @@ def test_a_fused_activation_clamps_in_the_output_scale():
     quantization = {"scale": 0.1, "zero_point": -3}
     tensors = [Tensor(x.shape, "int8", **quantization) for _ in range(2)]
     options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}
-    got = outputs(
-        "MAX_POOL_2D", tensors[:1], tensors[1:], [[x]], 3, fused_activation_function="RELU6", **options
-    )
+    got = outputs("MAX_POOL_2D", tensors[:1], tensors[1:], [[x]], 3, fused_activation_function="RELU6", **options)
     same(got[0].ravel(), [-3, -3, 7, 57], np.int8)
 
 
@@ -108,4 +106,6 @@ def test_hostile_geometry_is_refused(op, options):
 def test_other_ranks_and_types_are_refused(shape, dtype):
     options = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 2, "filter_width": 2}
     with pytest.raises(REFUSED):
-        outputs("AVERAGE_POOL_2D", [Tensor(shape, dtype)], [Tensor(shape, dtype)], [[np.zeros(shape, dtype)]], **options)
+        outputs(
+            "AVERAGE_POOL_2D", [Tensor(shape, dtype)], [Tensor(shape, dtype)], [[np.zeros(shape, dtype)]], **options
+        )

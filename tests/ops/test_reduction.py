@@ -7,7 +7,14 @@ from compat.builder import Tensor
 
 from .successive import REFUSED, constant, outputs, same
 
-AXES = [([0], (4, 3, 5)), ([-1], (2, 3, 4)), ([1, 2], (3, 4, 2)), ([0, 2, 0], (4, 3, 2, 2)), ([0, 1], (6, 7)), ([], (2, 3))]
+AXES = [
+    ([0], (4, 3, 5)),
+    ([-1], (2, 3, 4)),
+    ([1, 2], (3, 4, 2)),
+    ([0, 2, 0], (4, 3, 2, 2)),
+    ([0, 1], (6, 7)),
+    ([], (2, 3)),
+]
 
 
 def reduce(op, x, axes, y, version=2, fed=False, keep_dims=False, **quantization):

@@ -59,4 +59,6 @@ def test_weights_that_do_not_fit_are_refused(which):
     wrong = [*tensors[which].shape[:-1], tensors[which].shape[-1] + 1]
     tensors[which] = float_state(wrong) if which == 4 else float_constant(np.zeros(wrong))
     with pytest.raises(REFUSED):
-        outputs("RNN", tensors, [Tensor([BATCH, UNITS], "float32")], [[FEEDS[0][:, 0]]], fused_activation_function="TANH")
+        outputs(
+            "RNN", tensors, [Tensor([BATCH, UNITS], "float32")], [[FEEDS[0][:, 0]]], fused_activation_function="TANH"
+        )

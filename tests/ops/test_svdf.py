@@ -56,7 +56,13 @@ def integer_model(state_type, zero_point):
     limits = np.iinfo(state_type)
     time = rng.integers(limits.min // 2, limits.max // 2, (FILTERS, MEMORY)).astype(state_type)
     bias = rng.integers(-500, 500, UNITS).astype(np.int32)
-    scales = {"x": 0.05, "feature": 0.01, "state": 0.25 if state_type == "int8" else 0.001, "time": 0.02 / limits.max, "y": 0.02}
+    scales = {
+        "x": 0.05,
+        "feature": 0.01,
+        "state": 0.25 if state_type == "int8" else 0.001,
+        "time": 0.02 / limits.max,
+        "y": 0.02,
+    }
     tensors = inputs(
         Tensor([BATCH, INPUTS], "int8", scale=scales["x"], zero_point=-4),
         constant(feature, "int8", scale=scales["feature"]),
@@ -97,7 +103,9 @@ def test_a_state_of_int8_starts_at_its_zero_point():
         same(found, np.full((BATCH, UNITS), -10, np.int8))
 
 
-@pytest.mark.parametrize("options", [{"rank": 0}, {"rank": -1}, {"rank": 4}, {"rank": 2, "fused_activation_function": "SIGN_BIT"}])
+@pytest.mark.parametrize(
+    "options", [{"rank": 0}, {"rank": -1}, {"rank": 4}, {"rank": 2, "fused_activation_function": "SIGN_BIT"}]
+)
 def test_hostile_options_are_refused(options):
     tensors = inputs(Tensor([1, 2], "float32"), constant(np.zeros((6, 2)), "float32"), constant(np.zeros((6, 3)), "float32"), None,
                      Tensor([1, 18], "float32", variable=True))  # fmt: skip
