@@ -94,7 +94,7 @@ def test_integers_with_either_state(state_type, zero_point):
 
 def test_a_state_of_int8_starts_at_its_zero_point():
     """With no input above its zero point and no bias the output stays at its own zero point."""
-    tensors, feeds, *_ = integer_model("int8", -50)
+    tensors, _, *_ = integer_model("int8", -50)
     tensors[3] = None
     y = Tensor([BATCH, UNITS], "int8", scale=0.02, zero_point=-10)
     quiet = np.full((BATCH, INPUTS), -4, np.int8)

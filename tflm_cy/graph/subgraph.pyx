@@ -304,8 +304,8 @@ cdef class Subgraph(Context):
         """Store byte strings in a string tensor: count, offsets, characters."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef bytes body = b"".join(items)
-        cdef int count = len(items)
-        cdef int64_t total = 4 * (<int64_t>count + 2) + len(body)
+        cdef int length = len(items)
+        cdef int64_t total = 4 * (<int64_t>length + 2) + len(body)
         cdef int32_t* head
         cdef int i
         if total > 0x7FFFFFFF:
@@ -313,9 +313,9 @@ cdef class Subgraph(Context):
         if self.reserve_owned(index, total) != 0:
             raise MemoryError(f"no memory for {total} bytes of strings")
         head = <int32_t*>tensor.data
-        head[0] = count
-        head[1] = 4 * (count + 2)
-        for i in range(count):
+        head[0] = length
+        head[1] = 4 * (length + 2)
+        for i in range(length):
             head[i + 2] = head[i + 1] + <int32_t>len(items[i])
         memcpy(<char*>tensor.data + head[1], <const char*>body, len(body))
         tensor.bytes = total
@@ -332,7 +332,7 @@ cdef class Subgraph(Context):
         if start == NULL:
             if count(tensor) > MOST_STRINGS:
                 raise MemoryError(f"no memory for {count(tensor)} strings")
-            return [b""] * count(tensor)
+            return [b""] * length(tensor)
         memcpy(&stored, start, 4)
         if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
             raise ValueError(f"tensor {index} holds no strings")

@@ -10,7 +10,7 @@ LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32 (approximate
 Source: LiteRT:tflite/kernels/activations.cc.
 """
 from libc.math cimport isfinite
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.activation cimport (
     HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,

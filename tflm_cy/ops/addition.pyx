@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.addition cimport (
     sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport Context, Node, register

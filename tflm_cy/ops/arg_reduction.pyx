@@ -18,7 +18,7 @@ from tflm_cy.graph.tensor cimport (
     count,
     count_range,
     is_constant,
-    type_name,
+
 )
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type

@@ -17,7 +17,7 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, gather_patch, position_sums
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size

@@ -25,9 +25,9 @@ from tflm_cy.arithmetic.hybrid cimport (
 )
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
-from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
+    FLOAT32, INT4, INT8, INT16, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,

@@ -38,7 +38,7 @@ from tflm_cy.arithmetic.reduction cimport (
     sum_narrow,
     sum_s32,
 )
-from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
