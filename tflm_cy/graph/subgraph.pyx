@@ -332,7 +332,7 @@ cdef class Subgraph(Context):
         if start == NULL:
             if count(tensor) > MOST_STRINGS:
                 raise MemoryError(f"no memory for {count(tensor)} strings")
-            return [b""] * length(tensor)
+            return [b""] * count(tensor)
         memcpy(&stored, start, 4)
         if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
             raise ValueError(f"tensor {index} holds no strings")
