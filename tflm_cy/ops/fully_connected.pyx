@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
@@ -64,6 +64,7 @@ cdef struct FullyConnected:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
+    int16_t* wide                # constant weights widened, NULL when one of them is -128 or they are not constant
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -228,8 +229,12 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
     op.row_sums = NULL
+    op.wide = NULL
     if is_constant(w):
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
+        if not op.minimum:
+            op.wide = <int16_t*>context.persistent(2 * op.rows * op.depth + 2)
+            shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, 0, op.wide)
         if op.asymmetric:
             op.row_sums = <int32_t*>context.persistent(4 * op.rows + 4)
             sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.row_sums)
@@ -314,6 +319,7 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
     cdef bint skip = all_zero(row, count(x))
     cdef bint minimum = op.minimum
     cdef RowScale s
+    cdef float scale
     cdef ptrdiff_t b, o
     if not is_constant(w):
         minimum = True
@@ -327,10 +333,12 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
                 quantize_asymmetric(row, op.depth, q, &s)
             else:
                 quantize_symmetric(row, op.depth, q, &s)
-            accumulate_rows(
-                bytes, op.rows, op.depth, q, s.scale if op.row_scales != NULL else s.scale * op.scale, op.row_scales,
-                s.zero_point, row_sums, minimum, y,
-            )
+            scale = s.scale if op.row_scales != NULL else s.scale * op.scale
+            if op.wide != NULL:
+                accumulate_rows(
+                    <const int16_t*>op.wide, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, False, y)
+            else:
+                accumulate_rows(bytes, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, minimum, y)
         if op.clamps:
             for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
                 y[o] = op.range.high if op.range.high < y[o] else y[o]
