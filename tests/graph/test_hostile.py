@@ -229,12 +229,20 @@ def test_an_endless_loop_can_be_interrupted():
     main.op("WHILE", [x], [y], cond_subgraph_index=1, body_subgraph_index=2)
     asked, answer = Tensor([1], "float32"), Tensor([1], "bool")
     condition.op("EQUAL", [asked, asked], [answer])
-    before, after = Tensor([1], "float32"), Tensor([1], "float32")
-    body.op("NEG", [before], [after])
+    old, new = Tensor([1], "float32"), Tensor([1], "float32")
+    body.op("NEG", [old], [new])
     interpreter = interpret(model)
     interpreter.allocate_tensors()
-    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+    def interrupt(*_):  # as Ctrl-C does where SIGINT is not ignored, which it is in background jobs
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.2)
-    with pytest.raises(KeyboardInterrupt):
-        interpreter.invoke()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interpreter.invoke()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     interpreter.reset_all_variables()
