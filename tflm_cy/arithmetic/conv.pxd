@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv.h,integer_ops/conv.h}.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, multiply_wide
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 
@@ -35,9 +35,16 @@ cdef struct ConvShape:
     ptrdiff_t pad_h              # before the first row and column
     ptrdiff_t pad_w
 
+cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * value / 2^31 rounded) / 2^right rounded
+    int32_t value
+    int32_t left
+    int32_t right
+    int32_t half                 # 2^right / 2, 0 without a right shift
+    int32_t away                 # -1 with a right shift, else 0
+
 cdef struct Rescale:             # from a sum to a quantized output
     const int64_t* bias          # one per channel
-    const Multiplier* multipliers
+    const Factor* factors
     int32_t zero_point
     int32_t low
     int32_t high
@@ -47,7 +54,9 @@ cdef struct Rescale:             # from a sum to a quantized output
 
 cdef inline ptrdiff_t first_tap(ptrdiff_t start, ptrdiff_t dilation) noexcept nogil:
     """The first tap of a window that starts at `start` (perhaps negative) that lies inside."""
-    return (-start + dilation - 1) / dilation if start < 0 else 0
+    if start >= 0:
+        return 0
+    return -start if dilation == 1 else (-start + dilation - 1) / dilation
 
 
 cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t size, ptrdiff_t taps) noexcept nogil:
@@ -55,7 +64,7 @@ cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t siz
     cdef ptrdiff_t end
     if start >= size:
         return 0
-    end = (size - 1 - start) / dilation + 1
+    end = size - start if dilation == 1 else (size - 1 - start) / dilation + 1
     return taps if taps < end else end
 
 
@@ -200,20 +209,38 @@ cdef inline void position_sums(
         subtract_weight_zero(patches, depth, w_zero_point, group_oc, sums + group * group_oc)
 
 
+cdef inline Factor factor_of(Multiplier m) noexcept nogil:
+    cdef Factor f
+    f.value = m.value
+    f.left = m.shift if m.shift > 0 else 0
+    f.right = -m.shift if m.shift < 0 else 0
+    f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
+    f.away = -1 if f.right > 0 else 0
+    return f
+
+
+cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
+    """fixed_point.multiply for a value below 2^31 that is not negative: both roundings as a shift of a biased number.
+
+    Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
+    """
+    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << f.left) * f.value + (1 << 30)) >> 31
+    return (h + f.half + ((h >> 63) & f.away)) >> f.right
+
+
 cdef inline void rescale_sums(const int64_t* sums, const Rescale* out, ptrdiff_t n, activation* y) noexcept nogil:
     """Sums of the channels 0 .. n - 1 to quantized outputs."""
     cdef ptrdiff_t c
     cdef int64_t v
     if out.wide:
         for c in range(n):
-            v = <int64_t>multiply_wide(sums[c] + out.bias[c], out.multipliers[c].value, out.multipliers[c].shift)
+            v = <int64_t>multiply_wide(sums[c] + out.bias[c], out.factors[c].value, out.factors[c].left - out.factors[c].right)
             v += out.zero_point
             v = out.low if v < out.low else v
             y[c] = <activation>(out.high if v > out.high else v)
         return
     for c in range(n):
-        v = <int64_t>multiply(<int32_t><uint32_t>(sums[c] + out.bias[c]), out.multipliers[c].value, out.multipliers[c].shift)
-        v += out.zero_point
+        v = rescale(<int32_t><uint32_t>(sums[c] + out.bias[c]), &out.factors[c]) + out.zero_point
         v = out.low if v < out.low else v
         y[c] = <activation>(out.high if v > out.high else v)
 

@@ -14,17 +14,17 @@ quantized_bias_type an int32 bias of the int16 kernel is read as int64 by Tensor
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, RangeF, activation_range_f32
 from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
-    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
+    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error, sum_rows,
 )
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, accumulate_one, shift_values
 from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
@@ -63,6 +63,7 @@ cdef struct FullyConnected:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
+    int16_t* wide                # constant weights as int16
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -224,12 +225,15 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
     op.row_sums = NULL
+    op.wide = NULL
     if is_constant(w):
+        op.wide = <int16_t*>context.persistent(sizeof(int16_t) * op.rows * op.depth)
+        shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, 0, op.wide)
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
         if op.asymmetric:
             op.row_sums = <int32_t*>context.persistent(4 * op.rows + 4)
             sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.row_sums)
-    op.sums = context.request_scratch(4 * op.rows + 4)
+    op.sums = context.request_scratch(8 * op.rows + 8)
     op.shifted = context.request_scratch(2 * op.depth + 2)
     node.invoke = fully_connected_hybrid
     return 0
@@ -323,10 +327,12 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
                 quantize_asymmetric(row, op.depth, q, &s)
             else:
                 quantize_symmetric(row, op.depth, q, &s)
-            accumulate_rows(
-                bytes, op.rows, op.depth, q, s.scale if op.row_scales != NULL else s.scale * op.scale, op.row_scales,
-                s.zero_point, row_sums, minimum, y,
-            )
+            if op.row_scales == NULL:
+                s.scale = s.scale * op.scale
+            if op.wide == NULL:
+                accumulate_rows(bytes, op.rows, op.depth, q, s.scale, op.row_scales, s.zero_point, row_sums, minimum, y)
+            else:
+                accumulate_wide(op, bytes, q, &s, <int64_t*>context.scratch(op.sums), y)
         if op.clamps:
             for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
                 y[o] = op.range.high if op.range.high < y[o] else y[o]
@@ -334,6 +340,24 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
         row += op.depth
         y += op.rows
     return 0
+
+
+cdef void accumulate_wide(
+    const FullyConnected* op, const int8_t* bytes, const int16_t* q, const RowScale* s, int64_t* sums, float* y,
+) noexcept nogil:
+    """accumulate_rows with the weights as int16."""
+    cdef ptrdiff_t o
+    cdef int32_t total
+    for o in range(op.rows):
+        sums[o] = 0
+    accumulate_one(q, op.wide, op.rows, op.depth, op.depth, LONGEST_8BIT, sums)
+    for o in range(op.rows):
+        total = <int32_t>sums[o]
+        if op.minimum:
+            total = <int32_t>(<uint32_t>total + <uint32_t>sign_error(q, bytes + o * op.depth, op.depth))
+        if s.zero_point != 0:
+            total = <int32_t>(<uint32_t>total - <uint32_t>s.zero_point * <uint32_t>op.row_sums[o])
+        y[o] = y[o] + <float>total * (op.row_scales[o] * s.scale if op.row_scales != NULL else s.scale)
 
 
 OPERATORS = {
