@@ -34,6 +34,7 @@ cdef struct ConvShape:
     ptrdiff_t dilation_w
     ptrdiff_t pad_h              # before the first row and column
     ptrdiff_t pad_w
+    ptrdiff_t row                # integer kernels: values of one filter in memory, kh * kw * group_ic or more with zeros behind
 
 cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * value / 2^31 rounded) / 2^right rounded
     int32_t value
@@ -169,6 +170,11 @@ cdef inline void gather_patch(
         patch += row_size
 
 
+cdef inline ptrdiff_t padded_row(ptrdiff_t depth) noexcept nogil:
+    """A short filter is padded to full vectors of 16, which costs little memory and saves the loop's tail."""
+    return (depth + 15) & ~<ptrdiff_t>15 if depth < 256 else depth
+
+
 cdef inline void subtract_weight_zero(const int16_t* patch, ptrdiff_t depth, int32_t w_zero_point, ptrdiff_t oc, int64_t* sums) noexcept nogil:
     """From x . w to x . (w - zero point)."""
     cdef int64_t less
@@ -186,14 +192,17 @@ cdef inline void position_sums(
 ) noexcept nogil:
     """The sums of one or two output positions (counted along the rows): sums[oc], then the second position's.
 
-    patches: 2 * depth values, depth = kh * kw * group_ic.
+    patches: 2 * g.row values.
     """
     cdef ptrdiff_t group_oc = g.oc / g.groups
-    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t depth = g.row
     cdef ptrdiff_t group, c
     cdef const weight8* filters
     for c in range(columns * g.oc):
         sums[c] = 0
+    for c in range(g.kh * g.kw * g.group_ic, depth):
+        patches[c] = 0
+        patches[depth + c] = 0
     for group in range(g.groups):
         filters = w + group * group_oc * depth
         gather_patch(g, image, x_zero_point, group, position / g.ow, position % g.ow, patches)
@@ -249,7 +258,7 @@ cdef inline void conv_quantized(
     const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
     int16_t* patches, int64_t* sums, activation* y,
 ) noexcept nogil:
-    """patches: 2 * kh * kw * group_ic values; sums: 2 * oc."""
+    """patches: 2 * g.row values; sums: 2 * oc."""
     cdef ptrdiff_t positions = g.oh * g.ow
     cdef ptrdiff_t n, position
     cdef int columns, i

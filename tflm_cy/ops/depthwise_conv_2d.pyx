@@ -15,7 +15,7 @@ Source: LiteRT:tflite/kernels/depthwise_conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
@@ -134,11 +134,12 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
         op.sums = context.request_scratch(2 * sizeof(float) * (g.oc + 3))
         node.invoke = convolve_single_f32
         return 0
-    op.packed = context.persistent(g.oc * taps)
+    g.row = padded_row(taps)
+    op.packed = context.persistent(g.oc * g.row)
     for c in range(g.oc):
         for k in range(taps):
-            (<uint8_t*>op.packed)[c * taps + k] = bytes[k * g.oc + c]
-    op.image = context.request_scratch(2 * sizeof(int16_t) * taps)
+            (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
+    op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
     op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
     node.invoke = convolve_single_quantized
     return 0
@@ -168,6 +169,8 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     check_quantized(w, "DEPTHWISE_CONV_2D", "filter")
     if w.scale_count != op.shape.oc:
         raise ValueError(f"DEPTHWISE_CONV_2D: affine_quantization->scale->size {w.scale_count} != {op.shape.oc} output channels")
+    if op.shape.batches == 0:
+        raise ValueError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
     op.scales = w.scales
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
     node.invoke = convolve_hybrid

@@ -16,7 +16,7 @@ from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 
 cdef struct Weights:
-    const uint8_t* unpacked      # int4 constants as bytes, else NULL
+    const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, padded), else NULL
     int scratch                  # handle of room to unpack int4 weights that are not constant, else -1
 
 cdef struct Bias:
