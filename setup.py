@@ -18,7 +18,9 @@ from setuptools.command.build_ext import build_ext
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
 # -ffp-contract=off: a fused multiply-add appears only where the definition of an operator says so.
-COMPILE = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-g0", "-Wno-unused-function"]
+# -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
+OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
+COMPILE = [*OPTIMIZE, "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-g0", "-Wno-unused-function"]
 LINK = ["-Wl,--strip-all"]
 if SANITIZE:
     COMPILE = ["-O1", "-g", "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
@@ -80,6 +82,6 @@ if not index.exists() or index.read_text() != text:
     index.write_text(text)
 
 setup(
-    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, nthreads=0, quiet=True),
+    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1, quiet=True),
     cmdclass={"build_ext": ParallelBuild},
 )

@@ -94,7 +94,9 @@ class Run:
         except NotRunError as error:
             if not error.fatal:
                 raise
-            raise NotRunError(error.reason, self._dies_alone(theirs, case, mode), fatal=True) from None
+            culprit = self._dies_alone(theirs, case, mode)
+            alone = f"; {culprit} fails alone, too" if culprit else ""
+            raise NotRunError(error.reason + alone, culprit, fatal=True) from None
 
     def _dies_alone(self, theirs, case, mode):
         """Which of the two also fails in a process of its own; None when both or neither do.

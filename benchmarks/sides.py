@@ -125,6 +125,14 @@ def allocate(interpreter, arrays):
     interpreter.allocate_tensors()
 
 
+def _with_numpys_dtype(array):
+    """A copy as a program would have made it.
+
+    Cases come pickled, and an unpickled array has a dtype object of its own, for which a runtime may take a slower way.
+    """
+    return array.astype(array.dtype.type)
+
+
 class Session:
     """A side's interpreter, ready, with its inputs; the steps are named so that a failure says where it happened."""
 
@@ -134,10 +142,8 @@ class Session:
         stage(f"{side.name} in allocate_tensors")
         allocate(self.interpreter, case.feeds[0])
         stage(f"{side.name} in set_tensor")
-        # Cases come pickled, and an unpickled array has a dtype object of its own, for which a runtime may take a slower
-        # way; the arrays that programs make have numpy's.
         self.inputs = [
-            (details["index"], np.array(array, np.dtype(np.asarray(array).dtype.type)))
+            (details["index"], _with_numpys_dtype(np.asarray(array)))
             for details, array in zip(self.interpreter.get_input_details(), case.feeds[0], strict=True)
         ]
         self.set()

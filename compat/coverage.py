@@ -3,8 +3,8 @@
     python -m compat --json report.json
     python -m compat.coverage report.json README.md
 
-One row per operator: the types with the number of cases in which every byte was equal; types with differences stand apart, and operators that
-are declared but have no case in the report are named below the table.
+One row per operator: the types with the number of cases in which every byte was equal; types with differences stand
+apart, and operators that are declared but have no case in the report are named below the table.
 """
 
 import argparse

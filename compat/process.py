@@ -33,7 +33,11 @@ class SideProcess:
         self._heard = 0
 
     def run(self, case, mode):
-        """The outcome of a case on this side."""
+        """The outcome of a case on this side; only what hangs twice counts as hung, a machine may pause."""
+        return self._try(case, mode) or self._try(case, mode) or Outcome("hung", error=f"{self.timeout:g} s, twice")
+
+    def _try(self, case, mode):
+        """The outcome, or None when time ran out."""
         if self._process is None:
             self._start()
         self._heard = self._log.seek(0, os.SEEK_END)
@@ -43,9 +47,13 @@ class SideProcess:
                 return self._read.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return Outcome("crashed", error=self._death(), text=self._last_words())
-        text = self._last_words()
         self.close(kill=True)
-        return Outcome("hung", error=f"{self.timeout:g} s", text=text)
+        return None
+
+    def kill(self):
+        """Kill the process from another thread; whoever is using it sees its death."""
+        if process := self._process:
+            process.kill()
 
     def close(self, kill=False):
         """End the process: asked politely, or killed."""

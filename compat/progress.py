@@ -4,8 +4,8 @@ import sys
 import time
 
 
-def track(results, total, tally):
-    """Pass results on, showing how many of `total` have come (and in plain lines what `tally` has counted)."""
+def track(results, total, tally=None):
+    """Pass results on, showing how many of `total` have come (and in plain lines what a `tally` has counted)."""
     if not sys.stderr.isatty():
         return _lines(results, total, tally)
     for make in (_rich, _tqdm):
@@ -35,5 +35,5 @@ def _lines(results, total, tally, every=15.0):
         yield result
         if time.monotonic() - last > every:
             last = time.monotonic()
-            found = ", ".join(f"{n} {kind}" for kind, n in tally.total().items())
-            print(f"{count} of {total} cases: {found}", file=sys.stderr, flush=True)
+            found = "" if tally is None else ": " + ", ".join(f"{n} {kind}" for kind, n in tally.total().items())
+            print(f"{count} of {total}{found}", file=sys.stderr, flush=True)

@@ -63,12 +63,12 @@ class _Lane(threading.Thread):
     def __init__(self, jobs, results, sides, caches, timeout):
         super().__init__(daemon=True)
         self._jobs, self._results, self._caches = jobs, results, caches
-        self._sides = sides
+        self._sides, self._stopped = sides, False
         self._processes = [SideProcess(side.name, timeout, side.python) for side in sides]
 
     def run(self):
         try:
-            while (job := self._jobs.get()) is not None:
+            while (job := self._jobs.get()) is not None and not self._stopped:
                 self._results.put(self._compare(*job))
         except Exception as error:  # the consumer raises it: a lane that ends silently would stop the run
             self._results.put(error)
@@ -76,6 +76,12 @@ class _Lane(threading.Thread):
             for process in self._processes:
                 process.close()
             self._results.put(None)
+
+    def stop(self):
+        """End the lane's processes, whatever they are doing: a run that was left early waits for nobody."""
+        self._stopped = True
+        for process in self._processes:
+            process.kill()
 
     def _compare(self, case, mode):
         digest = case.digest()
@@ -111,6 +117,8 @@ def run(cases, a, b, modes=("BUILTIN_REF",), jobs=1, timeout=120.0, use_cache=Tr
                 yield result
     finally:
         stopped.set()
+        for lane in lanes:
+            lane.stop()
 
 
 def _feed(cases, modes, pending, jobs, stopped, results):

@@ -18,7 +18,9 @@ from cpython.buffer cimport (
     PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
     PyBuffer_Release, PyObject_GetBuffer,
 )
+from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.number cimport PyNumber_Index
+from cpython.object cimport PyObject
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
     PyThread_type_lock, WAIT_LOCK,
@@ -87,6 +89,8 @@ def scalar_type(int type):
 cdef int small_index(object value) except? -1:
     """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
     cdef long long number
+    if type(value) is int and -0x80000000 <= value <= 0x7FFFFFFF:
+        return value
     if isinstance(value, float):
         raise TypeError(f"an integer is wanted, not {value!r}")
     try:
@@ -96,6 +100,55 @@ cdef int small_index(object value) except? -1:
     if not -0x80000000 <= number <= 0x7FFFFFFF:
         raise TypeError(f"{value!r} is beyond int32")
     return <int>number
+
+
+cdef struct ArrayFields:         # what follows the object's head in a numpy array, part of numpy's C interface since 1.7
+    char* data
+    int nd
+    Py_ssize_t* dimensions
+    Py_ssize_t* strides
+    PyObject* base
+    PyObject* descr
+    int flags                    # 1: C contiguous; 0x100: aligned
+
+
+cdef inline ArrayFields* fields(object array) noexcept:
+    """The fields of an ndarray: much faster than its buffer, which tiny models would feel."""
+    return <ArrayFields*>(<char*><PyObject*>array + sizeof(PyObject))
+
+
+cdef bint layout_is_known():
+    """True when `fields` shows what numpy itself tells of an array."""
+    sample = np.arange(6, dtype=np.int16).reshape(2, 3)
+    cdef ArrayFields* seen = fields(sample)
+    return (
+        <size_t>seen.data == <size_t>sample.__array_interface__["data"][0] and seen.nd == 2 and seen.dimensions[0] == 2
+        and seen.dimensions[1] == 3 and seen.strides[0] == 6 and seen.flags & 1 and not fields(sample[:, ::2]).flags & 1)
+
+
+cdef bint LAYOUT_KNOWN = layout_is_known()
+
+
+cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
+    """True when the elements are as in an array: not packed, no strings, no handles, dense."""
+    return (tensor.type < INT4 and tensor.type != STRING and tensor.type != RESOURCE and tensor.type != VARIANT
+            and tensor.sparsity == NULL)
+
+
+cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept:
+    """True when an array's bytes can be copied to a tensor as they are."""
+    cdef int d
+    if array.nd != tensor.rank or not array.flags & 1 or tensor.data == NULL or not has_plain_type(tensor):
+        return False
+    for d in range(array.nd):
+        if array.dimensions[d] != tensor.dims[d]:
+            return False
+    return True
+
+
+cdef bint same_dtype(object dtype, object expected) except -1:
+    """Equal and of native byte order; dtype objects from pickles are equal, not identical."""
+    return dtype == expected and dtype.isnative
 
 
 cdef class View:
@@ -146,7 +199,6 @@ cdef class Core:
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all)
         self.primary = self.subgraphs[0]
-        self.shape_cache = [None] * self.primary.tensor_count
         self.cache_generation = -1
 
     def __reduce__(self):
@@ -167,6 +219,18 @@ cdef class Core:
                 PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.owner = me
         return 0
+
+    cdef bint is_quick(self, object index, object subgraph_index):
+        """True for an index in the primary subgraph, a plain int in range, while no call is under way.
+
+        What then happens needs no lock: nothing of it lets another thread in between looking at a tensor and copying it.
+        """
+        cdef int overflow = 0
+        cdef long t
+        if not LAYOUT_KNOWN or subgraph_index is not 0 or self.owner != 0 or type(index) is not int:
+            return False
+        t = PyLong_AsLongAndOverflow(index, &overflow)
+        return overflow == 0 and 0 <= t < self.primary.tensor_count
 
     cdef int leave(self) noexcept:
         self.owner = 0
@@ -197,14 +261,20 @@ cdef class Core:
             raise ValueError(f"Invalid tensor index {i} exceeds max tensor index {g.tensor_count - 1}")
         return i
 
+    cdef bint is_cached(self, Subgraph g, const Tensor* tensor):
+        """True when shape and address stay until the next real allocation; empties the cache after one."""
+        if g is not self.primary or not g.ready or tensor.allocation == DYNAMIC or g.stage_zero_end != g.plan_count:
+            return False
+        if self.cache_generation != g.generation:
+            self.shape_cache = [None] * g.tensor_count
+            self.cache_generation = g.generation
+        return True
+
     cdef tuple shape_tuple(self, Subgraph g, int t):
         cdef const Tensor* tensor = &g.tensors[t]
         cdef int d
         cdef tuple shape
-        if g is self.primary and g.ready and tensor.allocation != DYNAMIC and g.stage_zero_end == g.plan_count:
-            if self.cache_generation != g.generation:
-                self.shape_cache = [None] * g.tensor_count
-                self.cache_generation = g.generation
+        if self.is_cached(g, tensor):
             shape = self.shape_cache[t]
             if shape is None:
                 shape = tuple([tensor.dims[d] for d in range(tensor.rank)])
@@ -294,7 +364,14 @@ cdef class Core:
 
     def set_tensor(self, index, value, subgraph_index=0):
         """Copy a value into a tensor."""
-        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef Subgraph g = self.primary
+        cdef Tensor* tensor
+        if self.is_quick(index, subgraph_index) and type(value) is ndarray:
+            tensor = &g.tensors[PyLong_AsLong(index)]
+            if value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor):
+                memcpy(tensor.data, fields(value).data, tensor.bytes)
+                return
+        g = self.subgraph(subgraph_index)
         self.enter()
         try:
             self.set_unlocked(g, index, value)
@@ -308,7 +385,7 @@ cdef class Core:
         cdef int d
         if tensor.type == STRING:
             return self.set_strings(g, t, value)
-        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type]:
+        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or tensor.type == RESOURCE or tensor.type == VARIANT:
             value = self.checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
@@ -390,7 +467,18 @@ cdef class Core:
 
     def get_tensor(self, index, subgraph_index=0):
         """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
-        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef Subgraph g = self.primary
+        cdef const Tensor* tensor
+        cdef int t
+        if self.is_quick(index, subgraph_index):
+            t = PyLong_AsLong(index)
+            tensor = &g.tensors[t]
+            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor):
+                array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
+                if self.owner == 0 and fits(fields(array), tensor):
+                    memcpy(fields(array).data, tensor.data, tensor.bytes)
+                    return array
+        g = self.subgraph(subgraph_index)
         self.enter()
         try:
             return self.get_unlocked(g, index)
@@ -594,13 +682,21 @@ cdef class Core:
         return self.primary.arena.used_bytes
 
 
-cdef object index_vector(Vector vector, int kind):
+cdef object index_vector(Vector vector, int kind=1):
     """A sparse index vector: int32, uint16 or uint8 in the file, int32 for the user."""
-    cdef object width = {1: np.int32, 2: np.uint16, 3: np.uint8}.get(kind)
-    if width is None or vector.data == NULL:
+    cdef object width = {1: np.int32, 2: np.uint16, 3: np.uint8}[kind]
+    if vector.data == NULL:
         return np.array([], dtype=np.int32)
     raw = (<const char*>vector.data)[:vector.length * np.dtype(width).itemsize]
     return np.frombuffer(raw, dtype=width).astype(np.int32)
+
+
+cdef object union_vector(const uint8_t* dimension, int type_slot, int slot):
+    """The vector in one of a dimension's unions; a table of an unknown kind is not looked at: nobody has verified it."""
+    cdef int kind = table_u8(dimension, type_slot, 0)
+    if not 1 <= kind <= 3:
+        return np.array([], dtype=np.int32)
+    return index_vector(table_vector(table_table(dimension, slot), 0), kind)
 
 
 cdef dict sparsity(const uint8_t* table):
@@ -612,9 +708,9 @@ cdef dict sparsity(const uint8_t* table):
     cdef uint32_t i
     if table == NULL:
         return {}
-    result = {"traversal_order": index_vector(table_vector(table, SPARSITY_TRAVERSAL_ORDER), 1)}
+    result = {"traversal_order": index_vector(table_vector(table, SPARSITY_TRAVERSAL_ORDER))}
     if block_map.length > 0:
-        result["block_map"] = index_vector(block_map, 1)
+        result["block_map"] = index_vector(block_map)
     for i in range(dimensions.length):
         dimension = vector_table(dimensions, i)
         if table_i8(dimension, DIMENSION_FORMAT, 0) == 0:
@@ -622,10 +718,8 @@ cdef dict sparsity(const uint8_t* table):
         else:
             metadata.append({
                 "format": 1,
-                "array_segments": index_vector(
-                    table_vector(table_table(dimension, DIMENSION_SEGMENTS), 0), table_u8(dimension, DIMENSION_SEGMENTS_TYPE, 0)),
-                "array_indices": index_vector(
-                    table_vector(table_table(dimension, DIMENSION_INDICES), 0), table_u8(dimension, DIMENSION_INDICES_TYPE, 0)),
+                "array_segments": union_vector(dimension, DIMENSION_SEGMENTS_TYPE, DIMENSION_SEGMENTS),
+                "array_indices": union_vector(dimension, DIMENSION_INDICES_TYPE, DIMENSION_INDICES),
             })
     result["dim_metadata"] = metadata
     return result

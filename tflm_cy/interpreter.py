@@ -95,6 +95,11 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+def _as_int32(index):
+    """An unsigned index of the file as the int that readers take it for; none that exists is negative."""
+    return index - (1 << 32) if index >= 1 << 31 else index
+
+
 def _view_function(core, tensor_index):
     """What `Interpreter.tensor` returns: evaluated only when called."""
     return lambda: core.view(tensor_index)
@@ -243,8 +248,9 @@ class Interpreter:
             model, find, resolver is OpResolverType.BUILTIN_REF, bool(experimental_preserve_all_tensors), threads
         )
         self._signature_defs = {}
-        for key, subgraph, inputs, outputs in model.signatures:
-            self._signature_defs.setdefault(key, (subgraph, dict(sorted(inputs)), dict(sorted(outputs))))
+        for key, subgraph, *sides in model.signatures:
+            inputs, outputs = ({name: _as_int32(index) for name, index in sorted(side)} for side in sides)
+            self._signature_defs.setdefault(key, (_as_int32(subgraph), inputs, outputs))
 
     def _open(self, path, content):
         """The verified model of a path or a buffer; exactly one of them must be given."""

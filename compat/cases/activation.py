@@ -38,6 +38,31 @@ def function(d):
     return d.case(Model.single(d.op, [x], [y], **options), feed)
 
 
+@cases("CEIL", "ELU", "ROUND", dtypes=("float32",), variants=("random", "wide"))
+def not_in_reference(d):
+    """Operators that BUILTIN_REF does not have; the other resolvers do."""
+    x, y = Tensor([1500], "float32"), Tensor([1500], "float32")
+
+    def feed():
+        spread = 30 if d.variant == "wide" else 3
+        halves = d.rng.integers(-20, 20, 1500) + np.float32(0.5)
+        return [np.where(d.rng.random(1500) < 0.2, halves, d.normal([1500], spread)).astype(np.float32)]
+
+    return d.case(Model.single(d.op, [x], [y]), feed, refused=True)
+
+
+@cases("GELU", dtypes=("float32", "int8", "uint8", "int16"), variants=("approximate",))
+@cases("GELU", dtypes=("int8", "uint8", "int16"), variants=("exact",))
+def gelu(d):
+    """Exact float32 is left out: Eigen's vectorised erfc approximates reciprocals by an instruction of the CPU."""
+    limits = (0, 0) if d.dtype == "float32" else (np.iinfo(d.dtype).min, np.iinfo(d.dtype).max + 1)
+    everything = np.arange(*limits).astype(d.dtype)
+    shape = [1500] if d.dtype == "float32" else everything.shape
+    x, y = d.tensor(shape), d.tensor(shape)
+    model = Model.single("GELU", [x], [y], 2, approximate=d.variant == "approximate")
+    return d.case(model, lambda: [d.normal(shape, 3) if d.dtype == "float32" else d.rng.permutation(everything)])
+
+
 @cases("RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", dtypes=("int8", "uint8", "int16"), variants=("every value",))
 @cases("HARD_SWISH", "RELU_N1_TO_1", "RELU_0_TO_1", dtypes=("int8", "uint8"), variants=("every value",))
 @cases("ABS", "EXP", "LOG", "RSQRT", "SQRT", dtypes=("int8", "int16"), variants=("every value",))

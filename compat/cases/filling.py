@@ -1,4 +1,4 @@
-"""Operators that make or repeat values: FILL, RANGE, ONE_HOT, TILE, BROADCAST_TO."""
+"""Operators that make or repeat values: FILL, ZEROS_LIKE, RANGE, ONE_HOT, TILE, BROADCAST_TO, MATRIX_DIAG and its like."""
 
 import numpy as np
 
@@ -78,3 +78,39 @@ def broadcast_to(d):
     inputs = [x, Tensor(target.shape, target.dtype) if fed else Tensor.constant(target)]
     model = Model.single("BROADCAST_TO", inputs, [d.tensor(shape, like=x)], 3)
     return d.case(model, lambda: [d.values(x), target] if fed else [d.values(x)])
+
+
+@cases("BROADCAST_ARGS", dtypes=("int32", "int64"))
+def broadcast_args(d):
+    shape = d.shape(d.between(1, 4), 5)
+    pair = [[1 if d.flag(0.4) else n for n in shape] for _ in range(2)]
+    pair[1] = pair[1][d.between(0, len(shape) - 1) :]
+    result = np.broadcast_shapes(*map(tuple, pair))
+    arrays = [np.array(a, d.dtype) for a in pair]
+    model = Model.single(d.op, [Tensor(a.shape, d.dtype) for a in arrays], [Tensor([len(result)], d.dtype)])
+    return d.case(model, lambda: arrays)
+
+
+@cases("RANK", dtypes=("float32", "int8", "bool"))
+def rank(d):
+    x = d.tensor(d.shape(d.between(1, 5), 4))
+    return d.case(Model.single("RANK", [x], [Tensor([], "int32")]), lambda: [d.values(x)])
+
+
+@cases("ZEROS_LIKE", dtypes=("float32", "int32", "int64"))
+def zeros_like(d):
+    x = d.tensor(d.shape(d.between(1, 4), 4))
+    return d.case(Model.single("ZEROS_LIKE", [x], [d.tensor(x.shape)]), lambda: [d.values(x)])
+
+
+@cases("MATRIX_DIAG", "MATRIX_SET_DIAG", dtypes=("float32", "int8", "uint8", "int16", "int32", "int64"))
+def matrix_diag(d):
+    leading = d.shape(d.between(0, 2), 3)
+    rows, columns = d.between(1, 5), d.between(1, 5)
+    if d.op == "MATRIX_DIAG":
+        x = d.tensor([*leading, rows])
+        return d.case(Model.single(d.op, [x], [d.tensor([*leading, rows, rows], like=x)]), lambda: [d.values(x)])
+    x = d.tensor([*leading, rows, columns])
+    diagonal = d.tensor([*leading, min(rows, columns)], like=x)
+    model = Model.single(d.op, [x, diagonal], [d.tensor(x.shape, like=x)])
+    return d.case(model, lambda: [d.values(x), d.values(diagonal)])

@@ -1,4 +1,4 @@
-"""SVDF, RNN and UNIDIRECTIONAL_SEQUENCE_LSTM: integer, float32 and hybrid, their states carried from invoke to invoke.
+"""SVDF, RNN, LSTM and the sequence forms of the latter two: integer, float32 and hybrid, their states carried from invoke to invoke.
 
 Type labels: float32, int8 (int16 state), hybrid8 (float32 activations, int8 weights).
 """
@@ -49,20 +49,24 @@ def svdf(d):
     return d.case(Model.single("SVDF", inputs, [y], 4, **options), lambda: [d.values(x)])
 
 
-@cases("RNN", dtypes=("float32", "hybrid8"))
-@cases("RNN", dtypes=("hybrid8",), variants=("asymmetric",))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8",), variants=("asymmetric",))
+@cases("UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32",), variants=("time major",))
 def rnn(d):
-    batch, depth, units = d.between(1, 3), d.between(1, 30), d.between(1, 20)
-    x, y = d.tensor([batch, depth], "float32"), d.tensor([batch, units], "float32")
+    batch, depth, units, steps = d.between(1, 3), d.between(1, 30), d.between(1, 20), d.between(1, 4)
+    leading = [batch] if d.op == "RNN" else [steps, batch] if d.variant == "time major" else [batch, steps]
+    x, y = d.tensor([*leading, depth], "float32"), d.tensor([*leading, units], "float32")
     options = {"fused_activation_function": d.choice("NONE", "RELU", "RELU6", "TANH")}
     if d.dtype == "hybrid8":
         matrices = [quantized_constant(d, [units, n], "int8", d.scale(0.001, 0.01)) for n in (depth, units)]
         options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
     else:
         matrices = [Tensor.constant(d.normal([units, n], 0.4)) for n in (depth, units)]
+    if d.op != "RNN":
+        options["time_major"] = d.variant == "time major"
     state = Tensor([batch, units], "float32", variable=True)
     inputs = [x, *matrices, Tensor.constant(d.normal([units], 0.4)), state]
-    return d.case(Model.single("RNN", inputs, [y], 3 if d.dtype == "hybrid8" else 1, **options), lambda: [d.values(x)])
+    return d.case(Model.single(d.op, inputs, [y], 3 if d.dtype == "hybrid8" else 1, **options), lambda: [d.values(x)])
 
 
 class Gates:
@@ -117,6 +121,8 @@ class Gates:
 _VARIANTS = ("random", "cifg", "peephole", "time major", "clipped")
 
 
+@cases("LSTM", dtypes=("float32", "hybrid8"), variants=("random", "cifg", "peephole", "clipped"))
+@cases("LSTM", dtypes=("int8",), variants=("random", "layer norm"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8", "hybrid8"), variants=_VARIANTS)
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric cifg"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8"), variants=("layer norm", "projection"))
@@ -124,7 +130,9 @@ def lstm(d):
     batch, steps, depth, units = d.between(1, 3), d.between(1, 5), d.between(1, 30), d.between(1, 20)
     outputs = d.between(1, 12) if d.variant == "projection" else units
     shapes = [[batch, steps, depth], [batch, steps, outputs]]
-    if d.variant == "time major":
+    if d.op == "LSTM":
+        shapes = [[batch, n] for n in (depth, outputs)]
+    elif d.variant == "time major":
         shapes = [[steps, batch, n] for n in (depth, outputs)]
     integer = d.dtype == "int8"
     kind = "int8" if integer else "float32"
@@ -149,9 +157,10 @@ def lstm(d):
     options = {
         "fused_activation_function": "TANH" if integer else d.choice("TANH", "TANH", "RELU"),
         "cell_clip": float(d.uniform(0.3, 2)) if d.variant == "clipped" else 0.0,
-        "time_major": d.variant == "time major",
         "asymmetric_quantize_inputs": d.variant.startswith("asymmetric"),
     }
+    if d.op != "LSTM":
+        options["time_major"] = d.variant == "time major"
     scales = []
     if integer:  # the kernel reads the scales of its intermediate results from five tensors without data
         scales = [Tensor([], "int16", scale=0.0007, zero_point=0) for _ in range(4)]
@@ -159,5 +168,5 @@ def lstm(d):
         scales.append(Tensor([], "int8", scale=hidden, zero_point=y.zero_point))
     model = Model()
     main = model.subgraph("main")
-    main.op(d.op, tensors, [y], 3 if integer else 2, intermediates=scales, **options)
+    main.op(d.op, tensors, [y], 3 if integer and d.op != "LSTM" else 2, intermediates=scales, **options)
     return d.case(model, lambda: [d.values(x) if integer else d.normal(x.shape, d.choice(0.4, 1))])

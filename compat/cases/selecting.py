@@ -1,4 +1,4 @@
-"""Operators that pick: SLICE, STRIDED_SLICE, REVERSE_V2, GATHER, GATHER_ND, SELECT, SELECT_V2, WHERE.
+"""Operators that pick: SLICE, STRIDED_SLICE, REVERSE_V2, GATHER, GATHER_ND, SELECT, SELECT_V2, WHERE, and their like.
 
 SLICE beyond the end is left out: TensorFlow does not look, and reads outside or aborts.
 """
@@ -167,3 +167,47 @@ def where(d):
 
     model = Model.single("WHERE", [x], [Tensor([1, len(x.shape)], "int64")])
     return d.case(model, feed, refused=d.variant == "none true")
+
+
+@cases("TOPK_V2", dtypes=("float32", "int8", "uint8", "int32", "int64"), variants=("random", "ties"))
+def topk(d):
+    x = d.tensor([*d.shape(d.between(0, 2), 3), d.between(1, 9)])
+    k = np.array(d.between(1, x.shape[-1]), np.int32)
+    shape = [*x.shape[:-1], int(k)]
+    model = Model.single("TOPK_V2", [x, Tensor.constant(k)], [d.tensor(shape, like=x), Tensor(shape, "int32")], 2)
+
+    def feed():
+        return [d.rng.integers(0, 3, x.shape).astype(d.dtype) if d.variant == "ties" else d.values(x)]
+
+    return d.case(model, feed)
+
+
+@cases("SCATTER_ND", dtypes=("float32", "int8", "uint8", "int32", "int64"))
+def scatter_nd(d):
+    """Repeated indices add up."""
+    shape = d.shape(d.between(1, 3), 5)
+    depth, count = d.between(1, len(shape)), d.between(1, 6)
+    indices = Tensor([count, depth], "int32")
+    updates = d.tensor([count, *shape[depth:]])
+    model = Model.single(
+        d.op, [indices, updates, Tensor.constant(np.array(shape, np.int32))], [d.tensor(shape, like=updates)]
+    )
+
+    def feed():
+        columns = [d.integers("int32", [count], 0, n - 1) for n in shape[:depth]]
+        return [np.stack(columns, -1), d.values(updates)]
+
+    return d.case(model, feed)
+
+
+@cases("EMBEDDING_LOOKUP", dtypes=("float32", "int8", "hybrid8"))
+def embedding_lookup(d):
+    rows, columns, count = d.between(1, 6), d.between(1, 6), d.between(1, 5)
+    if d.dtype == "hybrid8":
+        table, y = Tensor([rows, columns], "int8", scale=d.scale(), zero_point=0), Tensor([count, columns], "float32")
+        table.data = d.values(table)
+    else:
+        table = d.tensor([rows, columns])
+        table.data, y = d.values(table), d.tensor([count, columns], like=table)
+    model = Model.single(d.op, [Tensor([count], "int32"), table], [y], 3)
+    return d.case(model, lambda: [d.integers("int32", [count], 0, rows - 1)])

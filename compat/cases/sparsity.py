@@ -23,9 +23,9 @@ def compress_blocks(dense, block):
     return values, [("dense", dense.shape[0]), ("csr", segments, indices), ("dense", block)]
 
 
-@cases("DENSIFY", dtypes=("float32", "float16", "int8"), variants=("rows", "blocks", "short indices", "image"))
+@cases("DENSIFY", dtypes=("float32", "float16", "int8"), variants=("rows", "blocks", "short indices", "image", "used"))
 def densify(d):
-    """The dense constant goes on to be added or dequantized, so that the graph has an input."""
+    """The dense constant is the output; in the variant "used" it is (made float32 and) added to an input."""
     rows, columns, block = d.between(1, 7), 4 * d.between(1, 5), 4
     keep = d.rng.random((rows, columns // block)) < 0.5
     keep.flat[0] = True
@@ -53,4 +53,13 @@ def densify(d):
     if d.dtype == "int8":
         y.scale = compressed.scale = d.scale()
         y.zero_point = compressed.zero_point = 0
-    return d.case(Model.single("DENSIFY", [compressed], [y]))
+    if d.variant != "used":
+        return d.case(Model.single("DENSIFY", [compressed], [y]))
+    model = Model()
+    main = model.subgraph("main")
+    main.op("DENSIFY", [compressed], [y])
+    if d.dtype == "float16":
+        y = main.op("DEQUANTIZE", [y], [Tensor(shape, "float32")], 3)[0]
+    x = d.tensor(shape, y.dtype)
+    main.op("ADD", [x, y], [d.tensor(shape, y.dtype)], 2, pot_scale_int16=False)
+    return d.case(model, lambda: [d.values(x)])

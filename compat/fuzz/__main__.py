@@ -80,6 +80,16 @@ def batches(found, args):
             yield Batch(source, args.seed, names[start : start + BATCH])
 
 
+def load_everything():
+    """Import every operator once, before the forks."""
+    from tflm_cy.ops import find
+    from tflm_cy.ops.index import CUSTOM_MODULES, MODULES
+
+    for names, custom in ((MODULES, False), (CUSTOM_MODULES, True)):
+        for name in names:
+            find(name, custom)
+
+
 def track(results, total):
     """Pass results on; a line to stderr now and then, and one for each failure."""
     last = started = time.monotonic()
@@ -101,8 +111,7 @@ def main(argv=None):
     if args.save:
         Path(args.save).write_bytes(found[0].mutant(args.only[0], args.seed))
         return 0
-    import tflm_cy  # noqa: F401  loaded once, before the forks
-
+    load_everything()
     names = args.only or mutations(args.truncations, args.flips, args.edits)
     options = " ".join([f"--models {folder}" for folder in args.models] + ["--cases"] * args.cases)
     findings = Findings(options)

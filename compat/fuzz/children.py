@@ -6,9 +6,9 @@
 A child announces each mutation and each step on a pipe before it begins, so the parent knows where a silent child is.
 Its memory is bounded (RLIMIT_AS), its stderr a file, where the reports of a sanitizer are looked for.
 
-A step that takes longer than `seconds` is a hang, unless the work that the model asks for is larger than any machine does
-in that time: the bound is the sum over all nodes of input elements times output elements, which no operator exceeds.
-A loop (WHILE) may legally never end. Both are counted as slow.
+A step that takes longer than `seconds` is a hang, unless the model may ask for so much work: more than `work` element
+operations, counted as input elements times output elements of every node, which no operator exceeds. A loop (WHILE) may
+legally never end. Both are counted as slow.
 """
 
 import os
@@ -90,7 +90,7 @@ class Child:
             self.current, self.started, self.heavy = int(rest), time.monotonic(), False
         elif what == "step":
             self.step = rest
-        elif what == "heavy":
+        elif what == "work":
             self.heavy = rest == "1"
         elif what == "end":
             kind, _, text = rest.partition("\t")
@@ -115,7 +115,7 @@ class Child:
         """End a child that takes too long; its finding."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
-        if self.heavy:
+        if self.heavy and self.step in ("invoke", "signature call"):
             return self.finding(
                 SLOW, f"{self.step}: more than {self.limits.seconds:g} s for a model that asks for much"
             )
@@ -199,33 +199,14 @@ def _one(batch, name, limits, tell):
         content = batch.source.mutant(name, batch.seed)
     except MemoryError:
         return OK, "the mutation itself is too large"
-    tell("heavy", str(int(work(content) > limits.work)))
+
+    def stage(what, value):
+        tell(what, str(value if what == "step" else int(value > limits.work)))
+
     try:
-        return exercise(content, resolver, rng, lambda step: tell("step", step), preserve_all)
+        return exercise(content, resolver, rng, stage, preserve_all)
     except UnexpectedError as error:
         return "UNEXPECTED", str(error)
-
-
-def work(content):
-    """An upper bound of the element operations that an invoke may ask for; infinite where there is a loop."""
-    from ..builder import operator_name, read_model
-
-    try:
-        model = read_model(content)
-        total = 0
-        for graph in model["subgraphs"]:
-            sizes = [int(np.prod(t["shape"], dtype=object)) if t["shape"] is not None else 1 for t in graph["tensors"]]
-            for operator in graph["operators"] or ():
-                if operator_name(model, operator) == "WHILE":
-                    return float("inf")
-                ins, outs = (
-                    sum(sizes[i] for i in operator[role] if 0 <= i < len(sizes)) if operator[role] is not None else 0
-                    for role in ("inputs", "outputs")
-                )
-                total += (ins + 1) * (outs + 1)
-        return total
-    except Exception:
-        return 0
 
 
 def sanitizer_report(text):

@@ -1,6 +1,6 @@
 """All that a user may do with one model, whatever the outcome of each step.
 
-    kind, text = exercise(content, resolver="BUILTIN_REF", rng=rng, stage=print)
+    kind, text = exercise(content, "BUILTIN_REF", rng, stage=print)
 
 Construct, read every description, allocate, set inputs, invoke twice, read every tensor, reset variables, resize the
 inputs to other shapes and run again, call the signatures. A step that raises is noted and the next one is tried, for
@@ -29,7 +29,7 @@ class Run:
 
     def step(self, name, function, *arguments, decides=False):
         """Result of a call, None when it raises what it may raise."""
-        self.stage(name)
+        self.stage("step", name)
         try:
             return function(*arguments)
         except Exception as error:
@@ -60,11 +60,24 @@ class Run:
         return values
 
     def feed_and_invoke(self, interpreter, decides):
+        self.weigh(interpreter)
         for details in self.step("get_input_details", interpreter.get_input_details) or ():
             value = self.values(details)
             if value is not None:
                 self.step("set_tensor", interpreter.set_tensor, details["index"], value, decides=decides)
+            elif not decides:
+                return
         self.step("invoke", interpreter.invoke, decides=decides)
+
+    def weigh(self, interpreter):
+        """Tell how many element operations an invoke may ask for at most: no operator exceeds inputs times outputs."""
+        tensors = self.step("get_tensor_details", interpreter.get_tensor_details) or ()
+        sizes = {details["index"]: int(np.prod(details["shape"], dtype=object)) for details in tensors}
+        total = 0
+        for operator in self.step("get_ops_details", interpreter._get_ops_details) or ():
+            inputs, outputs = (sum(sizes.get(int(i), 0) for i in operator[role]) for role in ("inputs", "outputs"))
+            total += (inputs + 1) * (outputs + 1) if operator["op_name"] != "WHILE" else 1 << 62
+        self.stage("work", total)
 
     def read_everything(self, interpreter):
         for details in self.step("get_tensor_details", interpreter.get_tensor_details) or ():
@@ -92,6 +105,7 @@ class Run:
                 shape = shape[1:] if self.rng.random() < 0.5 else [1, *shape]
             else:
                 shape = [d + 1 for d in shape]
+            shape = [min(d, (1 << 31) - 1) for d in shape]  # larger ones are an OverflowError, as in TensorFlow
             self.step("resize_tensor_input", interpreter.resize_tensor_input, details["index"], shape)
 
     def signatures(self, interpreter):
@@ -107,7 +121,7 @@ class Run:
 
 
 def exercise(content, resolver, rng, stage, preserve_all=False):
-    """(kind, text) of the outcome; raises UnexpectedError. `stage` is called with the name of each step."""
+    """(kind, text) of the outcome; raises UnexpectedError. `stage` is called as ("step", name) and ("work", number)."""
     from tflm_cy.interpreter import Interpreter, OpResolverType
 
     run = Run(rng, stage)
@@ -122,8 +136,7 @@ def exercise(content, resolver, rng, stage, preserve_all=False):
     interpreter = run.step("construct", construct, decides=True)
     if interpreter is None:
         return run.outcome
-    run.step("get_ops_details", interpreter._get_ops_details)
-    run.step("get_tensor_details", interpreter.get_tensor_details)
+    run.weigh(interpreter)
     run.step("allocate_tensors", interpreter.allocate_tensors, decides=True)
     run.feed_and_invoke(interpreter, decides=True)
     run.read_everything(interpreter)

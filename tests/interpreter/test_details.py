@@ -50,8 +50,8 @@ def test_every_call_gives_new_objects():
 
 
 def test_the_signature_shape_stays_when_resized():
-    x = Tensor([1, 4], "float32", signature=[-1, 4])
-    y = Tensor([1, 4], "float32", signature=[-1, 4])
+    x = Tensor([1, 4], "float32", shape_signature=[-1, 4])
+    y = Tensor([1, 4], "float32", shape_signature=[-1, 4])
     interpreter = Interpreter(model_content=Model.single("NEG", [x], [y]).to_bytes())
     interpreter.resize_tensor_input(0, [5, 4], strict=True)
     interpreter.allocate_tensors()

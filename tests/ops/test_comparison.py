@@ -51,12 +51,12 @@ def test_maximum_and_minimum(dtype):
     assert same_bytes(evaluate("MINIMUM", [a, b], dtype), np.minimum(a, b))
 
 
-def test_of_a_nan_the_first_operand_stays():
+def test_beside_a_nan_the_second_operand_is_taken():
     a, b = np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)
     for name in ("MAXIMUM", "MINIMUM"):
         result = evaluate(name, [a, b], np.float32)
-        assert np.isnan(result[0])
-        assert result[1] == 1
+        assert result[0] == 1
+        assert np.isnan(result[1])
 
 
 def test_logical_and_and_or():
@@ -67,3 +67,12 @@ def test_logical_and_and_or():
         evaluate("LOGICAL_AND", [a.astype(np.int32)] * 2, bool)
     with pytest.raises(REFUSED, match="not supported by Maximum"):
         evaluate("MAXIMUM", [a, b], bool)
+
+
+def test_quantized_int16_is_scaled_for_equality_and_raw_for_order():
+    a, b = np.array([2, 4, 100], np.int16), np.array([4, 4, 50], np.int16)
+    inputs = [like(a, 0.5), like(b, 0.25)]
+    assert evaluate("EQUAL", [a, b], bool, inputs=inputs).tolist() == [True, False, False]
+    assert evaluate("NOT_EQUAL", [a, b], bool, inputs=inputs).tolist() == [False, True, True]
+    assert evaluate("LESS", [a, b], bool, inputs=inputs).tolist() == [True, False, False]
+    assert evaluate("GREATER_EQUAL", [a, b], bool, inputs=inputs).tolist() == [False, True, True]

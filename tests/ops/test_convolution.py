@@ -104,7 +104,9 @@ def test_conv_2d(kind, geometry, channels, outputs, groups):
         [Tensor([1, 1, 1, outputs], dtype, **quantized(dtype, ys, yz))],
         **options(stride, dilation, padding),
     )
-    assert_close_to(y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype))
+    assert_close_to(
+        y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype)
+    )
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -131,7 +133,9 @@ def test_depthwise_conv_2d(kind, geometry, channels, multiplier):
         [Tensor([1, 1, 1, outputs], dtype, **quantized(dtype, ys, yz))],
         **options(stride, dilation, padding, depth_multiplier=multiplier),
     )
-    assert_close_to(y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype))
+    assert_close_to(
+        y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype)
+    )
 
 
 def scatter(x, w, shape, stride, pad):
@@ -177,7 +181,9 @@ def test_transpose_conv(kind, dynamic, size, stride, padding, shape, pad):
         stride_w=stride[1],
         padding=padding,
     )
-    assert_close_to(y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype))
+    assert_close_to(
+        y, want if kind == "float32" else rescaled(want, 0.5 * scales.astype(float) / np.float32(ys), yz, dtype)
+    )
 
 
 @pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"])
@@ -208,8 +214,12 @@ def test_an_infinite_weight_outside_of_the_image_is_not_seen():
     w = np.full((1, 3, 3, 1), np.inf, np.float32)
     w[0, 1, 1, 0] = 1
     [y] = run(
-        "CONV_2D", [(np.full((1, 1, 1, 1), 7, np.float32), "float32"), w, np.zeros(1, np.float32)], [Tensor([1], "float32")],
-        padding="SAME", stride_h=1, stride_w=1,
+        "CONV_2D",
+        [(np.full((1, 1, 1, 1), 7, np.float32), "float32"), w, np.zeros(1, np.float32)],
+        [Tensor([1], "float32")],
+        padding="SAME",
+        stride_h=1,
+        stride_w=1,
     )
     assert y.tolist() == [[[[7]]]]
 
@@ -217,8 +227,12 @@ def test_an_infinite_weight_outside_of_the_image_is_not_seen():
 def test_of_several_nans_the_last_product_survives():
     bits = np.array([0x7FC00001, 0x7FC00002], np.uint32).view(np.float32)
     [y] = run(
-        "CONV_2D", [(bits.reshape(1, 1, 1, 2), "float32"), np.ones((1, 1, 1, 2), np.float32), bits[:1]], [Tensor([1], "float32")],
-        padding="VALID", stride_h=1, stride_w=1,
+        "CONV_2D",
+        [(bits.reshape(1, 1, 1, 2), "float32"), np.ones((1, 1, 1, 2), np.float32), bits[:1]],
+        [Tensor([1], "float32")],
+        padding="VALID",
+        stride_h=1,
+        stride_w=1,
     )
     assert y.view(np.uint32).tolist() == [[[[0x7FC00002]]]]
 
@@ -227,8 +241,13 @@ def test_fused_activation_clamps():
     x = np.array([-9, -0.5, 0.5, 9], np.float32).reshape(1, 4, 1, 1)
     for activation, want in [("RELU", [0, 0, 0.5, 9]), ("RELU6", [0, 0, 0.5, 6]), ("RELU_N1_TO_1", [-1, -0.5, 0.5, 1])]:
         [y] = run(
-            "CONV_2D", [(x, "float32"), np.ones((1, 1, 1, 1), np.float32), np.zeros(1, np.float32)], [Tensor([1], "float32")],
-            padding="VALID", stride_h=1, stride_w=1, fused_activation_function=activation,
+            "CONV_2D",
+            [(x, "float32"), np.ones((1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
+            [Tensor([1], "float32")],
+            padding="VALID",
+            stride_h=1,
+            stride_w=1,
+            fused_activation_function=activation,
         )
         assert y.ravel().tolist() == want
 
@@ -241,8 +260,17 @@ def test_int4_weights(constant):
     for kind in ("int8", "int4"):
         weights = Tensor.constant(w, kind, scale=[0.1, 0.2, 0.3], zero_point=[0, 0, 0])
         [y] = run(
-            "CONV_2D", [(x, Tensor(x.shape, "int8", scale=0.1, zero_point=4)), weights, Tensor.constant(b, scale=[0.01], zero_point=[0])],
-            [Tensor([1], "int8", scale=0.7)], version=8, padding="VALID", stride_h=1, stride_w=1,
+            "CONV_2D",
+            [
+                (x, Tensor(x.shape, "int8", scale=0.1, zero_point=4)),
+                weights,
+                Tensor.constant(b, scale=[0.01], zero_point=[0]),
+            ],
+            [Tensor([1], "int8", scale=0.7)],
+            version=8,
+            padding="VALID",
+            stride_h=1,
+            stride_w=1,
         )
         outputs.append(y.tobytes())
     assert outputs[0] == outputs[1]
@@ -260,7 +288,11 @@ def test_int4_weights(constant):
 @pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_refuses_attributes(op, change, message):
     fields = {"stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1, "padding": "SAME"} | change
-    x, w, b = np.ones((1, 3, 3, 2), np.float32), np.ones((1, 2, 2, 2), np.float32), np.zeros(2 if op[0] == "D" else 1, np.float32)
+    x, w, b = (
+        np.ones((1, 3, 3, 2), np.float32),
+        np.ones((1, 2, 2, 2), np.float32),
+        np.zeros(2 if op[0] == "D" else 1, np.float32),
+    )
     with pytest.raises(REFUSED, match="INT16_MAX" if op[0] == "D" and "dilation_w_factor" in change else message):
         run(op, [(x, "float32"), w, b], [Tensor([1], "float32")], **fields)
 

@@ -36,7 +36,11 @@ def test_fully_connected_quantized_rounds_the_double_product(kind, bias):
     dtype = kind.split(",")[0] if kind in ("int8", "uint8", "int16", "int16, int32 bias") else "int8"
     xz, wz, yz = {"int8": (3, -4, -5), "uint8": (120, 131, 90)}.get(kind, (0, 0, 0))
     x = bytes_of((3, 19), dtype)
-    w = RNG.integers(-8, 8, (7, 19)).astype(np.int8) if kind == "int4" else bytes_of((7, 19), "uint8" if kind == "uint8" else "int8")
+    w = (
+        RNG.integers(-8, 8, (7, 19)).astype(np.int8)
+        if kind == "int4"
+        else bytes_of((7, 19), "uint8" if kind == "uint8" else "int8")
+    )
     b = bytes_of(7).astype("int64" if kind == "int16" else "int32")
     scales = [np.float32(0.01 * (i + 1)) for i in range(7)] if kind == "per row" else [np.float32(0.02)]
     total = (x.astype(np.int64) - xz) @ (w.astype(np.int64) - wz).T + (b.astype(np.int64) if bias else 0)
@@ -58,7 +62,11 @@ def test_fully_connected_quantized_rounds_the_double_product(kind, bias):
 def test_shapes_of_fully_connected():
     x, w = np.ones((2, 3, 4), np.float32), np.ones((5, 4), np.float32)
     assert run("FULLY_CONNECTED", [(x, "float32"), w, None], [Tensor([1], "float32")])[0].shape == (6, 5)
-    assert run("FULLY_CONNECTED", [(x, "float32"), w, None], [Tensor([1], "float32")], keep_num_dims=True)[0].shape == (2, 3, 5)
+    assert run("FULLY_CONNECTED", [(x, "float32"), w, None], [Tensor([1], "float32")], keep_num_dims=True)[0].shape == (
+        2,
+        3,
+        5,
+    )
     [y] = run("FULLY_CONNECTED", [(np.ones((2, 6), np.float32), "float32"), w, None], [Tensor([1], "float32")])
     assert y.shape == (3, 5)
 
@@ -76,8 +84,13 @@ def test_hybrid_fully_connected(asymmetric):
     b = np.arange(6, dtype=np.float32)
 
     def outputs(x):
-        return run("FULLY_CONNECTED", [(x, "float32"), weights, b], [Tensor([1], "float32")], version=9,
-                   asymmetric_quantize_inputs=asymmetric)[0]
+        return run(
+            "FULLY_CONNECTED",
+            [(x, "float32"), weights, b],
+            [Tensor([1], "float32")],
+            version=9,
+            asymmetric_quantize_inputs=asymmetric,
+        )[0]
 
     exact = x @ (w * np.float32(0.01)).T + b
     assert 0 < np.abs(outputs(x) - exact).max() < 0.05
@@ -110,8 +123,12 @@ def test_fully_connected_refuses():
     q = Tensor([2, 4], "int16", scale=0.1)
     weights = Tensor.constant(np.ones((3, 4), np.int8), scale=[0.1], zero_point=[0])
     with pytest.raises(REFUSED, match="quantized_bias_type"):
-        run("FULLY_CONNECTED", [(np.ones((2, 4), np.int16), q), weights, Tensor.constant(np.ones(3, np.int32), scale=[0.01])],
-            [Tensor([1], "int16", scale=0.1)], version=11)
+        run(
+            "FULLY_CONNECTED",
+            [(np.ones((2, 4), np.int16), q), weights, Tensor.constant(np.ones(3, np.int32), scale=[0.01])],
+            [Tensor([1], "int16", scale=0.1)],
+            version=11,
+        )
 
 
 SHAPES = [
@@ -137,7 +154,9 @@ def test_batch_matmul(a, b, adj_x, adj_y, kind, constant):
     total = (x.astype(np.int64) - xz) @ (y.astype(np.int64) - yz)
     x, y = x.swapaxes(-1, -2).copy() if adj_x else x, y.swapaxes(-1, -2).copy() if adj_y else y
     out = "int32" if kind.endswith("int32") else dtype
-    scale = max(1e5, float(np.abs(total).max(initial=0))) * 0.02 / np.iinfo(dtype).max if out in ("int8", "int16") else None
+    scale = (
+        max(1e5, float(np.abs(total).max(initial=0))) * 0.02 / np.iinfo(dtype).max if out in ("int8", "int16") else None
+    )
     quantized = {} if kind == "float32" else {"scale": 0.2}
     constant = constant and y.size > 0
     second = Tensor.constant(y, **quantized, zero_point=yz) if quantized else y
@@ -164,7 +183,9 @@ def test_batch_matmul(a, b, adj_x, adj_y, kind, constant):
 def test_hybrid_batch_matmul(asymmetric):
     x, y = RNG.uniform(-1, 1, (2, 3, 20)).astype(np.float32), bytes_of((2, 20, 4))
     [z] = run(
-        "BATCH_MATMUL", [(x, "float32"), Tensor.constant(y, scale=[0.01], zero_point=[0])], [Tensor([1], "float32")],
+        "BATCH_MATMUL",
+        [(x, "float32"), Tensor.constant(y, scale=[0.01], zero_point=[0])],
+        [Tensor([1], "float32")],
         asymmetric_quantize_inputs=asymmetric,
     )
     assert 0 < np.abs(z - x @ (y * np.float32(0.01))).max() < 0.05
@@ -190,5 +211,8 @@ def test_batch_matmul_refuses():
             run("BATCH_MATMUL", [(np.ones(a, np.float32), "float32"), (np.ones(b, np.float32), "float32")], out)
     with pytest.raises(REFUSED, match="not supported"):
         q = {"scale": 0.1}
-        run("BATCH_MATMUL", [(np.ones((2, 2), np.int16), Tensor([2, 2], "int16", **q)), Tensor.constant(np.ones((2, 2), np.int8), **q)],
-            [Tensor([1], "int16", **q)])
+        run(
+            "BATCH_MATMUL",
+            [(np.ones((2, 2), np.int16), Tensor([2, 2], "int16", **q)), Tensor.constant(np.ones((2, 2), np.int8), **q)],
+            [Tensor([1], "int16", **q)],
+        )

@@ -11,7 +11,10 @@ from .evaluate import REFUSED, evaluate, like, real, same_bytes
 
 RNG = np.random.default_rng(5)
 EXACT = {"ABS": np.abs, "NEG": np.negative, "SQRT": np.sqrt, "FLOOR": np.floor, "SQUARE": np.square}
-OPTIMIZED = {"CEIL": np.ceil, "ROUND": np.rint}
+OPTIMIZED = {
+    "CEIL": np.ceil,
+    "ROUND": lambda v: np.where(v == 0, v, np.rint(v) + np.float32(0)),
+}  # what rounds to 0 is +0
 WITHIN_A_STEP = {
     "EXP": math.exp,
     "LOG": math.log,
@@ -115,3 +118,15 @@ def test_refusals():
         evaluate("ABS", [x], np.float32)
     with pytest.raises(REFUSED, match="one positive scale"):
         evaluate("ABS", [x.astype(np.int8)], np.int8)
+
+
+def test_nan_becomes_quiet_and_log_of_a_negative_number_is_a_negative_nan():
+    x = np.array([0x7F800001, 0xFFA12345], np.uint32).view(np.float32)
+    assert evaluate("FLOOR", [x], np.float32).view(np.uint32).tolist() == [0x7FC00001, 0xFFE12345]
+    assert evaluate("LOG", [-np.ones(1, np.float32)], np.float32).view(np.uint32).tolist() == [0xFFC00000]
+
+
+def test_a_table_saturates_where_the_function_overflows():
+    x = np.array([127, 0], np.int8)
+    y = evaluate("EXP", [x], like(x, 1.0), 2, inputs=[like(x, 1.0)])
+    assert y.tolist() == [127, 1]

@@ -12,8 +12,7 @@ from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 cdef struct TwoSided:            # y = rescale(v) + y_zero_point on each side of v = x - x_zero_point = 0, clamped
-    Rescale above                # v >= 0
-    Rescale below
+    Rescale side[2]              # of v >= 0, of v < 0: chosen by index, for signs are hard to predict
     int32_t x_zero_point
     int32_t alpha_zero_point     # PRELU
     int32_t y_zero_point
@@ -175,17 +174,15 @@ cdef inline void tanh_half_run(const void* how, const uint16_t* x, uint16_t* y, 
 cdef inline int32_t two_sided(int32_t x, const TwoSided* t) noexcept nogil:
     """RELU and its kin (both sides alike), LEAKY_RELU."""
     cdef int32_t v = <int32_t>(<uint32_t>x - <uint32_t>t.x_zero_point)
-    cdef int32_t r = rescale(v, t.above) if v >= 0 else rescale(v, t.below)
+    cdef int32_t r = rescale(v, t.side[<uint32_t>v >> 31])
     return clamp32(<int32_t>(<uint32_t>r + <uint32_t>t.y_zero_point), t.low, t.high)
 
 
 cdef inline int32_t prelu(int32_t x, int32_t alpha, const TwoSided* t) noexcept nogil:
     cdef int32_t v = <int32_t>(<uint32_t>x - <uint32_t>t.x_zero_point)
-    cdef int32_t r
-    if v >= 0:
-        r = rescale(v, t.above)
-    else:
-        r = rescale(<int32_t>(<uint32_t>v * (<uint32_t>alpha - <uint32_t>t.alpha_zero_point)), t.below)
+    cdef uint32_t below = 0 - (<uint32_t>v >> 31)                          # all ones, or 0
+    cdef uint32_t factor = 1 + ((<uint32_t>alpha - <uint32_t>t.alpha_zero_point - 1) & below)
+    cdef int32_t r = rescale(<int32_t>(<uint32_t>v * factor), t.side[below & 1])
     return clamp32(<int32_t>(<uint32_t>r + <uint32_t>t.y_zero_point), t.low, t.high)
 
 

@@ -1,7 +1,7 @@
 """ADD, SUB and SQUARED_DIFFERENCE on arrays of equal length; `broadcast` brings operands into that form.
 
 The quantized kernels bring both operands to twice the larger scale, with spare low bits, before they add. On 8 bits that step is a table of
-256 entries per operand, made in prepare; a subtraction is an addition whose second table is negated (in wrapping arithmetic, the same bits).
+256 entries per operand, made in prepare; a subtraction is an addition whose second table is negated (in wrapping arithmetic the same).
 Source: LiteRT:tflite/kernels/internal/reference/{add,sub}.h and squared_difference.cc.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -10,6 +10,7 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32,
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Whole:
+    int16_t
     int32_t
     int64_t
 

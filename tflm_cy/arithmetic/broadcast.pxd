@@ -28,7 +28,7 @@ cdef struct Broadcast:
     bint a_stands            # a is one value during a run
     bint b_stands
     int64_t count[MAX_DIMS]  # of each outer loop
-    int64_t a_step[MAX_DIMS] # in values; 0: a stands still
+    int64_t a_step[MAX_DIMS]  # in values; 0: a stands still
     int64_t b_step[MAX_DIMS]
 
 

@@ -14,7 +14,7 @@ Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.half cimport bfloat_to_f32, f32_to_bfloat, f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat, half_to_f32
 
 cdef enum:
     CAST_BLOCK = 256             # values converted at a time; a multiple of every vector block
@@ -111,7 +111,7 @@ cdef inline void store_whole_f64(const int64_t* block, double* y, int64_t n) noe
 cdef inline void store_whole_half(const int64_t* block, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(<float>block[i])
+        y[i] = cast_to_half(<float>block[i])
 
 
 cdef inline void store_whole_bfloat(const int64_t* block, uint16_t* y, int64_t n) noexcept nogil:
@@ -240,7 +240,7 @@ cdef inline void store_f64(const double* block, double* y, int64_t n, int64_t wh
 cdef inline void store_half(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = f32_to_half(<float>block[i])
+        y[i] = cast_to_half(<float>block[i])
 
 
 cdef inline void store_bfloat(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
@@ -282,3 +282,17 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
     for i in range(n):
         value = <int32_t>x[i]
         y[i] = value if x[i] < <float>2147483648.0 else INT32_MAX
+
+
+cdef inline void f32_to_complex(const float* x, float* y, int64_t n) noexcept nogil:
+    """Copies, so that a signalling NaN stays one."""
+    cdef int64_t i
+    for i in range(n):
+        y[2 * i] = x[i]
+        y[2 * i + 1] = 0
+
+
+cdef inline void complex_to_f32(const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[2 * i]

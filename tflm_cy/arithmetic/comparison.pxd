@@ -4,9 +4,16 @@ Of a greater-than comparison the operands are swapped before. Quantized 8-bit op
 (value - zero point) * 256, times the scale. Results are bytes of 0 and 1.
 Source: LiteRT:tflite/kernels/internal/reference/comparisons.h, maximum_minimum.cc, logical.cc.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.half cimport half_to_f32
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+
+cdef struct Scaled:              # of a quantized int16 comparison
+    Rescale a
+    Rescale b
+    int32_t a_zero_point
+    int32_t b_zero_point
 
 ctypedef fused Ordered:
     float
@@ -78,6 +85,11 @@ cdef inline void less_equal_half(const void* how, const uint16_t* a, const uint1
 
 
 # ---- quantized, int8 and uint8
+cdef inline int32_t side_value(int32_t x, int32_t zero_point, Rescale scale) noexcept nogil:
+    """A quantized value as it is compared."""
+    return rescale(<int32_t>((<uint32_t>x - <uint32_t>zero_point) << 8), scale)
+
+
 cdef inline void equal_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef const Sides* s = <const Sides*>how
     cdef int64_t i
@@ -106,29 +118,44 @@ cdef inline void less_equal_8(const void* how, const uint8_t* a, const uint8_t* 
         y[i] = s.a[a[i]] <= s.b[b[i]]
 
 
-# ---- the larger and the smaller; with a NaN the first operand stays
+# ---- quantized int16: equality of scaled values only, order is that of raw ones
+cdef inline void equal_scaled_s16(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef Scaled s = (<const Scaled*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = side_value(a[i], s.a_zero_point, s.a) == side_value(b[i], s.b_zero_point, s.b)
+
+
+cdef inline void not_equal_scaled_s16(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef Scaled s = (<const Scaled*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = side_value(a[i], s.a_zero_point, s.a) != side_value(b[i], s.b_zero_point, s.b)
+
+
+# ---- the larger and the smaller; the second operand unless the first is larger (smaller)
 cdef inline void maximum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if a[i] < b[i] else a[i]
+        y[i] = a[i] if a[i] > b[i] else b[i]
 
 
 cdef inline void minimum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if b[i] < a[i] else a[i]
+        y[i] = a[i] if a[i] < b[i] else b[i]
 
 
 cdef inline void maximum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if half_to_f32(a[i]) < half_to_f32(b[i]) else a[i]
+        y[i] = a[i] if half_to_f32(a[i]) > half_to_f32(b[i]) else b[i]
 
 
 cdef inline void minimum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = b[i] if half_to_f32(b[i]) < half_to_f32(a[i]) else a[i]
+        y[i] = a[i] if half_to_f32(a[i]) < half_to_f32(b[i]) else b[i]
 
 
 # ---- bool

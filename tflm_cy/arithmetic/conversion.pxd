@@ -47,8 +47,8 @@ cdef inline int32_t round_away(float x) noexcept nogil:
     """(int32_t)roundf(x) as x86 converts; branchless."""
     cdef int32_t whole = <int32_t>x
     cdef float rest = x - <float>whole
-    cdef int32_t up = 1 if rest >= <float>0.5 and rest < <float>1.0 else 0
-    cdef int32_t down = 1 if rest <= <float>-0.5 and rest > <float>-1.0 else 0
+    cdef int32_t up = (rest >= <float>0.5) & (rest < <float>1.0)
+    cdef int32_t down = (rest <= <float>-0.5) & (rest > <float>-1.0)
     return whole + up - down
 
 
@@ -56,7 +56,8 @@ cdef inline int32_t add_wrapping(int32_t a, int32_t b) noexcept nogil:
     return <int32_t>(<uint32_t>a + <uint32_t>b)
 
 
-cdef inline void quantize_run(const float* x, Narrow* y, int64_t n, float scale, int32_t zero_point, int32_t low, int32_t high) noexcept nogil:
+cdef inline void quantize_run(const float* x, Narrow* y, int64_t n, float scale, int32_t zero_point, int32_t low,
+                              int32_t high) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <Narrow>clamp32(add_wrapping(round_away(x[i] / scale), zero_point), low, high)

@@ -1,8 +1,9 @@
-"""Moving equal runs of bytes at regular distances, and filling memory with one element: what all data movement is made of.
+"""Moving equal runs of bytes at regular distances, filling memory with one element: what data movement is made of.
 
-    copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes, of any sign, the source's also 0
+    copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
 
-Nothing here knows types. Memory may lie on any address; source and destination never overlap.
+Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
+destination never overlap.
 """
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset

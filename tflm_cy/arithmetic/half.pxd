@@ -1,7 +1,7 @@
 """float16 and bfloat16 as 16-bit patterns, to and from float32.
 
 float16 to float32 is exact, written so that a compiler can vectorise it without F16C; a signalling NaN becomes quiet and keeps its payload.
-float32 to float16 rounds to nearest even; every NaN becomes sign | 0x7e00.
+float32 to float16 rounds to nearest even; a NaN becomes quiet and keeps its sign and the upper bits of its payload.
 Source: the IEEE 754 formats; bytes checked against TensorFlow 2.21.
 """
 from libc.stdint cimport int64_t, uint16_t, uint32_t
@@ -38,7 +38,7 @@ cdef inline uint16_t f32_to_half(float x) noexcept nogil:
     cdef uint32_t magnitude = bits & 0x7FFFFFFF
     cdef uint32_t rounded
     if magnitude > 0x7F800000:
-        return <uint16_t>(sign | 0x7E00)
+        return <uint16_t>(sign | 0x7E00 | ((bits >> 13) & 0x3FF))
     if magnitude >= 0x477FF000:                              # 65520 and more
         return <uint16_t>(sign | 0x7C00)
     if magnitude < 0x38800000:                               # below 2^-14: steps of 2^-24, the adder rounds
@@ -46,6 +46,12 @@ cdef inline uint16_t f32_to_half(float x) noexcept nogil:
         return <uint16_t>(sign | rounded)
     rounded = magnitude + 0xFFF + ((magnitude >> 13) & 1) - (<uint32_t>112 << 23)
     return <uint16_t>(sign | (rounded >> 13))
+
+
+cdef inline uint16_t cast_to_half(float x) noexcept nogil:
+    """As `f32_to_half`, but every NaN becomes sign | 0x7e00."""
+    cdef uint16_t h = f32_to_half(x)
+    return <uint16_t>((h & 0x8000) | 0x7E00) if (h & 0x7FFF) > 0x7C00 else h
 
 
 cdef inline float bfloat_to_f32(uint16_t b) noexcept nogil:

@@ -24,6 +24,10 @@ from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 cdef enum:
     LONGEST_DOT = 65536          # products of 8-bit values that fit an int32 sum: 65536 * 2^14 = 2^30; longer rows are cut
 
+ctypedef fused product_weight:   # int8, or int8 values already widened, which saves the unpacking
+    int8_t
+    int16_t
+
 cdef struct RowScale:            # real value = scale * (quantized - zero_point)
     float scale
     int32_t zero_point
@@ -283,7 +287,7 @@ cdef inline void sum_rows(const int8_t* w, ptrdiff_t rows, ptrdiff_t n, int32_t*
         sums[r] = total
 
 
-cdef inline int32_t dot_short(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:
+cdef inline int32_t dot_short(const int16_t* q, const product_weight* w, ptrdiff_t n) noexcept nogil:
     """Exact for n <= LONGEST_DOT."""
     cdef ptrdiff_t i
     cdef int32_t total = 0
@@ -292,7 +296,7 @@ cdef inline int32_t dot_short(const int16_t* q, const int8_t* w, ptrdiff_t n) no
     return total
 
 
-cdef inline int32_t dot_s16_s8(const int16_t* q, const int8_t* w, ptrdiff_t n) noexcept nogil:
+cdef inline int32_t dot_s16_s8(const int16_t* q, const product_weight* w, ptrdiff_t n) noexcept nogil:
     """The product modulo 2^32."""
     cdef uint32_t total = 0
     while n > LONGEST_DOT:
@@ -313,11 +317,11 @@ cdef inline int32_t sign_error(const int16_t* q, const int8_t* w, ptrdiff_t n) n
     return <int32_t>(total * 256)
 
 
-cdef inline void dot4_short(const int16_t* q, const int8_t* w, ptrdiff_t stride, ptrdiff_t n, int32_t* out) noexcept nogil:
+cdef inline void dot4_short(const int16_t* q, const product_weight* w, ptrdiff_t stride, ptrdiff_t n, int32_t* out) noexcept nogil:
     """Four rows of weights at once, `stride` apart; n <= LONGEST_DOT."""
-    cdef const int8_t* w1 = w + stride
-    cdef const int8_t* w2 = w + 2 * stride
-    cdef const int8_t* w3 = w + 3 * stride
+    cdef const product_weight* w1 = w + stride
+    cdef const product_weight* w2 = w + 2 * stride
+    cdef const product_weight* w3 = w + 3 * stride
     cdef int32_t s0 = 0
     cdef int32_t s1 = 0
     cdef int32_t s2 = 0
@@ -337,12 +341,12 @@ cdef inline void dot4_short(const int16_t* q, const int8_t* w, ptrdiff_t stride,
 
 
 cdef inline void accumulate_rows(
-    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales,
+    const product_weight* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales,
     int32_t zero_point, const int32_t* row_sums, bint minimum, float* result,
 ) noexcept nogil:
     """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
 
-    `minimum` is has_minimum(w, rows, n); row_sums may be NULL when the zero point is 0.
+    `minimum` is has_minimum(w, rows, n), False for widened weights; row_sums may be NULL when the zero point is 0.
     """
     cdef int32_t[4] dots
     cdef ptrdiff_t r = 0
@@ -358,8 +362,9 @@ cdef inline void accumulate_rows(
             dots[0] = dot_s16_s8(q, w + r * n, n)
         for j in range(count):
             d = dots[j]
-            if minimum:
-                d = <int32_t>(<uint32_t>d + <uint32_t>sign_error(q, w + (r + j) * n, n))
+            if product_weight is int8_t:
+                if minimum:
+                    d = <int32_t>(<uint32_t>d + <uint32_t>sign_error(q, w + (r + j) * n, n))
             if zero_point != 0:
                 d = <int32_t>(<uint32_t>d - <uint32_t>zero_point * <uint32_t>row_sums[r + j])
             s = row_scales[r + j] * scale if row_scales != NULL else scale

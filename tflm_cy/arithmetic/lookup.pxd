@@ -27,18 +27,21 @@ cdef inline int32_t truncate(float x) noexcept nogil:
     return <int32_t>x
 
 
+cdef inline int32_t saturate(float x, int32_t low, int32_t high) noexcept nogil:
+    """Clamped before it is truncated, so that infinity is the highest value."""
+    return high if x > <float>high else truncate(x) if x > <float>low else low
+
+
 cdef inline void fill_8(uint8_t* table, Function function, float parameter, float x_scale, int32_t x_zero_point, float y_scale,
                         int32_t y_zero_point, bint signed) noexcept nogil:
     cdef float inverse = <float>1.0 / y_scale
     cdef int32_t low = -128 if signed else 0
     cdef int32_t high = 127 if signed else 255
     cdef float value
-    cdef int32_t q
     cdef int byte
     for byte in range(256):
         value = function(x_scale * <float>(byte_value(byte, signed) - x_zero_point), parameter)
-        q = truncate(roundf(value * inverse) + <float>y_zero_point)
-        table[byte] = <uint8_t>(low if q < low else high if q > high else q)
+        table[byte] = <uint8_t>saturate(roundf(value * inverse) + <float>y_zero_point, low, high)
 
 
 cdef inline void lookup_8(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
@@ -75,11 +78,12 @@ cdef inline void fill_16(int16_t* table, Function function, float parameter, flo
 
 
 cdef inline void lookup_16(const int16_t* table, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    """The slope wraps as int16, the result too."""
     cdef int64_t i
-    cdef int32_t base, slope
+    cdef int16_t base, slope
     cdef const int16_t* at
     for i in range(n):
         at = table + 256 + (x[i] >> 7)
         base = at[0]
-        slope = at[1] - base
+        slope = <int16_t>(at[1] - base)
         y[i] = <int16_t>(base + ((slope * (x[i] & 127) + 64) >> 7))

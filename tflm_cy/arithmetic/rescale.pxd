@@ -14,8 +14,8 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 
 cdef struct Rescale:
     int64_t value
-    int64_t half             # 2^(right - 1), 0 when there is no right shift
-    int64_t ones             # -1, 0 when there is no right shift
+    int64_t half             # added before the right shift: 2^(right - 1), 0 when there is none
+    int64_t ones             # added to negative values: -1, 0 when there is no right shift
     int32_t left
     int32_t right
 
@@ -27,6 +27,18 @@ cdef inline Rescale ready(Multiplier m) noexcept nogil:
     r.right = -m.shift if m.shift < 0 else 0
     r.half = <int64_t>1 << (r.right - 1) if r.right > 0 else 0
     r.ones = -1 if r.right > 0 else 0
+    return r
+
+
+cdef inline Rescale ready_below_one(Multiplier m) noexcept nogil:
+    """For kernels that expect a multiplier below 1 and shift right by a negative count when it is not: on x86 that is the count mod 32
+    with a remainder's mask of ones, so that 1 is added to what is not negative."""
+    cdef Rescale r = ready(m)
+    if m.shift > 0:
+        r.left = 0
+        r.right = -m.shift & 31
+        r.half = <int64_t>1 << r.right
+        r.ones = -r.half
     return r
 
 

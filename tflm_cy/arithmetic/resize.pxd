@@ -83,7 +83,7 @@ cdef inline void mix_f32(const real* top_left, const real* bottom_left, const re
         mixed = (<float>top_left[c] * up * left + <float>bottom_left[c] * down * left + <float>top_right[c] * up * right
                  + <float>bottom_right[c] * down * right)
         if real is float:
-            y[c] = mixed
+            y[c] = mixed + <float>0          # the kernel adds a rounding offset of 0: -0.0 becomes 0.0
         else:
             y[c] = <uint8_t><int32_t>(mixed + <float>0.5)
 

@@ -2,11 +2,11 @@
 
 Transcendentals are the C library's float functions. Source: LiteRT:tflite/kernels/{elementwise,exp,neg,floor,ceil,round}.cc.
 """
-from libc.math cimport ceilf, cosf, expf, fabsf, floorf, logf, rintf, sinf, sqrtf
+from libc.math cimport ceilf, cosf, expf, fabsf, floorf, fmodf, logf, sinf, sqrtf
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product, multiply, round_shift
-from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport bits_f32, f32_to_half, half_to_f32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
@@ -73,7 +73,7 @@ cdef inline void exp_f32(const void* how, const float* x, float* y, int64_t n) n
 cdef inline void log_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = logf(x[i])
+        y[i] = bits_f32(0xFFC00000) if x[i] < 0 else logf(x[i])           # the NaN of the C library's older entry point
 
 
 cdef inline void sin_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
@@ -91,18 +91,22 @@ cdef inline void cos_f32(const void* how, const float* x, float* y, int64_t n) n
 cdef inline void floor_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = floorf(x[i])
+        y[i] = floorf(x[i]) if x[i] == x[i] else x[i] + x[i]               # a NaN becomes quiet
 
 
 cdef inline void ceil_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = ceilf(x[i])
+        y[i] = ceilf(x[i]) if x[i] == x[i] else x[i] + x[i]
 
 
 cdef inline float round_even(float x) noexcept nogil:
-    """Halves to even, as the floor and what is left decide: a result of 0 is +0 above -0.5, -0.0 keeps its sign."""
-    return rintf(x)
+    """Halves to even, by way of the floor: what rounds up to 0 is +0, -0.0 itself stays."""
+    cdef float whole = floorf(x)
+    cdef float rest = x - whole
+    if rest < <float>0.5 or (rest == <float>0.5 and fmodf(whole, 2) == 0):
+        return whole
+    return whole + <float>1.0
 
 
 cdef inline void round_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:

@@ -1,4 +1,4 @@
-"""A walk over n dimensions that copies runs of bytes: transposing, slicing, tiling, padding and splitting into blocks are all one.
+"""A walk over n dimensions that copies runs of bytes: transposing, slicing, tiling, cutting into blocks are all one.
 
     cdef Walk walk
     begin_walk(&walk, size)                                  # bytes of an element
@@ -6,7 +6,8 @@
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
     walk_copy(&walk, dst, src)
 
-With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings are moved that way.
+With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
+are moved that way.
 """
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy

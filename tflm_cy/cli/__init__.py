@@ -1,7 +1,8 @@
 """The command line: `python -m tflm_cy demo | run | inspect`.
 
-Written over the package's public names and `report`, so that every command is also an example of how to use them. A command is a module with
-`add_parser(subparsers)`, which sets the function that runs it; `main.COMMANDS` lists them in the order of the help.
+Written over the package's public names and `report`, so that every command is also an example of how to use them. A
+command is a module with `add_parser(subparsers)`, which sets the function that runs it; `main.COMMANDS` lists them in
+the order of the help.
 """
 
 from tflm_cy.cli.main import main

@@ -25,8 +25,9 @@ LEVELS = 16  # a pixel is from 0 (paper) to 16 (ink)
 _HELP = "two small nets read handwritten digits"
 _DESCRIPTION = """Two small nets, one float32 and one int8, read handwritten digits that they were not trained on.
 
-Shows some of them as pictures with what the int8 net read and what was written, then for each net how many it reads correctly, the median time
-of one invoke, and the bytes of its arena (all tensors and operator data; weights stay in the file)."""
+Shows some of them as pictures with what the int8 net read and what was written, then for each net how many it reads
+correctly, the median time of one invoke, and the bytes of its arena (all tensors and operator data; weights stay in
+the file)."""
 
 
 class Reading(NamedTuple):
@@ -63,7 +64,7 @@ def demo(args):
         print(gallery(pictures, picture_style(sys.stdout), width) + "\n")
     print(_table(readings, labels))
     agree = int((readings[0].digits == readings[1].digits).sum())
-    print(f"\nThe two nets read {agree} of {len(labels)} alike.")
+    print(f"\nThe two nets agree on {agree} of {len(labels)} images.")
 
 
 def read(path, images, mode="AUTO"):

@@ -9,8 +9,8 @@ from tflm_cy.report import byte_size, printable, text_table
 _HELP = "show a model's tensors, operators and signatures"
 _DESCRIPTION = """Show a model's tensors, operators and signatures.
 
-Shapes are those of the file; ? is a dimension that it leaves open. A scale is "scale, zero point" or the number of scales and the axis that
-they lie along. Operators are those of the main subgraph."""
+Shapes are those of the file; ? is a dimension that it leaves open. A scale is "scale, zero point" or the number of
+scales and the axis that they lie along. Operators are those of the main subgraph."""
 
 
 def add_parser(subparsers):
@@ -71,7 +71,7 @@ def _roles(interpreter):
 
 
 def _constant(interpreter, index, subgraph):
-    """"constant" when the file holds the value: before allocate_tensors nothing else can be read."""
+    """The role "constant" when the file holds the value: before allocate_tensors nothing else can be read."""
     try:
         interpreter.get_tensor(index, subgraph)
     except (ValueError, RuntimeError):

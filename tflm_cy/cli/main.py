@@ -1,7 +1,7 @@
 """Parse the command line, run one command, turn what users can cause into one line on stderr.
 
-Exit codes: 0 done; 2 wrong usage, or a file or model that cannot be used; 130 interrupted. Other exceptions are defects of ours and keep their
-traceback.
+Exit codes: 0 done; 2 wrong usage, or a file or model that cannot be used; 130 interrupted. Other exceptions are
+defects of ours and keep their traceback.
 """
 
 import argparse
@@ -67,7 +67,8 @@ def main(arguments=None):
     except UserError as error:
         print(f"tflm_cy: {printable(error)}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader (head, less) has seen enough; the interpreter's own flush at exit must not fail
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; what Python flushes at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130

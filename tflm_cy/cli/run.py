@@ -13,8 +13,8 @@ from tflm_cy.report import text_table
 _HELP = "run a model once and show its outputs"
 _DESCRIPTION = """Run a model once and show its outputs.
 
-Inputs come from .npy files, one per input in the model's order (`inspect` shows it), of exactly the input's type; where a shape leaves
-dimensions open the input is resized to the file's shape. Without --input they are random."""
+Inputs come from .npy files, one per input in the model's order (`inspect` shows it), of exactly the input's type;
+where a shape leaves dimensions open the input is resized to the file's shape. Without --input they are random."""
 _SHOWN = 6
 
 
@@ -30,8 +30,8 @@ def add_parser(subparsers):
         type=_seed,
         default=0,
         metavar="SEED",
-        help="random inputs from this seed (default %(default)s): floats are normal, 8 and 16 bit integers of the whole "
-        "range, wider ones from 0 to 9",
+        help="random inputs from this seed (default %(default)s): floats are normal, 8 and 16 bit integers of the "
+        "whole range, wider ones from 0 to 9",
     )
     add_mode_argument(parser)
     parser.add_argument("--output", metavar="F.npz", help="store the outputs, by name, as numpy.load reads them")
@@ -107,7 +107,9 @@ def _draw_one(rng, details):
         return rng.standard_normal(shape).astype(dtype)
     if dtype.kind == "c":
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
-    raise UserError(f"input {details['name']} is of type {dtype_text(details)}, which has no random values; give --input")
+    raise UserError(
+        f"input {details['name']} is of type {dtype_text(details)}, which has no random values; give --input"
+    )
 
 
 def _fit(interpreter, details, value):

@@ -25,7 +25,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
 | resize | invoke | shape and memory of a DYNAMIC output |
-| fail | invoke | the error text; returns -1, to be returned by invoke |
+| fail, fail_with, fail_because | invoke | the error text; returns -1, to be returned by invoke |
 
 `prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
 """
@@ -70,10 +70,11 @@ cdef class Registration:
     cdef readonly int version              # highest version that the optimized resolvers accept
     cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
     cdef readonly int lowest_version
+    cdef readonly int sparse_input         # the input that may be a sparse constant, -1: none (`register` wants the others before it)
     cdef PrepareFunction prepare
 
 
-cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*)
+cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
 
 
 cdef class Context:
@@ -112,6 +113,7 @@ cdef class Context:
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil
     cdef int fail(self, const char* text) noexcept nogil
     cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
+    cdef int fail_because(self, object error) noexcept         # with the GIL; an interruption is raised as it is
 
     cdef inline Tensor* input(self, const Node* node, int i) noexcept nogil:
         if i >= node.input_count or node.inputs[i] < 0:

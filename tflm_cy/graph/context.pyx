@@ -9,13 +9,16 @@ cdef class Registration:
     """An operator: versions and functions. Made by `register`."""
 
 
-cdef Registration register(PrepareFunction prepare, int version, int reference_version=-1, int lowest_version=1):
+cdef Registration register(
+    PrepareFunction prepare, int version, int reference_version=-1, int lowest_version=1, int sparse_input=-1,
+):
     """An operator that accepts the versions lowest_version .. version (BUILTIN_REF: .. reference_version, by default the same)."""
     cdef Registration registration = Registration.__new__(Registration)
     registration.prepare = prepare
     registration.version = version
     registration.reference_version = version if reference_version < 0 else reference_version
     registration.lowest_version = lowest_version
+    registration.sparse_input = sparse_input
     return registration
 
 
@@ -91,3 +94,7 @@ cdef class Context:
         """As `fail`, with two numbers for the %ld of the format."""
         snprintf(self.message, sizeof(self.message), format, a, b)
         return -1
+
+    cdef int fail_because(self, object error) noexcept:
+        """Note an exception that was caught while invoking; returns -1."""
+        return self.fail(str(error).encode("utf-8", "replace"))

@@ -86,4 +86,6 @@ cdef class Subgraph(Context):
     cdef int next_stage(self, int step) noexcept with gil
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
+    cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1
+    cdef int check_outputs(self, int step, const Node* node) except -1
     cdef object node_error(self, int step, object reason, str verb)

@@ -13,6 +13,7 @@ reached, and their tensors lie in a block of the stage's own, so that nothing th
 What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -208,7 +209,7 @@ cdef class Subgraph(Context):
         """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
         if target == value:
             return 0
-        if value.data == NULL and value.type != STRING:
+        if value.data == NULL:
             raise ValueError(f"tensor {value.index} has no value")
         if target.type != value.type:
             raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
@@ -223,10 +224,18 @@ cdef class Subgraph(Context):
 
     cdef int call(self, Context caller) noexcept:
         try:
+            PyErr_CheckSignals()
             self.invoke()
-        except Exception as error:
-            return caller.fail(str(error).encode("utf-8", "replace"))
+        except BaseException as error:
+            return caller.fail_because(error)
         return 0
+
+    cdef int fail_because(self, object error) noexcept:
+        """The text of an error goes into this subgraph's own; an interruption or a lack of memory passes through."""
+        if isinstance(error, MemoryError) or not isinstance(error, Exception):
+            self.failure = error
+            return -1
+        return self.fail(str(error).encode("utf-8", "replace"))
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -295,8 +304,8 @@ cdef class Subgraph(Context):
         """Store byte strings in a string tensor: count, offsets, characters."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef bytes body = b"".join(items)
-        cdef int count = len(items)
-        cdef int64_t total = 4 * (<int64_t>count + 2) + len(body)
+        cdef int length = len(items)
+        cdef int64_t total = 4 * (<int64_t>length + 2) + len(body)
         cdef int32_t* head
         cdef int i
         if total > 0x7FFFFFFF:
@@ -304,9 +313,9 @@ cdef class Subgraph(Context):
         if self.reserve_owned(index, total) != 0:
             raise MemoryError(f"no memory for {total} bytes of strings")
         head = <int32_t*>tensor.data
-        head[0] = count
-        head[1] = 4 * (count + 2)
-        for i in range(count):
+        head[0] = length
+        head[1] = 4 * (length + 2)
+        for i in range(length):
             head[i + 2] = head[i + 1] + <int32_t>len(items[i])
         memcpy(<char*>tensor.data + head[1], <const char*>body, len(body))
         tensor.bytes = total
@@ -325,8 +334,12 @@ cdef class Subgraph(Context):
                 raise MemoryError(f"no memory for {count(tensor)} strings")
             return [b""] * count(tensor)
         memcpy(&stored, start, 4)
+        if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
+            raise ValueError(f"tensor {index} holds no strings")
         for i in range(stored):
             memcpy(edges, start + 4 * (i + 1), 8)
+            if edges[0] < 0 or edges[1] < edges[0] or <size_t>edges[1] > tensor.bytes:
+                raise ValueError(f"tensor {index} holds no strings")
             items.append(start[edges[0]:edges[1]])
         return items
 
@@ -433,6 +446,7 @@ cdef class Subgraph(Context):
                 f"Encountered unresolved custom op: {self.operator_names[node.index]}.\n"
                 "See instructions: https://www.tensorflow.org/lite/guide/ops_custom "
                 f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
+        self.check_inputs(step, node, registration.sparse_input)
         try:
             registration.prepare(self, node)
         except MemoryError:
@@ -441,6 +455,32 @@ cdef class Subgraph(Context):
             raise self.node_error(step, error, "prepare") from error
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
+        self.check_outputs(step, node)
+        return 0
+
+    cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1:
+        """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.input_count):
+            tensor = self.input(node, i)
+            if tensor == NULL or tensor.sparsity == NULL or i == sparse_input or tensor.type == STRING:
+                continue
+            if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(step, f"input {i} is a sparse constant", "prepare")
+        return 0
+
+    cdef int check_outputs(self, int step, const Node* node) except -1:
+        """No output may hold less than its type and shape say, whatever prepare has made of them."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and self.dynamic_seen):
+                continue
+            if tensor.allocation == DYNAMIC or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(
+                    step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
         return 0
 
     cdef object node_error(self, int step, object reason, str verb):

@@ -6,7 +6,8 @@ cdef tuple NAMES = (
     "FLOAT32", "FLOAT16", "INT32", "UINT8", "INT64", "STRING", "BOOL", "INT16", "COMPLEX64", "INT8", "FLOAT64", "COMPLEX128",
     "UINT64", "RESOURCE", "VARIANT", "UINT32", "UINT16", "INT4", "BFLOAT16", "INT2", "UINT4",
 )
-cdef int64_t LARGEST = <int64_t>1 << 46      # bytes: beyond it no address space serves
+cdef int64_t LARGEST = <int64_t>1 << 46      # elements: beyond it no address space serves
+cdef int64_t LARGEST_EMPTY = <int64_t>1 << 28    # what the other dimensions of an empty tensor may count: loops over nothing end, too
 
 
 cdef int type_size(int type) noexcept nogil:
@@ -17,7 +18,7 @@ cdef int type_size(int type) noexcept nogil:
 cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil:
     """Bytes of a tensor, -1 when a dimension is negative or the product too large; 0 for types without a fixed size.
 
-    Too large is also what only a dimension of 0 makes small: any product of dimensions fits into 64 bits with room.
+    Too large is also what only a dimension of 0 makes small, so that any product of dimensions fits into 64 bits.
     """
     cdef int64_t n = 1
     cdef bint empty = False
@@ -32,7 +33,7 @@ cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil:
         else:
             n *= dims[d]
     if empty:
-        n = 0
+        return 0 if n <= LARGEST_EMPTY else -1
     if type == INT4 or type == UINT4:
         return (n + 1) // 2
     if type == INT2:

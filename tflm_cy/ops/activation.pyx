@@ -10,10 +10,11 @@ LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32 (approximate
 Source: LiteRT:tflite/kernels/activations.cc.
 """
 from libc.math cimport isfinite
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.activation cimport (
-    HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run, leaky_relu_run,
+    HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,
+    leaky_relu_run,
     logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
     table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
 )
@@ -70,8 +71,8 @@ cdef int check_symmetric(const Tensor* x, const Tensor* y, str name) except -1:
 cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y, Range32 limits, str name) except NULL:
     """Rescaled alike on both sides; in float32, x_scale / y_scale."""
     cdef TwoSided* t = <TwoSided*>context.persistent(sizeof(TwoSided))
-    t.above = checked_rescale(<double>(x.scale / y.scale), name)
-    t.below = t.above
+    t.side[0] = checked_rescale(<double>(x.scale / y.scale), name)
+    t.side[1] = t.side[0]
     t.x_zero_point = x.zero_point
     t.y_zero_point = y.zero_point
     t.low = limits.low
@@ -154,7 +155,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
         unsupported(x, name)
     check_symmetric(x, y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.below = checked_rescale(<double>(x.scale * alpha / y.scale), name)
+    t.side[1] = checked_rescale(<double>(x.scale * alpha / y.scale), name)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -182,7 +183,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     check_per_tensor(alpha, name)
     check_per_tensor(y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.below = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    t.side[1] = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
     t.alpha_zero_point = alpha.zero_point
     op.how = t
     op.b_size = 1
@@ -281,7 +282,8 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
         use_table_8(context, op, table_tanh, x, y)
     elif x.type == INT16:
         if not power_of_two(y.scale, &y_log2) or y_log2 != -15:
-            raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output_scale_log2_rounded != -kOutputFractionalBits)")
+            raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} "
+                             "(output_scale_log2_rounded != -kOutputFractionalBits)")
         check_symmetric(x, y, name)
         use_sigmoid_16(context, op, x, 1)
         op.kernel = <UnaryKernel>tanh_s16

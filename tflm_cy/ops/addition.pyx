@@ -1,29 +1,29 @@
 """ADD, SUB, SQUARED_DIFFERENCE: two operands broadcast as numpy does, to any rank.
 
-ADD, SUB: float32, int8, uint8, int16, int32, int64. SQUARED_DIFFERENCE: float32, int8, int32.
+ADD, SUB: float32, int8, uint8, int16 (ADD: not quantized, too), int32, int64. SQUARED_DIFFERENCE: float32, int8, int32.
 - int32 and int64 wrap, then the fused activation clamps.
 - int16 with option pot_scale_int16 (the schema's default is true; an absent options table means false) and three scales that are powers of
   two: one operand must have the output's scale, the other a smaller one; it is shifted, and the sum saturates. Else the general path.
-- Where TensorFlow aborts (ADD whose output scale is tiny beside the inputs') or shifts by a negative count (SUB), the multiplier above 1 is
-  simply used.
+- An output scale that is tiny beside the inputs' makes a multiplier above 1. ADD uses it, where TensorFlow aborts; SUB shifts by a negative
+  count, as x86 does it.
 
 Source: LiteRT:tflite/kernels/{add,sub,squared_difference}.cc.
 """
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.addition cimport (
     Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s32, sub_f32,
     sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, output_range, prepare_binary,
-    required_input, type_limits, whole_range,
+    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
+    output_range, prepare_binary, required_input, type_limits, whole_range,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
@@ -53,11 +53,11 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     op = prepare_binary(context, node, name)
     if y.type == FLOAT32:
         use_f32(context, op, activation, sign)
-    elif y.type == INT32 or y.type == INT64:
+    elif y.type == INT32 or y.type == INT64 or (y.type == INT16 and not is_quantized(a) and sign > 0):
         use_whole(context, op, y.type, activation, sign)
     elif y.type == INT8 or y.type == UINT8:
         use_8(context, op, a, b, y, activation, sign, name)
-    elif y.type == INT16 and is_quantized(a):
+    elif y.type == INT16:
         use_s16(context, op, a, b, y, activation, sign, node, name)
     elif sign > 0:
         raise ValueError(f"Type {type_name(y.type)} is unsupported by op Add.")
@@ -77,13 +77,21 @@ cdef int use_f32(Context context, Binary* op, int activation, int sign) except -
 cdef int use_whole(Context context, Binary* op, int type, int activation, int sign) except -1:
     cdef Range64* limits = <Range64*>context.persistent(sizeof(Range64))
     op.how = limits
-    if type == INT32:
+    if type == INT16:
+        limits[0] = whole_range(activation, -32768, 32767)
+        op.kernel = <BinaryKernel>add_whole[int16_t]
+    elif type == INT32:
         limits[0] = whole_range(activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>add_whole[int32_t] if sign > 0 else <BinaryKernel>sub_whole[int32_t]
     else:
         limits[0] = whole_range(activation, INT64_MIN, INT64_MAX)
         op.kernel = <BinaryKernel>add_whole[int64_t] if sign > 0 else <BinaryKernel>sub_whole[int64_t]
     return 0
+
+
+cdef Rescale output_rescale(double real, int sign, str name) except *:
+    """Above 1 ADD uses the multiplier, SUB shifts by a negative count."""
+    return checked_rescale(real, name) if sign > 0 else checked_rescale_below_one(real, name)
 
 
 cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:
@@ -100,7 +108,8 @@ cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int 
     return 0
 
 
-cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign, str name) except -1:
+cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign,
+               str name) except -1:
     cdef Sum8* s = <Sum8*>context.persistent(sizeof(Sum8))
     cdef double twice
     check_per_tensor(a, name)
@@ -108,7 +117,7 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     check_per_tensor(y, name)
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
     fill_operands(s, a, b, 20, sign, twice, name)
-    s.out = checked_rescale(twice / <double>(<float>(1 << 20) * y.scale), name)
+    s.out = output_rescale(twice / <double>(<float>(1 << 20) * y.scale), sign, name)
     s.zero_point = y.zero_point
     s.range = output_range(activation, y)
     op.how = s
@@ -147,7 +156,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
     s.a = checked_rescale(<double>a.scale / twice, name)
     s.b = checked_rescale(<double>b.scale / twice, name)
-    s.out = checked_rescale(twice / <double>(<float>(1 << 15) * y.scale), name)
+    s.out = output_rescale(twice / <double>(<float>(1 << 15) * y.scale), sign, name)
     s.b_sign = sign
     s.range = output_range(activation, y)
     op.how = s

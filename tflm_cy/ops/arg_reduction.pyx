@@ -18,9 +18,10 @@ from tflm_cy.graph.tensor cimport (
     count,
     count_range,
     is_constant,
-    type_name,
+
 )
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
 
 cdef enum:                       # ArgMaxOptions, ArgMinOptions
@@ -53,7 +54,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
         raise ValueError(f"Unknown input type: {x.type}, only float32, int types and bool are supported")
     if x.rank < 1:
         raise ValueError("NumDimensions(input) >= 1 was not true.")
-    y.type = output_type
+    adopt_type(y, output_type)
     a = <ArgReduction*>context.persistent(sizeof(ArgReduction))
     node.data = a
     a.largest = largest

@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, sum_values
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,

@@ -9,7 +9,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.cast cimport (
-    CAST_BLOCK, LoadReal, LoadWhole, StoreReal, StoreWhole, f32_to_s32, load_4, load_bfloat, load_complex, load_f32, load_f64, load_half,
+    CAST_BLOCK, LoadReal, LoadWhole, StoreReal, StoreWhole, complex_to_f32, f32_to_complex, f32_to_s32, load_4, load_bfloat,
+    load_complex, load_f32, load_f64, load_half,
     load_whole, store_4, store_bfloat, store_bool, store_complex, store_f32, store_f64, store_half, store_s16, store_s16_saturated,
     store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_u8_saturated, store_whole, store_whole_bfloat,
     store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_f32,
@@ -124,7 +125,7 @@ cdef StoreReal store_real_as(int type, int source) noexcept nogil:
 
 
 cdef Direct direct_from(int x, int y) noexcept nogil:
-    """A loop of its own for what models do."""
+    """A loop of its own for what models do, and for what is a copy of bits."""
     if y == FLOAT32:
         if x == INT32:
             return <Direct>whole_to_f32[int32_t]
@@ -134,8 +135,12 @@ cdef Direct direct_from(int x, int y) noexcept nogil:
             return <Direct>whole_to_f32[int8_t]
         if x == INT16:
             return <Direct>whole_to_f32[int16_t]
+        if x == COMPLEX64:
+            return <Direct>complex_to_f32
     if x == FLOAT32 and y == INT32:
         return <Direct>f32_to_s32
+    if x == FLOAT32 and y == COMPLEX64:
+        return <Direct>f32_to_complex
     return NULL
 
 
@@ -171,7 +176,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cast.store_real = store_real_as(y.type, x.type)
     cast.direct = direct_from(x.type, y.type)
     node.data = cast
-    if x.type == y.type and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4:
+    if x.type == y.type and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4 and x.type != FLOAT16:
         node.invoke = copy
     elif cast.direct != NULL:
         node.invoke = convert_directly

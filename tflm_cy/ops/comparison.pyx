@@ -1,24 +1,28 @@
 """Comparisons, MAXIMUM, MINIMUM, LOGICAL_AND, LOGICAL_OR: two operands broadcast as numpy does, to any rank.
 
-Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool and strings too.
+Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool too.
 MAXIMUM, MINIMUM: float32, float16, int8, uint8, int16, int32, int64, raw values whatever the scales.
-- int8 and uint8 are compared as real values, int16 raw, whatever the scales.
-- MAXIMUM(NaN, x) is NaN, MAXIMUM(x, NaN) is x: the first operand stays unless the second is larger.
+- int8 and uint8 are compared as real values (with a scale of 1 or more as nonsense that x86's shifts make); quantized
+  int16 too by EQUAL and NOT_EQUAL, but raw, whatever the scales, by the others.
+- MAXIMUM(NaN, x) is x, MAXIMUM(x, NaN) is NaN: the second operand unless the first is larger.
 
 Source: LiteRT:tflite/kernels/{comparisons,maximum_minimum,logical}.cc.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.comparison cimport (
-    Sides, equal, equal_8, equal_half, less, less_8, less_equal, less_equal_8, less_equal_half, less_half, logical_and, logical_or, maximum,
-    maximum_half, minimum, minimum_half, not_equal, not_equal_8, not_equal_half,
+    Scaled, Sides, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
+    logical_and, logical_or, maximum,
+    maximum_half, minimum, minimum_half, not_equal, not_equal_8, not_equal_half, not_equal_scaled_s16, side_value,
 )
 from tflm_cy.arithmetic.lookup cimport byte_value
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.rescale cimport Rescale
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Binary, check_per_tensor, check_same_type, checked_rescale, prepare_binary, required_input
+from tflm_cy.ops.elementwise cimport (
+    Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
+)
 from tflm_cy.ops.operand cimport adopt_type
 
 cdef enum Relation:
@@ -84,6 +88,9 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
         op.kernel = kernels.f32
     elif a.type == FLOAT16:
         op.kernel = kernels.half
+    elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
+        use_scaled(context, op, a, b, name)
+        op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
     elif a.type == INT16:
         op.kernel = kernels.s16
     elif a.type == INT32:
@@ -106,9 +113,9 @@ cdef int fill_side(int32_t* side, const Tensor* x, str name) except -1:
     cdef Rescale scale
     cdef int byte
     check_per_tensor(x, name)
-    scale = checked_rescale(x.scale, name)
+    scale = checked_rescale_below_one(x.scale, name)
     for byte in range(256):
-        side[byte] = rescale(<int32_t>((<uint32_t>byte_value(byte, x.type == INT8) - <uint32_t>x.zero_point) << 8), scale)
+        side[byte] = side_value(byte_value(byte, x.type == INT8), x.zero_point, scale)
     return 0
 
 
@@ -117,6 +124,18 @@ cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b
     fill_side(sides.a, a, name)
     fill_side(sides.b, b, name)
     op.how = sides
+    return 0
+
+
+cdef int use_scaled(Context context, Binary* op, const Tensor* a, const Tensor* b, str name) except -1:
+    cdef Scaled* scaled = <Scaled*>context.persistent(sizeof(Scaled))
+    check_per_tensor(a, name)
+    check_per_tensor(b, name)
+    scaled.a = checked_rescale_below_one(a.scale, name)
+    scaled.b = checked_rescale_below_one(b.scale, name)
+    scaled.a_zero_point = a.zero_point
+    scaled.b_zero_point = b.zero_point
+    op.how = scaled
     return 0
 
 

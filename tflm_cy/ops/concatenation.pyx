@@ -1,9 +1,10 @@
 """CONCATENATION and PACK: tensors joined along an axis, an existing one or a new one.
 
-CONCATENATION: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, uint32, int4 of one rank; PACK: float32, uint8, int8, int16,
-int32, uint32, int64 of one shape. int8 wants equal quantization everywhere, int16 zero points of 0. Only uint8 CONCATENATION rescales:
-round(x * (s / S) + (-z * (s / S))) + Z, all in float32, half away from zero, clamped; since a byte has 256 values that is a table per input.
-Constants are joined in prepare; scalars can be concatenated only if they are constant, and give a vector.
+CONCATENATION: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, uint32, int4 of one rank; PACK:
+float32, uint8, int8, int16, int32, uint32, int64 of one shape. int8 wants equal quantization everywhere, int16 zero
+points of 0. Only uint8 CONCATENATION rescales: round(x * (s / S) + (-z * (s / S))) + Z, all in float32, half away
+from zero, clamped; since a byte has 256 values that is a table per input. Constants are joined in prepare; scalars
+can be concatenated only if they are constant, and give a vector.
 
 Source: LiteRT:tflite/kernels/concatenation.cc, pack.cc; internal/reference/concatenation.h.
 """

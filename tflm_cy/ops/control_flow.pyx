@@ -3,7 +3,7 @@
 IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says
 true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
 in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls
-take the GIL for this node.
+take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
 
 Source: LiteRT:tflite/kernels/{if,while}.cc.
 """
@@ -66,10 +66,6 @@ cdef int pass_value(Context context, const Tensor* value, Context callee, int i)
     return callee.store(callee.graph_input(i), value)
 
 
-cdef int raise_to(Context context, object error) noexcept:
-    return context.fail(str(error).encode("utf-8", "replace"))
-
-
 # ---------------------------------------------------------------- IF
 
 cdef int prepare_if(Context context, Node* node) except -1:
@@ -129,8 +125,8 @@ cdef int call_branch(Context context, Node* node) noexcept:
         for i in range(node.output_count):
             if context.output(node, i) != NULL:
                 context.store(context.output(node, i), callee.graph_output(i))
-    except Exception as error:
-        return raise_to(context, error)
+    except BaseException as error:
+        return context.fail_because(error)
     return 0
 
 
@@ -198,7 +194,7 @@ cdef int loop(Context context, Node* node) noexcept:
             if condition.call(context) != 0:
                 return -1
             answer = condition.graph_output(0)
-            if answer.bytes != 1:
+            if answer.bytes != 1 or answer.data == NULL:
                 raise ValueError("the condition subgraph must give one BOOL")
             if not (<const uint8_t*>answer.data)[0]:
                 return 0
@@ -208,8 +204,8 @@ cdef int loop(Context context, Node* node) noexcept:
                 return -1
             for i in range(node.input_count):
                 context.store(context.output(node, i), body.graph_output(i))
-    except Exception as error:
-        return raise_to(context, error)
+    except BaseException as error:
+        return context.fail_because(error)
 
 
 OPERATORS = {

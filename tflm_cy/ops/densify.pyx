@@ -1,9 +1,11 @@
 """DENSIFY: a sparse constant (float32, float16, int8) written out, once, in prepare.
 
-A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense) or only those listed in
-CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks; `block_map` says which dimension each belongs to.
+A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense)
+or only those listed in CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks;
+`block_map` says which dimension each belongs to.
 
-Source: LiteRT:tflite/kernels/densify.cc, internal/utils/sparsity_format_converter.cc; SparsityParameters in schema.fbs.
+Source: LiteRT:tflite/kernels/densify.cc, internal/utils/sparsity_format_converter.cc; SparsityParameters in
+schema.fbs.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
@@ -51,8 +53,6 @@ cdef struct Expansion:
 
 
 cdef int prepare(Context context, Node* node) except -1:
-    cdef Expansion expansion
-    cdef const char* refusal
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
@@ -62,16 +62,25 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError("op_context.input->sparsity != nullptr was not true")
     if x.type not in (FLOAT32, FLOAT16, INT8):
         raise ValueError(f"Type {type_name(x.type)} not supported.")
-    read_sparsity(&expansion, x)
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     context.set_computed(y)
-    if y.bytes > 0:
-        memset(y.data, 0, y.bytes)
-        refusal = expand(&expansion, 0, 0, <char*>y.data)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+    densify(x, <char*>y.data, y.bytes)
     node.invoke = known
+    return 0
+
+
+cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:
+    """Write a sparse constant as a dense one of so many bytes."""
+    cdef Expansion expansion
+    cdef const char* refusal
+    read_sparsity(&expansion, x)
+    if bytes == 0:
+        return 0
+    memset(dense, 0, bytes)
+    refusal = expand(&expansion, 0, 0, dense)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
     return 0
 
 
@@ -108,7 +117,8 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
     cdef Level* level
     cdef int d, i, target
     cdef int64_t seen = 0
-    if order.length != metadata.length or order.length != x.rank + map.length or <int>map.length > x.rank or x.rank > MAX_RANK:
+    if (order.length != metadata.length or order.length != x.rank + map.length or <int>map.length > x.rank
+            or x.rank > MAX_RANK):
         raise ValueError(
             f"sparsity of a tensor of rank {x.rank} with {order.length} levels, {map.length} of blocks, "
             f"and metadata for {metadata.length}")
@@ -149,7 +159,7 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
             level.indices = read_indices(dimension, DIMENSION_INDICES_TYPE, DIMENSION_INDICES)
         elif table_i32(dimension, DIMENSION_DENSE_SIZE, 0) != level.extent:
             raise ValueError(
-                f"level {i} is dense with {table_i32(dimension, DIMENSION_DENSE_SIZE, 0)} indices instead of {level.extent}")
+                f"level {i} is dense with {table_i32(dimension, DIMENSION_DENSE_SIZE, 0)} indices, not {level.extent}")
     return 0
 
 
@@ -194,5 +204,5 @@ cdef int known(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "DENSIFY": register(prepare, version=1, reference_version=1),
+    "DENSIFY": register(prepare, version=1, reference_version=1, lowest_version=1, sparse_input=0),
 }

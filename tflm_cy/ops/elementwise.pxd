@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcas
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
 )
-from tflm_cy.arithmetic.rescale cimport Rescale, ready
+from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
@@ -81,6 +81,12 @@ cdef inline Rescale checked_rescale(double real, str name) except *:
     if not isfinite(real) or m.shift > 31:
         raise ValueError(f"{name}: the scales' quotient {real} is out of range")
     return ready(m)
+
+
+cdef inline Rescale checked_rescale_below_one(double real, str name) except *:
+    """As `checked_rescale`, for kernels that expect a multiplier below 1."""
+    checked_rescale(real, name)
+    return ready_below_one(quantize_multiplier(real))
 
 
 cdef inline Range32 type_limits(int type) noexcept nogil:

@@ -1,9 +1,17 @@
 """FILL, ZEROS_LIKE, RANGE, ONE_HOT, MATRIX_DIAG, MATRIX_SET_DIAG: tensors written from a few values.
 
-FILL: int8, int16, int32, int64, float16, float32, bool, string; dimensions int32 or int64. ZEROS_LIKE: int32, int64, float32.
-RANGE: int32, int64, float32; each value is the one before plus delta, rounded to float32 at every step; known in prepare when all three
-inputs are constant. ONE_HOT: float32, int32, int64, int8, uint8, bool; indices int32 or int64; an index outside of the depth gives a row of
-off values. MATRIX_DIAG and MATRIX_SET_DIAG: float32, int8, uint8, int16, int32, int64.
+FILL: int8, int16, int32, int64, float16, float32, bool, string; dimensions int32 or int64.
+ZEROS_LIKE: int32, int64, float32.
+
+RANGE: int32, int64, float32; each value is the one before plus delta, rounded to float32 at every step;
+known in prepare when all three inputs are constant.
+
+ONE_HOT: float32, int32, int64, int8, uint8, bool; indices int32
+or int64; an index outside of the depth gives a row of off values.
+
+MATRIX_DIAG and MATRIX_SET_DIAG: float32, int8,
+uint8, int16, int32, int64.
+
 Dimensions or a depth that are not constant make the output dynamic.
 
 Source: LiteRT:tflite/kernels/fill.cc, zeros_like.cc, range.cc, one_hot.cc, matrix_diag.cc, matrix_set_diag.cc.
@@ -22,8 +30,8 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization, want_symmetric,
-    want_type_of,
+    adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
+    want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
 
@@ -101,7 +109,7 @@ cdef int fill_strings(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     cdef StringWriter writer
     cdef int64_t n = count(y)
-    cdef int64_t total, i
+    cdef int64_t total, _i
     if not has_strings(value.data, value.bytes, 1):
         return context.fail(b"the value of FILL holds no string")
     if bytes_of(UINT8, y.rank, y.dims) < 0 or n > 0x1FFFFFFF:
@@ -112,7 +120,7 @@ cdef int fill_strings(Context context, Node* node) noexcept nogil:
     if context.resize_bytes(y, total) != 0:
         return -1
     begin_strings(&writer, y.data, <int32_t>n)
-    for i in range(n):
+    for _i in range(n):
         append_string(&writer, value.data, 0)
     return 0
 
@@ -166,7 +174,9 @@ cdef int prepare_range(Context context, Node* node) except -1:
     return 0
 
 
-cdef const char* range_length(const Tensor* start, const Tensor* limit, const Tensor* delta, int32_t* length) noexcept nogil:
+cdef const char* range_length(
+    const Tensor* start, const Tensor* limit, const Tensor* delta, int32_t* length,
+) noexcept nogil:
     cdef float from_f, to_f, by_f
     cdef int64_t first, last, by
     cdef uint64_t distance, step
@@ -253,7 +263,8 @@ cdef int prepare_one_hot(Context context, Node* node) except -1:
     if axis == -1:
         axis = indices.rank
     if not 0 <= axis <= indices.rank or indices.rank >= MAX_RANK:
-        raise ValueError(f"op_context.axis < op_context.output_dims was not true: axis {axis}, indices of rank {indices.rank}")
+        raise ValueError(
+            f"op_context.axis < op_context.output_dims was not true: axis {axis}, indices of rank {indices.rank}")
     node.data = context.persistent(sizeof(int32_t))
     (<int32_t*>node.data)[0] = axis
     if not is_constant(depth_tensor):

@@ -14,25 +14,26 @@ quantized_bias_type an int32 bias of the int16 kernel is read as int64 by Tensor
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, RangeF, activation_range_f32
 from tflm_cy.arithmetic.conv cimport Rescale
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
-    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error, sum_rows,
+    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
-from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, accumulate_one, shift_values
-from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
+    FLOAT32, INT4, INT8, INT16, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,
     set_activation_range, weight_bytes,
 )
+from tflm_cy.ops.densify cimport densify
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # FullyConnectedOptions
@@ -63,7 +64,7 @@ cdef struct FullyConnected:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
-    int16_t* wide                # constant weights as int16
+    int16_t* wide                # constant weights widened, NULL when one of them is -128 or they are not constant
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -131,6 +132,7 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef const float* values = <const float*>w.data
+    cdef char* dense
     if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
         raise ValueError(
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
@@ -138,7 +140,9 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     op.packed = NULL
     if is_constant(w):
         if w.sparsity != NULL:
-            raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format.")
+            dense = <char*>context.persistent(4 * count(w))
+            densify(w, dense, 4 * count(w))
+            values = <const float*>dense
         op.packed = <float*>context.persistent(4 * packed_size(op.rows, op.depth) + 4)
         pack_columns(values, op.rows, op.depth, op.depth, 1, op.packed)
     else:
@@ -227,13 +231,14 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     op.row_sums = NULL
     op.wide = NULL
     if is_constant(w):
-        op.wide = <int16_t*>context.persistent(sizeof(int16_t) * op.rows * op.depth)
-        shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, 0, op.wide)
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
+        if not op.minimum:
+            op.wide = <int16_t*>context.persistent(2 * op.rows * op.depth + 2)
+            shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, 0, op.wide)
         if op.asymmetric:
             op.row_sums = <int32_t*>context.persistent(4 * op.rows + 4)
             sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.row_sums)
-    op.sums = context.request_scratch(8 * op.rows + 8)
+    op.sums = context.request_scratch(4 * op.rows + 4)
     op.shifted = context.request_scratch(2 * op.depth + 2)
     node.invoke = fully_connected_hybrid
     return 0
@@ -314,6 +319,7 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
     cdef bint skip = all_zero(row, count(x))
     cdef bint minimum = op.minimum
     cdef RowScale s
+    cdef float scale
     cdef ptrdiff_t b, o
     if not is_constant(w):
         minimum = True
@@ -327,12 +333,12 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
                 quantize_asymmetric(row, op.depth, q, &s)
             else:
                 quantize_symmetric(row, op.depth, q, &s)
-            if op.row_scales == NULL:
-                s.scale = s.scale * op.scale
-            if op.wide == NULL:
-                accumulate_rows(bytes, op.rows, op.depth, q, s.scale, op.row_scales, s.zero_point, row_sums, minimum, y)
+            scale = s.scale if op.row_scales != NULL else s.scale * op.scale
+            if op.wide != NULL:
+                accumulate_rows(
+                    <const int16_t*>op.wide, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, False, y)
             else:
-                accumulate_wide(op, bytes, q, &s, <int64_t*>context.scratch(op.sums), y)
+                accumulate_rows(bytes, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, minimum, y)
         if op.clamps:
             for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
                 y[o] = op.range.high if op.range.high < y[o] else y[o]
@@ -342,24 +348,6 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void accumulate_wide(
-    const FullyConnected* op, const int8_t* bytes, const int16_t* q, const RowScale* s, int64_t* sums, float* y,
-) noexcept nogil:
-    """accumulate_rows with the weights as int16."""
-    cdef ptrdiff_t o
-    cdef int32_t total
-    for o in range(op.rows):
-        sums[o] = 0
-    accumulate_one(q, op.wide, op.rows, op.depth, op.depth, LONGEST_8BIT, sums)
-    for o in range(op.rows):
-        total = <int32_t>sums[o]
-        if op.minimum:
-            total = <int32_t>(<uint32_t>total + <uint32_t>sign_error(q, bytes + o * op.depth, op.depth))
-        if s.zero_point != 0:
-            total = <int32_t>(<uint32_t>total - <uint32_t>s.zero_point * <uint32_t>op.row_sums[o])
-        y[o] = y[o] + <float>total * (op.row_scales[o] * s.scale if op.row_scales != NULL else s.scale)
-
-
 OPERATORS = {
-    "FULLY_CONNECTED": register(prepare, version=14),
+    "FULLY_CONNECTED": register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1),
 }

@@ -1,12 +1,19 @@
 """GATHER, GATHER_ND, SCATTER_ND, EMBEDDING_LOOKUP: slices picked by, or added to, indices that arrive while invoking.
 
-GATHER: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, int4 (an even number of values per slice), strings (a vector of
-them); positions int16, int32, int64. Constant input and positions: gathered in prepare.
-GATHER_ND: the same without int4, strings of any rank. Bounds are checked for the whole offset only, as TensorFlow does:
+GATHER: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, int4 (an even number of values per slice),
+strings (a vector of them); positions int16, int32, int64. Constant input and positions: gathered in prepare.
+
+GATHER_ND: the same without int4, strings of any rank. Bounds are checked for the whole offset only, as TensorFlow
+does:
   params [[0 1 2] [3 4 5]], indices [[0 4]] -> 4
-SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: or); the whole offset again.
-EMBEDDING_LOOKUP: rows of any type of whole bytes; uint8, int8, int4 and int2 rows to float32 when the output is float32, scaled per tensor
-or per row: value * scale; int4 and int2 are shifted to the top of a byte and the scale divided by 16 or 64.
+
+SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: or); the
+whole offset again.
+
+EMBEDDING_LOOKUP: rows of any type of whole bytes; uint8, int8, int4 and int2 rows to float32 when
+the output is float32, scaled per tensor or per row: value * scale; int4 and int2 are shifted to the top of a byte and
+the scale divided by 16 or 64.
+
 A negative or too large index fails the invoke.
 
 Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc, embedding_lookup.cc.
@@ -81,10 +88,12 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     if not 0 <= axis < x.rank:
         raise ValueError(f"0 <= axis && axis < NumDimensions(input) was not true: axis {axis}, rank {x.rank}")
     if not 0 <= batch_dims <= min(axis, <int64_t>positions.rank):
-        raise ValueError(f"batch_dims <= axis was not true: {batch_dims} of axis {axis}, positions of rank {positions.rank}")
+        raise ValueError(
+            f"batch_dims <= axis was not true: {batch_dims} of axis {axis}, positions of rank {positions.rank}")
     for d in range(batch_dims):
         if x.dims[d] != positions.dims[d]:
-            raise ValueError(f"input->dims->data[{d}] != positions->dims->data[{d}]: {x.dims[d]} and {positions.dims[d]}")
+            raise ValueError(
+                f"input->dims->data[{d}] != positions->dims->data[{d}]: {x.dims[d]} and {positions.dims[d]}")
     for d in range(axis):
         dims[rank] = x.dims[d]
         rank += 1
@@ -127,13 +136,13 @@ cdef int gather(Context context, Node* node) noexcept nogil:
     cdef const char* x = <const char*>context.input(node, 0).data
     cdef char* y = <char*>context.output(node, 0).data
     cdef int64_t slice = data.slice
-    cdef int64_t batch, outer, i, at
+    cdef int64_t batch, _outer, i, at
     for i in range(count(positions)):
         at = index_at(positions.type, positions.data, i)
         if at < 0 or at >= data.axis_size:
             return context.fail_with(b"gather index out of bounds: %ld of %ld", at, data.axis_size)
     for batch in range(data.batches):
-        for outer in range(data.outer):
+        for _outer in range(data.outer):
             for i in range(data.positions):
                 at = index_at(positions.type, positions.data, batch * data.positions + i)
                 if slice == 4:
@@ -423,7 +432,8 @@ cdef int prepare_embedding_lookup(Context context, Node* node) except -1:
         if value.type not in (UINT8, INT8, INT4, INT2):
             raise ValueError(f"rows of {type_name(value.type)} cannot be looked up as FLOAT32")
         if value.scale_count < 1 or value.zero_points == NULL or value.zero_points[0] != 0:
-            raise ValueError("qparams->zero_point->data[0] == 0 was not true: quantized rows want scales and no zero point")
+            raise ValueError(
+                "qparams->zero_point->data[0] == 0 was not true: quantized rows want scales and no zero point")
         if value.scale_count > 1 and (value.quantized_dimension != 0 or value.scale_count != value.dims[0]):
             raise ValueError(f"qparams->scale->size == row_size was not true: {value.scale_count} and {value.dims[0]}")
         if (value.type == INT4 and count_range(value, 1, value.rank) % 2 != 0) or (

@@ -19,10 +19,10 @@ from os import sysconf
 
 from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH, Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH, quantize_multiplier
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
 from tflm_cy.arithmetic.lstm cimport (
     CELL_GATE,

@@ -2,7 +2,8 @@
 
 MUL: float32, int8, uint8, int16 (quantized or not), int32, uint32, int64; int16 fractions to int8. DIV: float32, int8, uint8, int16, int32.
 FLOOR_DIV: float32, int8, int16, int32. FLOOR_MOD: these and int64. POW: float32, int32.
-- Integers wrap, then a fused activation clamps. DIV truncates; its quantized form refuses a raw denominator of 0, not one at the zero point.
+- Integers wrap, then a fused activation clamps. DIV truncates; its quantized form refuses a raw denominator of 0, not one at the zero
+  point.
 - FLOOR_DIV refuses a divisor of 0 on float32 too; DIV and FLOOR_MOD do not.
 - The lowest integer divided by -1 wraps (TensorFlow's process dies of it in DIV and FLOOR_MOD).
 - POW with one exponent that is (to 1e-5) a whole number of at least 1, of another shape than the base, multiplies instead of calling pow.

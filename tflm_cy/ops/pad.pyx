@@ -1,10 +1,12 @@
 """PAD, PADV2, MIRROR_PAD: a tensor with a border, of one value or mirrored. PAD up to 5 dimensions.
 
-PAD and PADV2: float32, float16, bfloat16, int8, uint8, int16, int32, int64, bool. The border is the third input if there is one (PADV2), else
-the output's zero point (quantized int8 and int16, uint8), else 0. Quantized value tensors must share the output's parameters; TensorFlow
-notices, and leaves the output unwritten. Paddings: [rank, 2] of int8, int16, int32 or int64, none negative. A scalar's output is dynamic.
+PAD and PADV2: float32, float16, bfloat16, int8, uint8, int16, int32, int64, bool. The border is the third input if
+there is one (PADV2), else the output's zero point (quantized int8 and int16, uint8), else 0. Quantized value tensors
+must share the output's parameters; TensorFlow notices, and leaves the output unwritten. Paddings: [rank, 2] of int8,
+int16, int32 or int64, none negative. A scalar's output is dynamic.
 
-MIRROR_PAD: float32, int8, uint8, int16, int32, int64. Paddings int32 or int64. What TensorFlow's index rule does outside of its purpose:
+MIRROR_PAD: float32, int8, uint8, int16, int32, int64. Paddings int32 or int64. What TensorFlow's index rule does
+outside of its purpose:
   [0 1 2], reflect, after = 4   -> [0 1 2 1 0 0 0]: a longer border repeats element 0
   [0 1 2 3], before = -1        -> [1 2 3]: a negative border cuts off
 A border before that is longer than the dimension (reflect: minus 1) reads outside and is refused.
@@ -50,6 +52,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef const char* refusal
     cdef int32_t zero_point = 0
+    cdef int lowest
     cdef PadData* data
     want_arity(context, node, 2, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -69,7 +72,8 @@ cdef int prepare_pad(Context context, Node* node) except -1:
             want_same_quantization(value, y)
     elif x.type == UINT8 or (x.scale_count > 0 and x.type in (INT8, INT16)):
         zero_point = y.zero_point if y.scale_count == 1 else 0
-        if not {UINT8: 0, INT8: -128, INT16: -32768}[x.type] <= zero_point <= {UINT8: 255, INT8: 127, INT16: 32767}[x.type]:
+        lowest = {UINT8: 0, INT8: -128, INT16: -32768}[x.type]
+        if not lowest <= zero_point <= (32767 if x.type == INT16 else lowest + 255):
             raise ValueError(f"the zero point {zero_point} does not fit {type_name(x.type)}")
     data = <PadData*>context.persistent(sizeof(PadData))
     data.value_size = want_element(x)
@@ -91,7 +95,8 @@ cdef int want_paddings(const Tensor* x, const Tensor* paddings) except -1:
     if paddings.type not in (INT32, INT64, INT8, INT16):
         raise ValueError(f"Padding type {type_name(paddings.type)} is currently not supported by Pad.")
     if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
-        raise ValueError(f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]")
+        raise ValueError(
+            f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]")
     if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
         raise ValueError("the input holds less than its shape says")
     return 0
@@ -114,7 +119,9 @@ cdef const char* plan_pad(PadData* data, const Tensor* x, const Tensor* paddings
     return plan_borders(data, x, paddings, dims)
 
 
-cdef const char* plan_borders(PadData* data, const Tensor* x, const Tensor* paddings, const int32_t* dims) noexcept nogil:
+cdef const char* plan_borders(
+    PadData* data, const Tensor* x, const Tensor* paddings, const int32_t* dims,
+) noexcept nogil:
     """Note every dimension; trailing ones without a border become part of the run."""
     cdef int64_t step = type_size(x.type)
     cdef int64_t source = step

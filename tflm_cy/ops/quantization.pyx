@@ -2,11 +2,12 @@
 
 QUANTIZE: float32 -> int8, uint8, int16, int4, per tensor; int8, uint8, int16 per channel; int8, uint8 -> int8, uint8;
 int16 -> int8, int16, int32; int32 -> int8, int16. TensorFlow 2.21 refuses int8, uint8 -> int16.
-DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once, in prepare.
+DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once, in
+prepare.
 
 Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
 """
-from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport (
     Affine, Channels, Requantize, dequantize_2, dequantize_4, dequantize_8, dequantize_channels, dequantize_channels_2,
@@ -18,7 +19,7 @@ from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    CONSTANT, FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count, count_range, is_constant, type_name,
+    FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
 from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, prepare_unary, required_input, type_limits,

@@ -38,7 +38,7 @@ from tflm_cy.arithmetic.reduction cimport (
     sum_narrow,
     sum_s32,
 )
-from tflm_cy.graph.context cimport Context, InvokeFunction, Node, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -311,12 +311,15 @@ cdef int mean_s32(Context context, Node* node) noexcept nogil:
     cdef int64_t i
     if settle(context, node):
         return -1
+    if r.shape.inputs == 0:      # there may be more outputs than accumulators
+        memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
+        return 0
     a = <int64_t*>context.scratch(r.scratch)
     y = <int32_t*>context.output(node, 0).data
     memset(a, 0, r.shape.outputs * sizeof(int64_t))
     sum_s32(&r.shape, <const int32_t*>context.input(node, 0).data, a)
     for i in range(r.shape.outputs):
-        y[i] = <int32_t>(a[i] / r.shape.folded) if r.shape.inputs else 0
+        y[i] = <int32_t>(a[i] / r.shape.folded)
     return 0
 
 

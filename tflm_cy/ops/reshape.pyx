@@ -1,11 +1,13 @@
 """RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes under another shape. Every type, strings included.
 
-RESHAPE takes its shape from an int32 vector (second input) when there is one, else from its option; a vector that is not constant makes the
-output dynamic. A constant input is reshaped once, in prepare. An option of [0] is an old way to write a scalar. One dimension may be -1:
+RESHAPE takes its shape from an int32 vector (second input) when there is one, else from its option; a vector that is
+not constant makes the output dynamic. A constant input is reshaped once, in prepare. An option of [0] is an old way
+to write a scalar. One dimension may be -1:
 
-    input [0, 3] to [-1, 0] gives [3, 0]        # the quotient of the products without their zeros, as TensorFlow takes it
+    input [0, 3] to [-1, 0] gives [3, 0]        # the quotient of the products without their zeros
 
-Quantization parameters of input and output may differ: bytes are copied as they are. SQUEEZE takes up to 8 dimensions.
+Quantization parameters of input and output may differ: bytes are copied as they are. SQUEEZE takes up to 8
+dimensions.
 
 Source: LiteRT:tflite/kernels/reshape.cc, squeeze.cc, expand_dims.cc.
 """

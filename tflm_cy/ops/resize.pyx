@@ -10,6 +10,7 @@ from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32, neares
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool
 
 cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
@@ -41,7 +42,7 @@ cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, in
         raise ValueError(f"size->type != kTfLiteInt32 ({type_name(size.type)} != INT32)")
     if x.type not in (FLOAT32, INT8, UINT8, INT16):
         raise ValueError(f"Output type is {type_name(x.type)}, requires float, uint8, int8 or int16.")
-    y.type = x.type
+    adopt_type(y, x.type)
     r = <Resizing*>context.persistent(sizeof(Resizing))
     node.data = r
     r.shape.align_corners = table_bool(node.options, align_corners, False)

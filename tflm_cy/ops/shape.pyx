@@ -1,8 +1,8 @@
 """SHAPE, RANK, BROADCAST_ARGS: shapes as values.
 
-SHAPE (int32 or int64) and RANK (int32) are known as soon as the input's shape is. BROADCAST_ARGS gives the shape to which two shapes (int32
-or int64 vectors) broadcast; 1 gives way to the other, missing leading dimensions count as 1. TensorFlow computes it in 32 bits and ends the
-process where two dimensions disagree; here that fails the invoke.
+SHAPE (int32 or int64) and RANK (int32) are known as soon as the input's shape is. BROADCAST_ARGS gives the shape to
+which two shapes (int32 or int64 vectors) broadcast; 1 gives way to the other, missing leading dimensions count as 1.
+TensorFlow computes it in 32 bits and ends the process where two dimensions disagree; here that fails the invoke.
 
 Source: LiteRT:tflite/kernels/shape.cc, rank.cc, broadcast_args.cc.
 """

@@ -1,15 +1,17 @@
 """SLICE and STRIDED_SLICE: a part of a tensor, up to 5 dimensions.
 
-float32, float16, bfloat16, int8, uint8, int16, int32, uint32, int64, bool, string; SLICE int4 too (two values a byte, low nibble first).
+float32, float16, bfloat16, int8, uint8, int16, int32, uint32, int64, bool, string; SLICE int4 too (two values a byte,
+low nibble first).
 
-SLICE: begin and size (-1: up to the end) are vectors of one type, int32 or int64. The output's shape follows from `size`; where TensorFlow
-keeps a shape that the file gives, the bytes are the same or TensorFlow writes outside of the tensor.
+SLICE: begin and size (-1: up to the end) are vectors of one type, int32 or int64. The output's shape follows from
+`size`; where TensorFlow keeps a shape that the file gives, the bytes are the same or TensorFlow writes outside of the
+tensor.
 
 STRIDED_SLICE: begin, end, strides are int32 vectors; the masks have NumPy's meaning except in these corners:
   x = [0 1 2 3]; x[2] with begin_mask 1 set    -> x[0]: a shrunk axis obeys the mask
   x[-9] shrunk                                 -> x[0]: begin is clamped first
   x[7] shrunk, or shrunk with stride -1        -> refused; TensorFlow leaves the output unwritten
-  offset: end counts from the (clamped) begin; refused where that leaves the axis, TensorFlow's output would be unwritten there too
+  offset: end counts from the (clamped) begin  -> refused where it leaves the axis; unwritten in TensorFlow, too
 Everything constant: sliced in prepare.
 
 Source: LiteRT:tflite/kernels/slice.cc, strided_slice.cc, internal/strided_slice_logic.h.
@@ -211,9 +213,10 @@ cdef bint bit(int32_t mask, int i) noexcept nogil:
 
 
 cdef const char* plan_strided_slice(
-    Node* node, const Tensor* x, const Tensor* begin, const Tensor* end, const Tensor* strides, int* rank, int32_t* dims,
+    Node* node, const Tensor* x, const Tensor* begin, const Tensor* end, const Tensor* strides, int* rank,
+    int32_t* dims,
 ) noexcept nogil:
-    """Select along every dimension of the input and every added one. Without `begin` (offset only) only the shape counts."""
+    """Select along every dimension of the input and every added one. Without `begin` (offset) only the shape counts."""
     cdef Part* part = <Part*>node.data
     cdef int32_t ellipsis_mask = table_i32(node.options, ELLIPSIS_MASK, 0)
     cdef int32_t new_axis_mask = table_i32(node.options, NEW_AXIS_MASK, 0)
@@ -355,7 +358,8 @@ cdef int strided_slice_sized(Context context, Node* node) noexcept nogil:
     cdef int32_t[SLICE_RANK] dims
     cdef int rank
     cdef const char* refusal = plan_strided_slice(
-        node, context.input(node, 0), context.input(node, 1), context.input(node, 2), context.input(node, 3), &rank, dims)
+        node, context.input(node, 0), context.input(node, 1), context.input(node, 2), context.input(node, 3), &rank,
+        dims)
     cdef Tensor* y = context.output(node, 0)
     cdef int d
     if refusal != NULL:
@@ -370,7 +374,8 @@ cdef int strided_slice_dynamic(Context context, Node* node) noexcept nogil:
     cdef int32_t[SLICE_RANK] dims
     cdef int rank
     cdef const char* refusal = plan_strided_slice(
-        node, context.input(node, 0), context.input(node, 1), context.input(node, 2), context.input(node, 3), &rank, dims)
+        node, context.input(node, 0), context.input(node, 1), context.input(node, 2), context.input(node, 3), &rank,
+        dims)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(context.output(node, 0), rank, dims) != 0:

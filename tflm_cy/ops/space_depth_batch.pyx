@@ -1,12 +1,13 @@
-"""SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND: blocks of pixels moved into channels or batches and back.
+"""SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND: pixels moved to channels or batches and back.
 
-SPACE_TO_DEPTH and DEPTH_TO_SPACE: rank 4; float32, uint8, int8, int32, int64. The two others: rank 3 or 4; int16 as well; 8 and 16 bit types
-want equal quantization, int16 zero points of 0; pixels of padding are the output's zero point in 8 bit types, else 0. Negative paddings crop,
-as TensorFlow never asks; crops must not be negative. Blocks, paddings or crops that are not constant make the output dynamic.
+SPACE_TO_DEPTH and DEPTH_TO_SPACE: rank 4; float32, uint8, int8, int32, int64. The two others: rank 3 or 4; int16 as
+well; 8 and 16 bit types want equal quantization, int16 zero points of 0; pixels of padding are the output's zero
+point in 8 bit types, else 0. Negative paddings crop, as TensorFlow never asks; crops must not be negative. Blocks,
+paddings or crops that are not constant make the output dynamic.
 
 Source: LiteRT:tflite/kernels/space_to_depth.cc, depth_to_space.cc, space_to_batch_nd.cc, batch_to_space_nd.cc.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
@@ -79,9 +80,11 @@ cdef int prepare_depth_to_space(Context context, Node* node) except -1:
     cdef int64_t pixel = depth * type_size(x.type)
     cdef int32_t[4] dims
     if depth * block * block != x.dims[3]:
-        raise ValueError(f"input_channels != output_channels * block_size * block_size: {x.dims[3]} in blocks of {block}")
+        raise ValueError(
+            f"input_channels != output_channels * block_size * block_size: {x.dims[3]} in blocks of {block}")
     if x.dims[1] * block > 0x7FFFFFFF or w * block > 0x7FFFFFFF:
-        raise ValueError(f"the output of DEPTH_TO_SPACE becomes too large: {x.dims[1]} x {w} pixels in blocks of {block}")
+        raise ValueError(
+            f"the output of DEPTH_TO_SPACE becomes too large: {x.dims[1]} x {w} pixels in blocks of {block}")
     dims[0] = x.dims[0]
     dims[1] = <int32_t>(x.dims[1] * block)
     dims[2] = <int32_t>(w * block)
@@ -119,7 +122,8 @@ cdef int want_blocks(Context context, Node* node, str name) except -1:
     cdef Tensor* edges = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
     if not 3 <= x.rank <= 4:
-        raise ValueError(f"NumDimensions(op_context.input) >= kInputMinDimensionNum was not true: rank {x.rank}, not 3 or 4")
+        raise ValueError(
+            f"NumDimensions(op_context.input) >= kInputMinDimensionNum was not true: rank {x.rank}, not 3 or 4")
     want_type_of(y, x)
     if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
         raise ValueError(f"Type {x.type} is currently not supported by {name}.")
@@ -281,7 +285,7 @@ cdef int64_t first_inside(int64_t edge, int64_t shift, int64_t block) noexcept n
 
 
 cdef void move_blocks(const Blocks* blocks, Tensor* batches, Tensor* space, bint to_batches) noexcept nogil:
-    """Copy pixel (h * block_h + shift_h - top, ...) of `space` to or from pixel (h, ...) of batch (shift_h * block_w + shift_w) * N + n."""
+    """Copy pixel h * block_h + shift_h - top (w alike) of `space` to or from pixel h of batch shift * N + n."""
     cdef int64_t pixel = space.dims[space.rank - 1] * type_size(space.type)
     cdef int64_t n = space.dims[0]
     cdef int64_t space_h = space.dims[1]

@@ -1,8 +1,8 @@
-"""SPLIT, SPLIT_V, UNPACK: one tensor cut along an axis into outputs of equal parts, of given sizes, or of single slices.
+"""SPLIT, SPLIT_V, UNPACK: one tensor cut along an axis into equal parts, given sizes, or single slices.
 
-SPLIT and SPLIT_V: float32, uint8, int8, int16, int32, int64; UNPACK: float32, int32, uint8, int8, int16, bool, equal quantization, not empty.
-The options' number of outputs must be the node's. An axis (or sizes) that is not constant makes the outputs dynamic. One size of SPLIT_V may
-be -1.
+SPLIT and SPLIT_V: float32, uint8, int8, int16, int32, int64; UNPACK: float32, int32, uint8, int8, int16, bool, equal
+quantization, not empty. The options' number of outputs must be the node's. An axis (or sizes) that is not constant
+makes the outputs dynamic. One size of SPLIT_V may be -1.
 
 Source: LiteRT:tflite/kernels/split.cc, split_v.cc, unpack.cc.
 """
@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant, type_name,
-    type_size,
+    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
+    type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
     adopt_type, index_at, operand, result, want_arity, want_index_type, want_same_quantization, want_type_of,

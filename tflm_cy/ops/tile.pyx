@@ -1,7 +1,11 @@
 """TILE and BROADCAST_TO: one tensor repeated along its dimensions, or stretched to a larger shape.
 
-TILE: float32, int8, uint8, int32, int64, bool, string; multipliers int32 or int64, one per dimension. With constant input and multipliers the
-output is computed in prepare. BROADCAST_TO: every type but strings and packed ones, up to 8 dimensions; shape int32 or int64.
+TILE: float32, int8, uint8, int32, int64, bool, string; multipliers int32 or int64, one per dimension. With constant
+input and multipliers the output is computed in prepare.
+
+BROADCAST_TO: every type but strings and packed ones, up to 8
+dimensions; shape int32 or int64.
+
 Repetitions or a shape that are not constant make the output dynamic.
 
 Source: LiteRT:tflite/kernels/tile.cc, broadcast_to.cc.

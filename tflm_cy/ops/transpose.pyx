@@ -1,8 +1,11 @@
 """TRANSPOSE and REVERSE_V2: dimensions in another order, or walked backwards.
 
-TRANSPOSE: up to 6 dimensions; float32, int32, bool, uint8, int8, int16, int64, int4. A permutation that is not constant makes the output
-dynamic. TensorFlow accepts a dimension named twice and then reads past the input; that is refused here.
-REVERSE_V2: up to 8 dimensions; float32, float16, bfloat16, int8, uint8, int16, int32, int64, bool. The axes must be neighbours, none twice.
+TRANSPOSE: up to 6 dimensions; float32, int32, bool, uint8, int8, int16, int64, int4. A permutation that is not
+constant makes the output dynamic. TensorFlow accepts a dimension named twice and then reads past the input; that is
+refused here.
+
+REVERSE_V2: up to 8 dimensions; float32, float16, bfloat16, int8, uint8, int16, int32, int64, bool. The
+axes must be neighbours, none twice.
 
 Source: LiteRT:tflite/kernels/transpose.cc, reverse.cc.
 """
@@ -37,7 +40,8 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
         raise ValueError("the input holds less than its shape says")
     if perm.type != INT32 or perm.rank != 1 or perm.dims[0] != x.rank:
-        raise ValueError(f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims")
+        raise ValueError(
+            f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims")
     node.data = context.persistent(sizeof(Walk))
     if not is_constant(perm):
         context.set_dynamic(y)

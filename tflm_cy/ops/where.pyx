@@ -1,9 +1,12 @@
 """WHERE and TOPK_V2: where the true elements are, and which are the largest.
 
-WHERE: bool, float32, int8, uint8, int32, uint32, int64; rows of int64 coordinates, in order. NaN is true, -0.0 is not. The output is dynamic
-unless the condition is constant. A scalar is refused.
-TOPK_V2: float32, uint8, int8, int16, int32, int64 along the last dimension, largest first, equal ones by index; k is int16 or int32; indices
-are int32, or int16 when the file says so. TensorFlow's result with NaN depends on its C++ library's heap; here NaN compares as equal.
+WHERE: bool, float32, int8, uint8, int32, uint32, int64; rows of int64 coordinates, in order. NaN is true, -0.0 is
+not. The output is dynamic unless the condition is constant. A scalar is refused.
+
+TOPK_V2: float32, uint8, int8,
+int16, int32, int64 along the last dimension, largest first, equal ones by index; k is int16 or int32; indices are
+int32, or int16 when the file says so. TensorFlow's result with NaN depends on its C++ library's heap; here NaN
+compares as equal.
 
 Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 """
@@ -11,8 +14,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, bytes_of, count, count_range, is_constant,
-    type_name,
+    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, bytes_of, count, count_range,
+    is_constant, type_name,
 )
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_one, want_type_of
 
@@ -30,6 +33,8 @@ cdef int prepare_where(Context context, Node* node) except -1:
         raise ValueError("the input holds less than its shape says")
     adopt_type(y, INT64)
     if is_constant(x):
+        if walk_true(x, NULL) > 0x7FFFFFFF:
+            raise ValueError("WHERE finds more elements than a dimension can count")
         dims[0] = <int32_t>walk_true(x, NULL)
         dims[1] = x.rank
         context.set_shape(y, 2, dims)

@@ -1,8 +1,8 @@
 """Small grey images as text: a character cell shows two pixels, one above the other.
 
     style = picture_style(sys.stdout)
-    print(grey_picture(image, style))                                    # image: rows of numbers from 0 (dark) to 1 (light)
-    print(gallery([(image, "7"), (other, "3")], style, width=72))        # several side by side, with captions
+    print(grey_picture(image, style))  # image: rows of numbers from 0 (dark) to 1 (light)
+    print(gallery([(image, "7"), (other, "3")], style, width=72))  # several side by side, with captions
 
 Three styles, from the richest to the plainest:
 
@@ -27,7 +27,8 @@ _GAP = 2
 def picture_style(stream, environ=os.environ):
     """The best style that a text stream can show.
 
-    Colours need a terminal, and NO_COLOR to be unset (https://no-color.org); half blocks need an encoding that has them.
+    Colours need a terminal, and NO_COLOR to be unset (https://no-color.org); half blocks need an encoding that has
+    them.
     """
     try:
         _BLOCKS.encode(getattr(stream, "encoding", None) or "ascii")
@@ -62,7 +63,7 @@ def grey_picture(image, style="blocks"):
 
 
 def gallery(pictures, style="blocks", width=80):
-    """Images side by side with a caption below each, as many in a row as `width` columns hold; without a final line break.
+    """Images side by side, each above its caption, as many in a row as fit; without a final line break.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Text tables with aligned columns, and how single values are written.
 
-Numbers, and texts that begin as numbers do ("12.3 us"), stand right-aligned when a whole column consists of them; everything else left.
-Names come from model files, which may hold anything: control characters are shown escaped, so that a name cannot move the cursor.
+Numbers, and texts that begin as numbers do ("12.3 us"), stand right-aligned when a whole column consists of them;
+everything else left. Names come from model files, which may hold anything: control characters are shown escaped, so
+that a name cannot move the cursor.
 """
 
 import numbers

@@ -1,5 +1,6 @@
-from typing_extensions import Buffer
 from os import PathLike
+
+from typing_extensions import Buffer
 
 class Model:
     @staticmethod

@@ -59,13 +59,16 @@ cdef struct Indices:
 cdef inline Indices sparse_indices(const uint8_t* dimension, int type_slot, int slot) noexcept nogil:
     """One of the three kinds of vectors of a compressed level."""
     cdef Indices indices
-    cdef Vector values = table_vector(table_table(dimension, slot), 0)
+    cdef Vector values
     cdef int kind = table_u8(dimension, type_slot, 0)
+    indices.data = NULL
+    indices.length = 0
+    indices.width = 4 if kind == 1 else 2 if kind == 2 else 1
+    if kind < 1 or kind > 3:             # a table of an unknown kind has not been verified
+        return indices
+    values = table_vector(table_table(dimension, slot), 0)
     indices.data = values.data
     indices.length = values.length
-    indices.width = 4 if kind == 1 else 2 if kind == 2 else 1
-    if kind < 1 or kind > 3:
-        indices.data = NULL
     return indices
 
 

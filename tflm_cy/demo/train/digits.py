@@ -1,8 +1,8 @@
 """The data: 1797 scanned digits of 8 x 8 pixels, each 0 (paper) to 16 (ink), from scikit-learn's package.
 
-Source: E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository; its test part, written by
-people none of whom wrote the training part. The set keeps the order of collection, so the last images come from hands that the first have not
-seen: holding out the end of the set is a harder and more honest test than a random fifth.
+Source: E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository; its test
+part, written by people none of whom wrote the training part. The order of the set is kept: images of one hand lie
+close together in it, so its end, which is held out, is a harder test than a random fifth.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def to_input(images):
 
 
 def distort(images, rng, turn=0.2, scale=0.12, shear=0.2, shift=0.9):
-    """Each image turned (radians), scaled, sheared and shifted (pixels) a little at random, resampled bilinearly; (n, 8, 8, 1) float32."""
+    """Images (n, 8, 8, 1), each turned (radians), scaled, sheared and shifted (pixels) a little at random, bilinearly."""
     n, height, width, _ = images.shape
     angle, slant = rng.uniform(-turn, turn, n), rng.uniform(-shear, shear, n)
     zoom_y, zoom_x = rng.uniform(1 - scale, 1 + scale, (2, n))

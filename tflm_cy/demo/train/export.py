@@ -1,6 +1,7 @@
 """A trained net as .tflite, in float32 and in int8: the input `image` (n, 8, 8, 1), the output `probabilities` (n, 10).
 
-Both have the signature `serving_default` and take any number of images after a resize: the first dimension is -1 in their shape signatures.
+Both have the signature `serving_default` and take any number of images after a resize: the first dimension is -1 in
+their shape signatures.
 """
 
 import numpy as np
@@ -80,7 +81,7 @@ def _quantized_constants(layer, input_scale, prefix):
 
 
 def _activation(name, values, scale):
-    """A tensor for one image; `values` gives the shape, `scale` (anything with scale and zero_point) the quantization or None."""
+    """A tensor for one image, of the shape of `values`; `scale` is anything with scale and zero_point, or None: float32."""
     shape = [1, *values.shape[1:]]
     quantization = {} if scale is None else {"scale": scale.scale, "zero_point": scale.zero_point}
     dtype = "float32" if scale is None else "int8"

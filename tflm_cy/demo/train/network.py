@@ -4,9 +4,10 @@
     net.train(images, labels, rng, epochs=60)                    # images (n, 8, 8, 1) float32, labels (n,)
     net.forward(images).argmax(1)
 
-Layers keep their weights in TFLite's layouts: a convolution (out, height, width, in), a depthwise one (1, height, width, channels), a fully
-connected layer (out, in). A layer is `forward(x)` and `backward(dy)`, which keeps the gradients in `gradients` and returns the input's.
-Convolutions are of odd size with SAME padding and stride 1, so that they keep height and width.
+Layers keep their weights in TFLite's layouts: a convolution (out, height, width, in), a depthwise one (1, height,
+width, channels), a fully connected layer (out, in). A layer is `forward(x)` and `backward(dy)`, which keeps the
+gradients in `gradients` and returns the input's. Convolutions are of odd size with SAME padding and stride 1, so that
+they keep height and width.
 """
 
 import numpy as np
@@ -136,7 +137,7 @@ class Network:
         return outputs
 
     def train(self, images, labels, rng, epochs, distort=None, batch=64, rate=4e-3, smoothing=0.05):
-        """Adam on the cross-entropy with smoothed labels, the rate falling along half a cosine; yields the mean loss of each epoch."""
+        """Adam on the cross-entropy of smoothed labels, the rate falls along half a cosine; yields each epoch's mean loss."""
         targets = np.full((len(labels), 10), smoothing / 10, np.float32)
         targets[np.arange(len(labels)), labels] += 1 - smoothing
         optimizer = Adam([layer for layer in self.layers if hasattr(layer, "weights")])

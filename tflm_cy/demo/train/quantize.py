@@ -1,8 +1,11 @@
-"""Full int8 quantization of a trained net, by TFLite's int8 specification (https://ai.google.dev/edge/litert/models/quantization_spec).
+"""Full int8 quantization of a trained net, by TFLite's specification of it.
 
-Activations: one scale and zero point per tensor, from the least and the greatest value over calibration images, zero always included and
-exact. Weights: symmetric, -127 to 127, one scale per output channel (FULLY_CONNECTED: one per tensor, which every runtime takes). Biases: int32
-in units of input scale x weight scale. Pooling and reshaping keep their input's scale; SOFTMAX's output is fixed at 1/256, -128.
+https://ai.google.dev/edge/litert/models/quantization_spec
+
+Activations: one scale and zero point per tensor, from the least and the greatest value over calibration images, zero
+always included and exact. Weights: symmetric, -127 to 127, one scale per output channel (FULLY_CONNECTED: one per
+tensor, which every runtime takes). Biases: int32 in units of input scale x weight scale. Pooling and reshaping keep
+their input's scale; SOFTMAX's output is fixed at 1/256, -128.
 """
 
 from typing import NamedTuple
@@ -30,7 +33,7 @@ def activation_scale(values):
 def weight_scales(weights, axis):
     """The scales of weights per index of `axis`; axis None: one for all, as a vector of one."""
     others = None if axis is None else tuple(a for a in range(weights.ndim) if a != axis)
-    return np.atleast_1d(np.maximum(np.abs(weights).max(others), 1e-5) / 127).astype(np.float32)
+    return np.atleast_1d(np.maximum(np.abs(weights).max(others), 1e-4) / 127).astype(np.float32)
 
 
 def quantize_weights(weights, scales, axis):
@@ -41,5 +44,8 @@ def quantize_weights(weights, scales, axis):
 
 
 def quantize_bias(bias, input_scale, scales):
-    """The bias as int32."""
-    return np.rint(bias / (np.float64(input_scale) * scales)).astype(np.int32)
+    """The bias as int32; ValueError where a channel's weights are so small that it does not fit."""
+    quantized = np.rint(bias / (np.float64(input_scale) * scales))
+    if np.any(np.abs(quantized) > np.iinfo(np.int32).max):
+        raise ValueError(f"a bias of {np.abs(bias).max():g} does not fit int32 at a weight scale of {scales.min():g}")
+    return quantized.astype(np.int32)

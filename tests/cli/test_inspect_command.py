@@ -1,0 +1,112 @@
+"""`python -m tflm_cy inspect`: the tables say what the model holds; and what the command line does as a whole."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tflm_cy.demo
+from compat.builder import Model, Tensor
+from tflm_cy.cli import main
+
+FOLDER = Path(tflm_cy.demo.__file__).parent
+INT8 = str(FOLDER / "digits_int8.tflite")
+
+
+def sections(capsys, path):
+    """Title -> rows of cells of each table."""
+    assert main(["inspect", str(path)]) == 0
+    summary, *tables = capsys.readouterr().out.rstrip("\n").split("\n\n")
+    return summary, {table.split("\n")[0]: table.split("\n")[1:] for table in tables}
+
+
+def column(table, title):
+    """The cells of a column, cut where the dashes of its header are."""
+    start = table[0].index(title)
+    end = start + len(table[1][start:].split(" ")[0])
+    return [row[start:end].strip() for row in table[2:]]
+
+
+def test_the_tables_of_the_digits(capsys):
+    summary, tables = sections(capsys, INT8)
+    assert summary.startswith("digits_int8.tflite: 13.5 KiB, 8 operators, 20 tensors")
+    tensors = tables["Tensors"]
+    names, roles = column(tensors, "name"), column(tensors, "role")
+    assert names[roles.index("input")] == "image" and names[roles.index("output")] == "probabilities"
+    assert roles.count("constant") == 11
+    shapes, scales, types = (column(tensors, title) for title in ("shape", "scale", "type"))
+    assert shapes[names.index("image")] == "? x 8 x 8 x 1"
+    assert scales[names.index("image")] == "0.00392157, -128"
+    assert scales[names.index("3/weights")] == "16 scales, axis 3"
+    assert types[names.index("flat_shape")] == "int32" and scales[names.index("flat_shape")] == ""
+    assert column(tables["Operators"], "operator") == [
+        *("CONV_2D", "CONV_2D", "MAX_POOL_2D", "DEPTHWISE_CONV_2D"),
+        *("CONV_2D", "RESHAPE", "FULLY_CONNECTED", "SOFTMAX"),
+    ]
+    assert column(tables["Operators"], "inputs")[:2] == ["0 1 2", "3 4 5"]
+    assert column(tables["Signatures"], "key") == ["serving_default"] * 2
+    assert column(tables["Signatures"], "role") == ["input", "output"]
+
+
+def test_omitted_inputs_custom_operators_and_hostile_names(tmp_path, capsys):
+    x = Tensor([1, 4], "float32", name="x\x1b[31m\nred")
+    w = Tensor.constant(np.ones((2, 4), np.float32), name="w")
+    y, z = Tensor([1, 2], "float32", name="y"), Tensor([], "float32", name="z")
+    model = Model()
+    graph = model.subgraph("main")
+    graph.op("FULLY_CONNECTED", [x, w, None], [y])
+    graph.op("NobodyKnowsThis", [y], [z])
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.to_bytes())
+    _, tables = sections(capsys, path)
+    assert column(tables["Operators"], "inputs") == ["0 1 -", "2"]
+    assert column(tables["Operators"], "operator")[1] == "NobodyKnowsThis"
+    assert column(tables["Tensors"], "name")[0] == r"x\x1b[31m\nred"
+    assert column(tables["Tensors"], "shape")[3] == "scalar"
+    assert "Signatures" not in tables
+
+
+def test_several_subgraphs_each_have_their_tensors(tmp_path, capsys):
+    model = Model()
+    for name in ("main", "second"):
+        x, y = Tensor([3], "float32", name=f"{name}_x"), Tensor([3], "float32", name=f"{name}_y")
+        model.subgraph(name).op("NEG", [x], [y])
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.to_bytes())
+    summary, tables = sections(capsys, path)
+    assert "2 subgraphs, the main one of 1 operator, 2 tensors" in summary
+    assert column(tables["Tensors of subgraph 1"], "name") == ["second_x", "second_y"]
+    assert column(tables["Tensors of subgraph 0"], "role") == ["input", "output"]
+
+
+def test_a_damaged_model_is_one_line(tmp_path, capsys):
+    path = tmp_path / "cut.tflite"
+    path.write_bytes(Path(INT8).read_bytes()[:3000])
+    assert main(["inspect", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1 and str(path) in captured.err
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert main([]) == 2
+    help_text = capsys.readouterr().err
+    assert all(command in help_text for command in ("demo", "run", "inspect", "examples:"))
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "inspect"])
+def test_each_command_explains_itself(capsys, command):
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m tflm_cy {command}")
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = [sys.executable, "-m", "tflm_cy", "inspect", INT8]
+    process = subprocess.Popen(command, cwd=FOLDER.parents[1], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(30) == 0

@@ -1,0 +1,44 @@
+"""A model of one operator, invoked several times in a row: what the tests of windows, reductions and sequences stand on.
+
+[y] = outputs("CUMSUM", [x, constant], [Tensor([4], "float32")], [[array]])           # one feed: one invoke
+first, second = outputs("SVDF", ..., [[a], [b]])                                      # states are carried over
+"""
+
+import numpy as np
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType
+
+REFUSED = (ValueError, RuntimeError)  # when prepared, when invoked
+
+
+def constant(values, dtype, **quantization):
+    return Tensor.constant(np.asarray(values, dtype), **quantization)
+
+
+def build(op, inputs, results, version=1, **options):
+    return Model.single(op, inputs, results, version, **options).to_bytes()
+
+
+def outputs(op, inputs, results, feeds, version=1, intermediates=(), **options):
+    """The first output after each invoke; `feeds` holds one list of arrays per invoke."""
+    model = Model()
+    main = model.subgraph("main")
+    main.op(op, inputs, results, version, intermediates=intermediates, **options)
+    main.outputs = list(results)
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter.allocate_tensors()
+    found = []
+    for arrays in feeds:
+        for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
+            interpreter.set_tensor(detail["index"], array)
+        interpreter.invoke()
+        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
+    return found
+
+
+def same(got, want, dtype=None):
+    """Equal type, shape and bytes."""
+    want = np.asarray(want, dtype)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.tobytes() == want.tobytes(), (got, want)

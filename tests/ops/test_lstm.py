@@ -1,0 +1,170 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM and LSTM against double precision: every variant, states over invokes, refusals."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Tensor
+
+from .recurrent import Lstm, float_constant, float_state, int8_constant
+from .successive import REFUSED, constant, outputs, same
+
+BATCH, TIME, INPUTS, CELLS = 3, 4, 10, 7
+VARIANTS = [{}, {"coupled": True}, {"peephole": True}, {"norm": True}, {"projection": True, "outputs": 5},
+            {"coupled": True, "peephole": True, "norm": True, "projection": True}]  # fmt: skip
+
+
+def sequence(layer, weight, feeds, time_major=False, **options):
+    shape = [TIME, BATCH, layer.inputs] if time_major else [BATCH, TIME, layer.inputs]
+    tensors = layer.tensors(Tensor(shape, "float32"), float_state([BATCH, layer.outputs]), float_state([BATCH, layer.cells]),
+                            weight, float_constant)  # fmt: skip
+    y = Tensor([*shape[:2], layer.outputs], "float32")
+    axes = (1, 0, 2) if time_major else (0, 1, 2)
+    got = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[np.ascontiguousarray(x.transpose(axes))] for x in feeds],
+                  fused_activation_function="TANH", time_major=time_major, **options)  # fmt: skip
+    return [y.transpose(axes) for y in got]
+
+
+def random_feeds(seed):
+    rng = np.random.default_rng(seed)
+    return [(rng.standard_normal((BATCH, TIME, INPUTS)) * 0.7).astype(np.float32) for _ in range(2)]
+
+
+def real_outputs(layer, feeds):
+    h, c = np.zeros((BATCH, layer.outputs)), np.zeros((BATCH, layer.cells))
+    return [layer.run(x.astype(float), h, c) for x in feeds]
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: " ".join(v) or "plain")
+def test_floats(variant, time_major):
+    layer, feeds = Lstm(1, INPUTS, CELLS, **variant), random_feeds(2)
+    for got, want in zip(sequence(layer, float_constant, feeds, time_major), real_outputs(layer, feeds), strict=True):
+        assert np.allclose(got, want, atol=2e-5)
+
+
+@pytest.mark.parametrize("asymmetric", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: " ".join(v) or "plain")
+def test_hybrid(variant, asymmetric):
+    layer, feeds = Lstm(3, INPUTS, CELLS, **variant), random_feeds(4)
+    got = sequence(layer, int8_constant, feeds, asymmetric_quantize_inputs=asymmetric)
+    for y, want in zip(got, real_outputs(layer, feeds), strict=True):
+        assert np.abs(y - want).max() < 0.08
+
+
+def test_the_order_of_the_batches_does_not_reach_into_the_results():
+    """One batch after another computes what a batch alone computes, bit by bit."""
+    layer, feeds = Lstm(5, INPUTS, CELLS), random_feeds(6)
+    together = sequence(layer, float_constant, feeds)
+    twisted = sequence(layer, float_constant, [x[::-1] for x in feeds])
+    for a, b in zip(together, twisted, strict=True):
+        same(np.ascontiguousarray(a), np.ascontiguousarray(b[::-1]))
+
+
+def test_a_clipped_cell():
+    layer, feeds = Lstm(7, INPUTS, CELLS), random_feeds(8)
+    layer.clip = 0.2
+    free = sequence(layer, float_constant, feeds)
+    clipped = sequence(layer, float_constant, feeds, cell_clip=0.2)
+    assert np.allclose(clipped[1], real_outputs(layer, feeds)[1], atol=2e-5)
+    assert not np.allclose(free[1], clipped[1], atol=1e-3)
+
+
+def test_one_step_is_the_lstm_operator():
+    layer = Lstm(9, INPUTS, CELLS, peephole=True)
+    feeds = [x[:, 0] for x in random_feeds(10)]
+    tensors = layer.tensors(Tensor([BATCH, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                            float_constant, float_constant)  # fmt: skip
+    got = outputs(
+        "LSTM", tensors, [Tensor([BATCH, CELLS], "float32")], [[x] for x in feeds], fused_activation_function="TANH"
+    )
+    h, c = np.zeros((BATCH, CELLS)), np.zeros((BATCH, CELLS))
+    for x, y in zip(feeds, got, strict=True):
+        assert np.allclose(y, layer.run(x[:, None].astype(float), h, c)[:, 0], atol=2e-5)
+
+
+def integer_layer(variant, cell_scale=2.0**-11):
+    """int8 with an int16 cell: scales that hold the layer's values."""
+    layer = Lstm(11, INPUTS, CELLS, **variant)
+    layer.n = {g: np.abs(v) for g, v in layer.n.items()}
+    x_scale, h_scale = 0.02, 0.01
+    bias_scale = 0.02 * 0.015
+    norm_scale = 2.0 / 32767
+
+    def weight(values):
+        return constant(np.clip(np.round(values / 0.015), -127, 127), "int8", scale=0.015)
+
+    def bias(values):
+        scale = norm_scale / 1024 if layer.n else bias_scale
+        return constant(np.round(values / scale), "int32", scale=scale)
+
+    tensors = layer.tensors(
+        Tensor([BATCH, TIME, INPUTS], "int8", scale=x_scale, zero_point=5),
+        Tensor([BATCH, layer.outputs], "int8", scale=h_scale, zero_point=-3, variable=True),
+        Tensor([BATCH, CELLS], "int16", scale=cell_scale, variable=True),
+        weight,
+        bias,
+        lambda values: constant(np.round(values / 1e-4), "int16", scale=1e-4),
+        lambda values: constant(np.round(values / norm_scale), "int16", scale=norm_scale),
+    )
+    y = Tensor([BATCH, TIME, layer.outputs], "int8", scale=h_scale, zero_point=-3)
+    hidden = Tensor([], "int8", scale=h_scale, zero_point=-3)
+    scales = [Tensor([], "int16", scale=2.0**-10, zero_point=0) for _ in range(4)] + [hidden]
+    return layer, tensors, y, scales
+
+
+@pytest.mark.parametrize("variant", VARIANTS[:3] + VARIANTS[4:5], ids=lambda v: " ".join(v) or "plain")
+def test_integers(variant):
+    layer, tensors, y, scales = integer_layer(variant)
+    feeds = [np.clip(np.round(x / 0.02) + 5, -128, 127).astype(np.int8) for x in random_feeds(12)]
+    got = outputs(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH"
+    )
+    wanted = real_outputs(layer, [(x.astype(float) - 5) * 0.02 for x in feeds])
+    for found, want in zip(got, wanted, strict=True):
+        assert found.dtype == np.int8
+        assert np.abs((found + 3.0) * 0.01 - want).max() < 0.05
+
+
+def test_integers_with_layer_normalisation():
+    layer, tensors, y, scales = integer_layer({"norm": True})
+    feeds = [np.clip(np.round(x / 0.02) + 5, -128, 127).astype(np.int8) for x in random_feeds(13)]
+    got = outputs(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], 3, scales, fused_activation_function="TANH"
+    )
+    wanted = real_outputs(layer, [(x.astype(float) - 5) * 0.02 for x in feeds])
+    assert np.abs((got[1] + 3.0) * 0.01 - wanted[1]).max() < 0.1
+
+
+def test_a_cell_scale_that_is_no_power_of_two_is_refused():
+    _, tensors, y, scales = integer_layer({}, cell_scale=0.0006)
+    with pytest.raises(REFUSED, match="power of two"):
+        outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[]], 3, scales, fused_activation_function="TANH")
+
+
+@pytest.mark.parametrize("missing", range(21))
+def test_weights_that_must_be_there(missing):
+    """Without one of its 20 inputs a layer is refused, but for those that it may lack."""
+    layer = Lstm(14, INPUTS, CELLS)
+    tensors = layer.tensors(Tensor([BATCH, TIME, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                            float_constant, float_constant)[:20]  # fmt: skip
+    if missing == 20:
+        tensors = tensors[:19]
+    elif tensors[missing] is None:
+        return
+    else:
+        tensors[missing] = None
+    with pytest.raises(REFUSED):
+        outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [Tensor([BATCH, TIME, CELLS], "float32")], [[]],
+                fused_activation_function="TANH")  # fmt: skip
+
+
+@pytest.mark.parametrize("which", [1, 3, 4, 6, 8, 12, 15, 18, 19])
+def test_weights_that_do_not_fit_are_refused(which):
+    layer = Lstm(15, INPUTS, CELLS)
+    tensors = layer.tensors(Tensor([BATCH, TIME, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                            float_constant, float_constant)  # fmt: skip
+    wrong = [*tensors[which].shape[:-1], tensors[which].shape[-1] + 1]
+    tensors[which] = float_state(wrong) if which in (18, 19) else float_constant(np.zeros(wrong))
+    with pytest.raises(REFUSED):
+        outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [Tensor([BATCH, TIME, CELLS], "float32")], [[]],
+                fused_activation_function="TANH")  # fmt: skip

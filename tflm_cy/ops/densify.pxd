@@ -1,0 +1,7 @@
+"""Sparse constants made dense, for operators that take them as weights; told in `densify.pyx`."""
+from libc.stddef cimport size_t
+
+from tflm_cy.graph.tensor cimport Tensor
+
+
+cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1
