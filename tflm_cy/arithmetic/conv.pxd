@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv.h,integer_ops/conv.h}.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, multiply_wide
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 
@@ -34,10 +34,18 @@ cdef struct ConvShape:
     ptrdiff_t dilation_w
     ptrdiff_t pad_h              # before the first row and column
     ptrdiff_t pad_w
+    ptrdiff_t row                # integer kernels: values of one filter in memory, kh * kw * group_ic or more with zeros behind
+
+cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * value / 2^31 rounded) / 2^right rounded
+    int32_t value
+    int32_t left
+    int32_t right
+    int32_t half                 # 2^right / 2, 0 without a right shift
+    int32_t away                 # -1 with a right shift, else 0
 
 cdef struct Rescale:             # from a sum to a quantized output
     const int64_t* bias          # one per channel
-    const Multiplier* multipliers
+    const Factor* factors
     int32_t zero_point
     int32_t low
     int32_t high
@@ -47,7 +55,9 @@ cdef struct Rescale:             # from a sum to a quantized output
 
 cdef inline ptrdiff_t first_tap(ptrdiff_t start, ptrdiff_t dilation) noexcept nogil:
     """The first tap of a window that starts at `start` (perhaps negative) that lies inside."""
-    return (-start + dilation - 1) / dilation if start < 0 else 0
+    if start >= 0:
+        return 0
+    return -start if dilation == 1 else (-start + dilation - 1) / dilation
 
 
 cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t size, ptrdiff_t taps) noexcept nogil:
@@ -55,7 +65,7 @@ cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t siz
     cdef ptrdiff_t end
     if start >= size:
         return 0
-    end = (size - 1 - start) / dilation + 1
+    end = size - start if dilation == 1 else (size - 1 - start) / dilation + 1
     return taps if taps < end else end
 
 
@@ -160,6 +170,11 @@ cdef inline void gather_patch(
         patch += row_size
 
 
+cdef inline ptrdiff_t padded_row(ptrdiff_t depth) noexcept nogil:
+    """A short filter is padded to full vectors of 16, which costs little memory and saves the loop's tail."""
+    return (depth + 15) & ~<ptrdiff_t>15 if depth < 256 else depth
+
+
 cdef inline void subtract_weight_zero(const int16_t* patch, ptrdiff_t depth, int32_t w_zero_point, ptrdiff_t oc, int64_t* sums) noexcept nogil:
     """From x . w to x . (w - zero point)."""
     cdef int64_t less
@@ -177,14 +192,17 @@ cdef inline void position_sums(
 ) noexcept nogil:
     """The sums of one or two output positions (counted along the rows): sums[oc], then the second position's.
 
-    patches: 2 * depth values, depth = kh * kw * group_ic.
+    patches: 2 * g.row values.
     """
     cdef ptrdiff_t group_oc = g.oc / g.groups
-    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t depth = g.row
     cdef ptrdiff_t group, c
     cdef const weight8* filters
     for c in range(columns * g.oc):
         sums[c] = 0
+    for c in range(g.kh * g.kw * g.group_ic, depth):
+        patches[c] = 0
+        patches[depth + c] = 0
     for group in range(g.groups):
         filters = w + group * group_oc * depth
         gather_patch(g, image, x_zero_point, group, position / g.ow, position % g.ow, patches)
@@ -200,20 +218,38 @@ cdef inline void position_sums(
         subtract_weight_zero(patches, depth, w_zero_point, group_oc, sums + group * group_oc)
 
 
+cdef inline Factor factor_of(Multiplier m) noexcept nogil:
+    cdef Factor f
+    f.value = m.value
+    f.left = m.shift if m.shift > 0 else 0
+    f.right = -m.shift if m.shift < 0 else 0
+    f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
+    f.away = -1 if f.right > 0 else 0
+    return f
+
+
+cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
+    """fixed_point.multiply for a value below 2^31 that is not negative: both roundings as a shift of a biased number.
+
+    Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
+    """
+    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << f.left) * f.value + (1 << 30)) >> 31
+    return (h + f.half + ((h >> 63) & f.away)) >> f.right
+
+
 cdef inline void rescale_sums(const int64_t* sums, const Rescale* out, ptrdiff_t n, activation* y) noexcept nogil:
     """Sums of the channels 0 .. n - 1 to quantized outputs."""
     cdef ptrdiff_t c
     cdef int64_t v
     if out.wide:
         for c in range(n):
-            v = <int64_t>multiply_wide(sums[c] + out.bias[c], out.multipliers[c].value, out.multipliers[c].shift)
+            v = <int64_t>multiply_wide(sums[c] + out.bias[c], out.factors[c].value, out.factors[c].left - out.factors[c].right)
             v += out.zero_point
             v = out.low if v < out.low else v
             y[c] = <activation>(out.high if v > out.high else v)
         return
     for c in range(n):
-        v = <int64_t>multiply(<int32_t><uint32_t>(sums[c] + out.bias[c]), out.multipliers[c].value, out.multipliers[c].shift)
-        v += out.zero_point
+        v = rescale(<int32_t><uint32_t>(sums[c] + out.bias[c]), &out.factors[c]) + out.zero_point
         v = out.low if v < out.low else v
         y[c] = <activation>(out.high if v > out.high else v)
 
@@ -222,7 +258,7 @@ cdef inline void conv_quantized(
     const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
     int16_t* patches, int64_t* sums, activation* y,
 ) noexcept nogil:
-    """patches: 2 * kh * kw * group_ic values; sums: 2 * oc."""
+    """patches: 2 * g.row values; sums: 2 * oc."""
     cdef ptrdiff_t positions = g.oh * g.ow
     cdef ptrdiff_t n, position
     cdef int columns, i

@@ -149,12 +149,29 @@ cdef inline void depthwise_f32(
         x += g.ih * g.iw * g.ic
 
 
+cdef inline void three_taps(
+    const activation* p0, const activation* p1, const activation* p2, int16_t xz, const weight8* w0, const weight8* w1,
+    const weight8* w2, int16_t wz, ptrdiff_t n, uint32_t* sums,
+) noexcept nogil:
+    """Three neighbouring taps at once: a third of the passes over the sums."""
+    cdef ptrdiff_t c
+    cdef int16_t a, b, d
+    for c in range(n):
+        a = <int16_t>(<int16_t>p0[c] - xz)
+        b = <int16_t>(<int16_t>p1[c] - xz)
+        d = <int16_t>(<int16_t>p2[c] - xz)
+        sums[c] += <uint32_t>(
+            <int32_t>a * <int32_t><int16_t>(<int16_t>w0[c] - wz) + <int32_t>b * <int32_t><int16_t>(<int16_t>w1[c] - wz)
+            + <int32_t>d * <int32_t><int16_t>(<int16_t>w2[c] - wz))
+
+
 cdef inline void depthwise_sums(
     const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const activation* image, int32_t x_zero_point, const weight8* w,
     int32_t w_zero_point, uint32_t* sums,
 ) noexcept nogil:
     """8-bit activations: the sums modulo 2^32. |x - zero point| and |w - zero point| are at most 255, so int16 operands hold them."""
     cdef ptrdiff_t fy, fx, c, m
+    cdef ptrdiff_t step = g.dilation_w * g.ic
     cdef const activation* pixel
     cdef const weight8* taps
     cdef int16_t xz = <int16_t>x_zero_point
@@ -163,9 +180,15 @@ cdef inline void depthwise_sums(
     for c in range(g.oc):
         sums[c] = 0
     for fy in range(t.fy0, t.fy1):
-        for fx in range(t.fx0, t.fx1):
+        fx = t.fx0
+        while fx < t.fx1:
             pixel = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + fx * g.dilation_w) * g.ic
             taps = w + (fy * g.kw + fx) * g.oc
+            if multiplier == 1 and fx + 3 <= t.fx1:
+                three_taps(pixel, pixel + step, pixel + 2 * step, xz, taps, taps + g.oc, taps + 2 * g.oc, wz, g.oc, sums)
+                fx += 3
+                continue
+            fx += 1
             if multiplier == 1:
                 for c in range(g.oc):
                     v = <int16_t>(<int16_t>pixel[c] - xz)

@@ -15,7 +15,7 @@ Quirks that are part of the definition, each with its smallest case:
 
 Source: LiteRT:tflite/kernels/internal/optimized/{sse_tensor_utils,neon_tensor_utils}.cc as compiled for x86-64.
 """
-from libc.math cimport fabs, fabsf, round, roundf
+from libc.math cimport INFINITY, fabs, fabsf, round, roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, uint32_t
 
@@ -103,34 +103,44 @@ cdef inline Extremes lane_extremes(const float* v, ptrdiff_t n) noexcept nogil:
     return e
 
 
-cdef inline Extremes row_extremes(const float* v, ptrdiff_t n) noexcept nogil:
-    """Smallest and largest value of a row without NaN, or the pairwise ones of a row with NaN; n >= 1."""
-    cdef Extremes e
+cdef inline bint any_nan(const float* v, ptrdiff_t n) noexcept nogil:
     cdef ptrdiff_t i
-    cdef ptrdiff_t blocks = n - n % 4
-    cdef float[4] sums
+    cdef int found = 0
+    for i in range(n):
+        found |= v[i] != v[i]
+    return found != 0
+
+
+cdef inline Extremes plain_extremes(const float* v, ptrdiff_t n) noexcept nogil:
+    """Smallest and largest of n >= 1 values none of which is NaN, in sixteen lanes: the order does not matter then."""
+    cdef float[16] low
+    cdef float[16] high
+    cdef Extremes e
+    cdef ptrdiff_t blocks = n - n % 16
+    cdef ptrdiff_t i
     cdef int j
-    for j in range(4):
-        sums[j] = 0
-    for i in range(0, blocks, 4):
-        for j in range(4):
-            sums[j] = sums[j] + (v[i + j] - v[i + j])          # 0, or NaN for NaN and inf
-    sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3])
-    if blocks == 0 or sums[0] != sums[0]:
-        return pairwise_extremes(v, n)
-    e = lane_extremes(v, blocks)
+    for j in range(16):
+        low[j] = v[0]
+        high[j] = v[0]
+    for i in range(0, blocks, 16):
+        for j in range(16):
+            low[j] = low[j] if low[j] < v[i + j] else v[i + j]
+            high[j] = high[j] if high[j] > v[i + j] else v[i + j]
     for i in range(blocks, n):
-        if v[i] != v[i]:
-            return pairwise_extremes(v, n)
-        if v[i] < e.low:
-            e.low = v[i]
-        if v[i] > e.high:
-            e.high = v[i]
+        low[0] = low[0] if low[0] < v[i] else v[i]
+        high[0] = high[0] if high[0] > v[i] else v[i]
+    e.low = low[0]
+    e.high = high[0]
+    for j in range(1, 16):
+        e.low = e.low if e.low < low[j] else low[j]
+        e.high = e.high if e.high > high[j] else high[j]
     return e
 
 
-cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int32_t zero_point, int32_t low, int16_t* q) noexcept nogil:
-    """q = clamp(round(v * inverse) + zero_point, low, 127).
+cdef inline void quantize_values(
+    const float* v, ptrdiff_t n, float inverse, int32_t zero_point, int32_t low, bint plain, int16_t* q,
+) noexcept nogil:
+    """q = clamp(round(v * inverse) + zero_point, low, 127). plain: nothing in the row, nor `inverse`, is infinite or NaN.
 
     `inverse` is infinite when the row is tiny (below 1e-36). What does not fit an int32 is then converted in three ways: in the blocks +inf
     gives the maximum, NaN and -inf the minimum, and the zero point is added modulo 2^32; in a symmetric tail everything gives the minimum;
@@ -138,16 +148,28 @@ cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int
     """
     cdef ptrdiff_t i
     cdef ptrdiff_t blocks = n - n % 8
+    cdef int16_t low16 = <int16_t>low
+    cdef int16_t z = <int16_t>zero_point
+    cdef int16_t y16
     cdef float x
     cdef int32_t y
-    for i in range(blocks):
-        x = v[i] * inverse
-        x = x + (<float>-0.5 if x < 0 else <float>0.5)
-        y = <int32_t>x                     # NaN and what does not fit give the minimum
-        y = 2147483647 if x >= <float>2147483648.0 else y
-        y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
-        y = low if y < low else y
-        q[i] = <int16_t>(127 if y > 127 else y)
+    if plain:
+        for i in range(blocks):            # |v * inverse| is at most 255 and a little: int16 holds it
+            x = v[i] * inverse
+            q[i] = <int16_t><int32_t>(x + (<float>-0.5 if x < 0 else <float>0.5))
+        for i in range(blocks):
+            y16 = <int16_t>(q[i] + z)
+            y16 = low16 if y16 < low16 else y16
+            q[i] = 127 if y16 > 127 else y16
+    else:
+        for i in range(blocks):
+            x = v[i] * inverse
+            x = x + (<float>-0.5 if x < 0 else <float>0.5)
+            y = <int32_t>x                 # NaN and what does not fit give the minimum
+            y = 2147483647 if x >= <float>2147483648.0 else y
+            y = <int32_t>(<uint32_t>y + <uint32_t>zero_point)
+            y = low if y < low else y
+            q[i] = <int16_t>(127 if y > 127 else y)
     for i in range(blocks, n):
         x = <float>zero_point + roundf(v[i] * inverse)
         if low == -128:
@@ -157,38 +179,43 @@ cdef inline void quantize_values(const float* v, ptrdiff_t n, float inverse, int
         q[i] = <int16_t>(127 if y > 127 else y)
 
 
+cdef inline bint is_plain(Extremes e, float inverse) noexcept nogil:
+    return e.low > -INFINITY and e.high < INFINITY and inverse < INFINITY
+
+
 cdef inline void quantize_symmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
     """One row to [-127, 127]."""
     cdef Extremes e
-    cdef float widest
+    cdef float widest, inverse
     cdef ptrdiff_t i
+    cdef bint nan = any_nan(v, n)
     s.zero_point = 0
     s.scale = 1
     e.low = 0
     e.high = 0
     if n > 0:
-        e = row_extremes(v, n)
-    e.low = fabsf(e.low)
-    e.high = fabsf(e.high)
-    widest = e.high if e.low < e.high else e.low
+        e = pairwise_extremes(v, n) if nan else plain_extremes(v, n)
+    widest = fabsf(e.high) if fabsf(e.low) < fabsf(e.high) else fabsf(e.low)
     if widest == 0:
         for i in range(n):
             q[i] = 0
         return
     s.scale = widest / <float>127
-    quantize_values(v, n, <float>127 / widest, 0, -127, q)
+    inverse = <float>127 / widest
+    quantize_values(v, n, inverse, 0, -127, not nan and is_plain(e, inverse), q)
 
 
-cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
-    """One row to [-128, 127] with a zero point; the range always holds 0."""
+cdef inline Extremes extremes_with_zero(const float* v, ptrdiff_t n, bint nan) noexcept nogil:
+    """As far as NaN lets: four lanes over the full blocks of four, pairs in the tail."""
     cdef Extremes e, rest
-    cdef ptrdiff_t i
     cdef ptrdiff_t blocks = n - n % 4
-    cdef double scale, low, high, zero_point
-    s.zero_point = 0
-    s.scale = 1
     e.low = 0
     e.high = 0
+    if n > 0 and not nan:
+        rest = plain_extremes(v, n)
+        e.low = rest.low if rest.low < e.low else e.low
+        e.high = rest.high if e.high < rest.high else e.high
+        return e
     if blocks > 0:
         rest = lane_extremes(v, blocks)
         e.low = rest.low if rest.low < e.low else e.low
@@ -197,6 +224,18 @@ cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, Ro
         rest = pairwise_extremes(v + blocks, n - blocks)
         e.low = rest.low if rest.low < e.low else e.low
         e.high = rest.high if e.high < rest.high else e.high
+    return e
+
+
+cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
+    """One row to [-128, 127] with a zero point; the range always holds 0."""
+    cdef bint nan = any_nan(v, n)
+    cdef Extremes e = extremes_with_zero(v, n, nan)
+    cdef ptrdiff_t i
+    cdef double scale, low, high, zero_point
+    cdef float inverse
+    s.zero_point = 0
+    s.scale = 1
     if e.low == e.high:
         for i in range(n):
             q[i] = 0
@@ -212,7 +251,8 @@ cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, Ro
     elif zero_point == zero_point:
         s.zero_point = <int32_t>round(zero_point)
     s.scale = <float>scale
-    quantize_values(v, n, <float>(1.0 / <double>s.scale), s.zero_point, -128, q)
+    inverse = <float>(1.0 / <double>s.scale)
+    quantize_values(v, n, inverse, s.zero_point, -128, not nan and is_plain(e, inverse), q)
 
 
 cdef inline bint all_zero(const float* v, ptrdiff_t n) noexcept nogil:

@@ -15,7 +15,7 @@ Source: LiteRT:tflite/kernels/{batch_matmul.cc,internal/reference/batch_matmul.h
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric
@@ -156,7 +156,8 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.input(node, 1)
     cdef Tensor* z = context.output(node, 0)
-    cdef Multiplier* multipliers
+    cdef Factor* factors
+    cdef Multiplier m
     cdef double real
     cdef ptrdiff_t j
     op.rows = context.request_scratch(sizeof(int16_t) * op.m * op.k)
@@ -170,11 +171,12 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0 or z.zero_point != 0):
         raise ValueError("BATCH_MATMUL: int16 zero_point != 0")
     real = <double><float>(x.scale * y.scale) / <double>z.scale
-    multipliers = <Multiplier*>context.persistent(sizeof(Multiplier) * op.n + 8)
+    m = quantize_multiplier(real)
+    check_multiplier(m, real, x.type == INT16, "BATCH_MATMUL")
+    factors = <Factor*>context.persistent(sizeof(Factor) * op.n + 8)
     for j in range(op.n):
-        multipliers[j] = quantize_multiplier(real)
-        check_multiplier(multipliers[j], real, x.type == INT16, "BATCH_MATMUL")
-    op.rescale.multipliers = multipliers
+        factors[j] = factor_of(m)
+    op.rescale.factors = factors
     op.rescale.bias = <const int64_t*>op.zeros
     op.rescale.zero_point = z.zero_point
     op.rescale.low = -128 if z.type == INT8 else -32768

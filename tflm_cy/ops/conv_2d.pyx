@@ -16,8 +16,9 @@ Source: LiteRT:tflite/kernels/conv.cc.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, position_sums
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
@@ -158,6 +159,24 @@ cdef void pack_filter(const Conv* op, const float* w, float* packed) noexcept no
         pack_columns(w + group * columns * op.depth, columns, op.depth, op.depth, 1, packed + group * packed_size(columns, op.depth))
 
 
+cdef int pad_filter(Context context, Node* node, Conv* op) except -1:
+    """Rows of the filter padded with zeros, when it is constant and short."""
+    cdef Tensor* w = context.input(node, 1)
+    cdef const uint8_t* bytes
+    cdef uint8_t* padded
+    cdef ptrdiff_t c
+    op.shape.row = op.depth
+    if not is_constant(w) or padded_row(op.depth) == op.depth:
+        return 0
+    bytes = weight_bytes(context, w, &op.weights)
+    op.shape.row = padded_row(op.depth)
+    padded = <uint8_t*>context.persistent(op.shape.oc * op.shape.row)
+    for c in range(op.shape.oc):
+        memcpy(padded + c * op.shape.row, bytes + c * op.depth, op.depth)
+    op.weights.unpacked = padded
+    return 0
+
+
 cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation, bint narrow_bias) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
@@ -173,7 +192,8 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, &op.rescale, "CONV_2D")
-    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.depth)
+    pad_filter(context, node, op)
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -201,7 +221,8 @@ cdef int prepare_hybrid(Context context, Node* node, Conv* op) except -1:
     # A flattened shape would quantize all images together.
     read_shape(node, x, w, &op.shape)
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
-    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.depth)
+    pad_filter(context, node, op)
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
     return 0
 
@@ -238,7 +259,7 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
     conv_quantized(
-        &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        &op.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.weights), w.zero_point, &op.rescale,
         <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,
     )
     return 0
@@ -297,7 +318,7 @@ cdef inline int hybrid_images(Context context, Node* node, bint per_channel) noe
                         v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
                     else:
                         if op.wraps:
-                            sums[i * g.oc + c] += sign_error(patches + i * op.depth, w + c * op.depth, op.depth)
+                            sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.depth)
                         v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
                     y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)
                 y += g.oc

@@ -15,12 +15,13 @@ Source: LiteRT:tflite/kernels/depthwise_conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
 )
@@ -46,6 +47,8 @@ cdef struct Depthwise:
     int wide                     # scratch: oc int64 sums
     int image                    # scratch: one quantized image (hybrid)
     const float* scales
+    void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
+    int runs                     # scratch: kh * kw runs, then
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -55,6 +58,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Depthwise* op
     cdef int32_t[4] dims
+    cdef bint single
     if node.input_count < 2 or node.input_count > 3 or node.output_count != 1 or x == NULL or w == NULL or y == NULL:
         raise ValueError("DEPTHWISE_CONV_2D wants an input, a filter, an optional bias and one output")
     if node.input_count == 3 and b == NULL:
@@ -73,10 +77,15 @@ cdef int prepare(Context context, Node* node) except -1:
     prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
     op.sums = context.request_scratch(4 * op.shape.oc)
+    single = op.shape.ic == 1 and is_constant(w)
     if x.type != FLOAT32:
         prepare_quantized(context, node, op)
+        if single:
+            prepare_single_channel(context, node, op)
     elif w.type == FLOAT32:
         node.invoke = convolve_f32
+        if single:
+            prepare_single_channel(context, node, op)
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
     else:
@@ -109,6 +118,33 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
 
 
+cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
+    """With one input channel and a constant filter this is CONV_2D: the filter is turned into one row of taps per output channel."""
+    cdef Tensor* x = context.input(node, 0)
+    cdef const float* values = <const float*>context.input(node, 1).data
+    cdef const uint8_t* bytes = weight_bytes(context, context.input(node, 1), &op.weights)
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t taps = g.kh * g.kw
+    cdef ptrdiff_t c, k
+    g.groups = 1
+    if x.type == FLOAT32:
+        op.packed = context.persistent(sizeof(float) * packed_size(g.oc, taps))
+        pack_columns(values, g.oc, taps, 1, g.oc, <float*>op.packed)
+        op.runs = context.request_scratch(sizeof(Run) * taps)
+        op.sums = context.request_scratch(2 * sizeof(float) * (g.oc + 3))
+        node.invoke = convolve_single_f32
+        return 0
+    g.row = padded_row(taps)
+    op.packed = context.persistent(g.oc * g.row)
+    for c in range(g.oc):
+        for k in range(taps):
+            (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
+    op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
+    op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
+    node.invoke = convolve_single_quantized
+    return 0
+
+
 cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
@@ -133,6 +169,8 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     check_quantized(w, "DEPTHWISE_CONV_2D", "filter")
     if w.scale_count != op.shape.oc:
         raise ValueError(f"DEPTHWISE_CONV_2D: affine_quantization->scale->size {w.scale_count} != {op.shape.oc} output channels")
+    if op.shape.batches == 0:
+        raise ValueError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
     op.scales = w.scales
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
     node.invoke = convolve_hybrid
@@ -179,6 +217,36 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
         &op.shape, <const int16_t*>context.input(node, 0).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
         <uint32_t*>context.scratch(op.sums), <int64_t*>context.scratch(op.wide), <int16_t*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int convolve_single_f32(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    conv_f32(
+        &op.shape, <const float*>context.input(node, 0).data, <const float*>op.packed,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_single_quantized(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    cdef int16_t* patches = <int16_t*>context.scratch(op.image)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.wide)
+    cdef const int8_t* w = <const int8_t*>op.packed
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias)
+    if x.type == INT8:
+        conv_quantized(&op.shape, <const int8_t*>x.data, x.zero_point, w, 0, &op.rescale, patches, sums, <int8_t*>y)
+    elif x.type == INT16:
+        conv_quantized(&op.shape, <const int16_t*>x.data, 0, w, 0, &op.rescale, patches, sums, <int16_t*>y)
+    else:
+        conv_quantized(
+            &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w, context.input(node, 1).zero_point, &op.rescale,
+            patches, sums, <uint8_t*>y,
+        )
     return 0
 
 

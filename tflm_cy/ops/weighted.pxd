@@ -9,14 +9,14 @@ from libc.math cimport fabs, isfinite
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Rescale
+from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, activation_range, quantize_multiplier
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 
 cdef struct Weights:
-    const uint8_t* unpacked      # int4 constants as bytes, else NULL
+    const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, padded), else NULL
     int scratch                  # handle of room to unpack int4 weights that are not constant, else -1
 
 cdef struct Bias:
@@ -166,7 +166,8 @@ cdef inline int prepare_rescale(
     bint wide, Rescale* out, str name,
 ) except -1:
     """Multipliers of a convolution: double products per channel; uint8 the float32 product of the input scales."""
-    cdef Multiplier* multipliers
+    cdef Factor* factors
+    cdef Multiplier m
     cdef double real
     cdef ptrdiff_t c
     check_quantized(x, name, "input")
@@ -181,15 +182,16 @@ cdef inline int prepare_rescale(
     set_activation_range(activation, y, out, name)
     if x.type == UINT8:
         check_bias_scale(x, w, b, y, name)
-    multipliers = <Multiplier*>context.persistent(channels * sizeof(Multiplier) + 1)
+    factors = <Factor*>context.persistent(channels * sizeof(Factor) + 1)
     for c in range(channels):
         if x.type == UINT8:
             real = <double><float>(x.scale * w.scale) / <double>y.scale
         else:
             real = <double>x.scale * <double>w.scales[c if w.scale_count > 1 else 0] / <double>y.scale
-        multipliers[c] = quantize_multiplier(real)
-        check_multiplier(multipliers[c], real, wide, name)
-    out.multipliers = multipliers
+        m = quantize_multiplier(real)
+        check_multiplier(m, real, wide, name)
+        factors[c] = factor_of(m)
+    out.factors = factors
     out.wide = wide
     out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     return 0
