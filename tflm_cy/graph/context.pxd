@@ -27,6 +27,9 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | resize | invoke | shape and memory of a DYNAMIC output |
 | fail, fail_with, fail_because | invoke | the error text; returns -1, to be returned by invoke |
 
+`node.arithmetic` says whose bytes are wanted; a body exists twice only where they differ. Registrations in `ops/xnnpack` serve
+nodes that the default delegate takes, with flushed denormals (FTZ and DAZ) while they run, not while they prepare.
+
 `prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
 """
 from libc.stddef cimport size_t
@@ -39,6 +42,11 @@ cdef enum Arithmetic:
     OPTIMIZED = 1            # BUILTIN_WITHOUT_DEFAULT_DELEGATES, and what the delegate leaves
     XNNPACK = 2              # nodes that the default delegate takes
     MICRO = 3                # TensorFlow Lite Micro
+
+cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPACK arithmetic only)
+    NOT_FUSED = 0
+    FUSED_SQUARE = 1         # MEAN, SUM: of the squares of input 0
+    FUSED_CLAMP = 2          # pooling: a clamp of the result to clamp_low .. clamp_high is merged with the node's own
 
 cdef enum State:
     INIT = 0
@@ -62,6 +70,9 @@ cdef struct Node:
     size_t custom_options_size
     int32_t version
     int32_t arithmetic              # Arithmetic
+    int32_t fusion                  # Fusion
+    float clamp_low
+    float clamp_high
     void* data                      # the operator's own struct, from context.persistent
     InvokeFunction invoke
 

@@ -11,7 +11,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.context cimport REFERENCE, Node, Registration
+from tflm_cy.graph.context cimport OPTIMIZED, REFERENCE, Node, Registration
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
@@ -49,6 +49,7 @@ cpdef list load(Model model, find, bint reference, bint preserve_all):
         subgraph.shared = shared
         subgraph.preserve_all = preserve_all
         subgraph.num_threads = 1
+        subgraph.arithmetic = REFERENCE if reference else OPTIMIZED
         subgraph.aligned_slack = True
         load_subgraph(subgraph, vector_table(tables, i), operators)
         subgraphs.append(subgraph)
@@ -218,7 +219,7 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     node.options = g.model.options(table)
     g.model.custom_options(table, &node.custom_options, &node.custom_options_size)
     node.version = version
-    node.arithmetic = REFERENCE
+    node.arithmetic = g.arithmetic
     g.registrations.append(registration)
     g.operator_names.append(name)
     return 0

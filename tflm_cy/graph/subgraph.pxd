@@ -36,6 +36,7 @@ cdef class Subgraph(Context):
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef bint preserve_all
+    cdef int arithmetic              # of the nodes that no delegate takes
 
     # memory
     cdef readonly Arena arena

@@ -7,7 +7,7 @@ README.md beside this file shows how an operator is added.
 
 from importlib import import_module
 
-from tflm_cy.ops.index import CUSTOM_MODULES, MODULES
+from tflm_cy.ops.index import CUSTOM_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
 
 
 def find(name, custom=False):
@@ -23,3 +23,13 @@ def find(name, custom=False):
         return None
     loaded = import_module(f"{__name__}.{module}")
     return (loaded.CUSTOM_OPERATORS if custom else loaded.OPERATORS)[name]
+
+
+def find_xnnpack(name, quantized):
+    """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
+
+    `quantized` is True when one of the node's tensors holds 8-bit or smaller integers: such nodes have modules of their own
+    (`xnnpack/quantized_*.pyx`, float32 ones `xnnpack/float32_*.pyx`, the rest serve both).
+    """
+    module = (XNNPACK_QUANTIZED if quantized else XNNPACK_FLOAT32).get(name)
+    return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]

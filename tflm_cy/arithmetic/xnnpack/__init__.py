@@ -1,0 +1,1 @@
+"""Scalar definitions of the xnnpack arithmetic, by family."""
