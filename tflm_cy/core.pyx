@@ -31,6 +31,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.partition import delegate
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
@@ -40,7 +41,7 @@ from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
     DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS, DIMENSION_SEGMENTS_TYPE, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
     QUANTIZATION_DIMENSION, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER, SUBGRAPH_TENSORS, TENSOR_NAME,
-    TENSOR_QUANTIZATION, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
+    TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
 )
 from tflm_cy.schema.table cimport Vector, load_i32, table_i8, table_i32, table_table, table_u8, table_vector, vector_table
 
@@ -177,6 +178,8 @@ cdef class Core:
     cdef readonly list subgraphs
     cdef readonly int live_views
     cdef readonly int num_threads
+    cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
+    cdef bint clustering
     cdef PyThread_type_lock lock
     cdef long lock_fork
     cdef unsigned long owner
@@ -194,7 +197,9 @@ cdef class Core:
         if self.subgraphs is not None:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
-    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads):
+    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True):
+        self.default_delegate = default_delegate
+        self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all)
@@ -288,12 +293,25 @@ cdef class Core:
 
     # ---------------------------------------------------------------- life cycle
 
+    def delegate(self, mine):
+        """Let a delegate take its nodes of all subgraphs."""
+        for g in self.subgraphs:
+            delegate(g, mine, self.clustering)
+
+    cdef int apply_default_delegate(self) except -1:
+        """At the first allocation of any subgraph, before anything is prepared."""
+        if self.default_delegate is not None:
+            make, self.default_delegate = self.default_delegate, None
+            self.delegate(make())
+        return 0
+
     def allocate(self, subgraph_index=0):
         """Prepare and plan a subgraph; nothing when it is ready."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         self.enter()
         try:
             self.guard()
+            self.apply_default_delegate()
             g.num_threads = self.num_threads
             g.allocate()
         finally:
@@ -368,7 +386,8 @@ cdef class Core:
         cdef Tensor* tensor
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
             tensor = &g.tensors[PyLong_AsLong(index)]
-            if value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor):
+            if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
+                    and not g.is_hidden(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
                 return
         g = self.subgraph(subgraph_index)
@@ -399,7 +418,7 @@ cdef class Core:
                         f"of input {t}.")
             if is_constant(tensor):
                 raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
-            if tensor.data == NULL:
+            if tensor.data == NULL or g.is_hidden(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
@@ -473,7 +492,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index):
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
-            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor):
+            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
                 array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
                 if self.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
@@ -519,6 +538,10 @@ cdef class Core:
         cdef const Tensor* tensor = &g.tensors[t]
         if tensor.type == RESOURCE or tensor.type == VARIANT:
             raise ValueError(f"tensor {t} holds a handle, which has no value to read")
+        if g.is_hidden(t):
+            raise ValueError(
+                f"{NULL_DATA}: tensor {t} '{self.tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
+                "experimental_preserve_all_tensors=True")
         if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
             raise ValueError(NULL_DATA)
         if g.is_overwritten(t):
@@ -574,6 +597,7 @@ cdef class Core:
                     self.resize_unlocked(g, t, shape, False)
             if not g.ready:
                 self.guard()
+            self.apply_default_delegate()
             g.num_threads = self.num_threads
             g.allocate()
             for name, value in values.items():
@@ -613,7 +637,7 @@ cdef class Core:
         cdef int t = self.tensor_index(g, index)
         cdef const Tensor* tensor = &g.tensors[t]
         cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
-        shape = np.array(shape_of(tensor), dtype=np.int32)
+        shape = np.array(self.stored_shape(table) if g.is_hidden(t) else shape_of(tensor), dtype=np.int32)
         signature = self.signature(g, t)
         single = tensor.scale_count == 1
         return {
@@ -626,6 +650,10 @@ cdef class Core:
             "quantization_parameters": self.quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION)),
             "sparsity_parameters": sparsity(table_table(table, TENSOR_SPARSITY)),
         }
+
+    cdef list stored_shape(self, const uint8_t* table):
+        cdef Vector vector = table_vector(table, TENSOR_SHAPE)
+        return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
 
     cdef dict quantization(self, Subgraph g, const Tensor* tensor, const uint8_t* table):
         cdef const uint8_t* details
@@ -652,8 +680,16 @@ cdef class Core:
             return self.get_unlocked(g, t).ravel().astype(dtype)
         return np.array([], dtype=dtype)
 
+    def execution_plan(self, subgraph_index=0):
+        """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
+        return list(self.subgraph(subgraph_index).execution_plan)
+
+    def delegate_nodes(self, subgraph_index=0):
+        """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
+        return {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in self.subgraph(subgraph_index).partitions}
+
     def node_count(self, subgraph_index=0):
-        return self.subgraph(subgraph_index).node_count
+        return self.subgraph(subgraph_index).listed_nodes
 
     def node_details(self, index, subgraph_index=0):
         """The details dictionary of an operator."""
@@ -661,7 +697,7 @@ cdef class Core:
         cdef int n = small_index(index)
         cdef const Node* node
         cdef int i
-        if not 0 <= n < g.node_count:
+        if not 0 <= n < g.listed_nodes:
             raise ValueError("Invalid node index")
         node = &g.nodes[n]
         inputs = [node.inputs[i] for i in range(node.input_count)]

@@ -95,6 +95,13 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+def _default_delegate():
+    """TensorFlow's default delegate; imported only when an interpreter that has it allocates."""
+    from tflm_cy.delegates.xnnpack.delegate import XnnpackDelegate
+
+    return XnnpackDelegate()
+
+
 def _as_int32(index):
     """An unsigned index of the file as the int that readers take it for; none that exists is negative."""
     return index - (1 << 32) if index >= 1 << 31 else index
@@ -245,7 +252,13 @@ class Interpreter:
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
         }
         self._interpreter = Core(
-            model, find, resolver is OpResolverType.BUILTIN_REF, bool(experimental_preserve_all_tensors), threads
+            model,
+            find,
+            resolver is OpResolverType.BUILTIN_REF,
+            bool(experimental_preserve_all_tensors),
+            threads,
+            _default_delegate if resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
+            not experimental_disable_delegate_clustering,
         )
         self._signature_defs = {}
         for key, subgraph, *sides in model.signatures:
@@ -403,6 +416,17 @@ class Interpreter:
 
     def _get_ops_details(self):
         return [self._interpreter.node_details(i) for i in range(self._interpreter.node_count())]
+
+    def execution_plan(self, subgraph_index=0):
+        """Node indices in the order in which they run, those of a delegate as their DELEGATE node; final after `allocate_tensors`.
+
+        Indices are those of `_get_ops_details()`.
+        """
+        return self._interpreter.execution_plan(subgraph_index)
+
+    def delegate_nodes(self, subgraph_index=0):
+        """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
+        return self._interpreter.delegate_nodes(subgraph_index)
 
     def get_signature_list(self):
         """`{signature key: {"inputs": [names], "outputs": [names]}}`, names in byte order."""
