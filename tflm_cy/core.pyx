@@ -7,15 +7,15 @@ Every call holds the instance's lock: calls from several threads wait for each o
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
 free lock.
 
-A view (`view`) has a base object of class `View`, which keeps this object and thereby the memory alive and counts itself; while one lives,
-allocate, invoke and resize raise, so that memory never moves under it.
+A view (`view`) has a base object of `graph.view`, which keeps the memory alive and counts itself; while one lives, allocate, invoke and
+resize raise, so that memory never moves under it.
 """
 import os
 
 import numpy as np
 
 from cpython.buffer cimport (
-    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
+    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_IsContiguous,
     PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
@@ -36,6 +36,7 @@ from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
@@ -152,31 +153,11 @@ cdef bint same_dtype(object dtype, object expected) except -1:
     return dtype == expected and dtype.isnative
 
 
-cdef class View:
-    """Base object of a numpy view: a buffer over a tensor's memory that counts itself while it lives."""
-    cdef Core core
-    cdef void* data
-    cdef Py_ssize_t bytes
-    cdef bint readonly
-    cdef str what
-
-    def __dealloc__(self):
-        if self.core is not None:
-            self.core.live_views -= 1
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.data, self.bytes, self.readonly, flags)
-
-    def __releasebuffer__(self, Py_buffer* buffer):
-        pass
-
-
 cdef class Core:
     """See the module."""
     cdef object __weakref__
     cdef readonly Model model
     cdef readonly list subgraphs
-    cdef readonly int live_views
     cdef readonly int num_threads
     cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
     cdef bint clustering
@@ -243,13 +224,14 @@ cdef class Core:
         return 0
 
     cdef int guard(self) except -1:
-        if self.live_views > 0:
-            raise RuntimeError(f"{GUARD}{self.live_views} view{'s' if self.live_views > 1 else ''}.")
+        cdef int alive = self.primary.shared.live_views
+        if alive > 0:
+            raise RuntimeError(f"{GUARD}{alive} view{'s' if alive > 1 else ''}.")
         return 0
 
     cpdef bint is_safe(self):
         """True while no view lives."""
-        return self.live_views == 0
+        return self.primary.shared.live_views == 0
 
     cdef Subgraph subgraph(self, object index):
         cdef int i
@@ -554,7 +536,6 @@ cdef class Core:
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef const Tensor* tensor
-        cdef View base
         cdef int t
         self.enter()
         try:
@@ -567,14 +548,8 @@ cdef class Core:
             self.expect_readable(g, t)
             if tensor.bytes == 0:
                 return self.get_unlocked(g, t)           # nothing to look at
-            base = View.__new__(View)
-            base.core = self
-            self.live_views += 1
-            base.data = tensor.data
-            base.bytes = tensor.bytes
-            base.readonly = tensor.allocation == CONSTANT
             dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]
-            array = ndarray(self.shape_tuple(g, t), dtype, base)
+            array = ndarray(self.shape_tuple(g, t), dtype, view(g, tensor, tensor.allocation == CONSTANT))
             return array if tensor.rank > 0 else array[()]
         finally:
             self.leave()

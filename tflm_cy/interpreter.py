@@ -196,7 +196,8 @@ class Interpreter:
         The model as any C-contiguous buffer (bytes, bytearray, memoryview, mmap, numpy array); held, used in place and
         never written to.
     experimental_delegates : list, optional
-        Must be empty or None for now.
+        Objects with `supports(node)` and `build(subset)`, see `tflm_cy.delegates.python`; they take their nodes here, before the
+        default delegate.
     num_threads : int, optional
         At least 1; None is 1. Never changes results.
     experimental_op_resolver_type : OpResolverType
@@ -242,14 +243,20 @@ class Interpreter:
         threads = _thread_count(num_threads)
         model = self._open(model_path, model_content)
         self._delegates = list(experimental_delegates) if experimental_delegates else []
-        if self._delegates:
-            raise ValueError("delegates cannot be used: tflm_cy runs on the CPU only")
+        for mine in self._delegates:
+            if not (hasattr(mine, "supports") and hasattr(mine, "build")):
+                raise ValueError(
+                    f"a delegate is an object with supports(node) and build(subset), not {type(mine).__name__}; "
+                    "tflm_cy runs on the CPU only"
+                )
         self._arguments = {
             "model_path": model_path,
             "model_content": model_content,
             "num_threads": num_threads,
             "experimental_op_resolver_type": resolver,
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
+            "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
+            "experimental_delegates": self._delegates or None,
         }
         self._interpreter = Core(
             model,
@@ -260,6 +267,11 @@ class Interpreter:
             _default_delegate if resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
             not experimental_disable_delegate_clustering,
         )
+        if self._delegates:
+            from tflm_cy.delegates.python import PythonDelegate
+
+            for mine in self._delegates:
+                self._interpreter.delegate(PythonDelegate(mine))
         self._signature_defs = {}
         for key, subgraph, *sides in model.signatures:
             inputs, outputs = ({name: _as_int32(index) for name, index in sorted(side)} for side in sides)
