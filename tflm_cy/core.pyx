@@ -309,6 +309,19 @@ cdef class Core:
         finally:
             self.leave()
 
+    def run_node(self, index, subgraph_index=0):
+        """Run one node of a graph that preserves all tensors, on the values that its inputs hold."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef int n = small_index(index)
+        if not g.preserve_all:
+            raise RuntimeError("single nodes run with experimental_preserve_all_tensors=True only")
+        self.enter()
+        try:
+            self.guard()
+            g.run_node(n)
+        finally:
+            self.leave()
+
     def resize(self, index, shape, bint strict, subgraph_index=0):
         """Change a tensor's shape; `shape` is a 1-d int32 array."""
         cdef Subgraph g = self.subgraph(subgraph_index)

@@ -440,6 +440,26 @@ class Interpreter:
         """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
         return self._interpreter.delegate_nodes(subgraph_index)
 
+    def quirks(self, subgraph_index=0):
+        """What is peculiar about this model in this mode: results that TensorFlow's default mode gives and that would surprise.
+
+        Final after `allocate_tensors`, when the default delegate has taken its nodes. Nothing is ever printed.
+
+        Returns
+        -------
+        list of dict
+            node (int), op_name, rule (a short name), effect and way_out (sentences).
+        """
+        if not self._interpreter.execution_plan(subgraph_index):
+            return []
+        from tflm_cy.delegates.xnnpack.quirks import quirks
+
+        return quirks(self._interpreter.subgraphs[subgraph_index])
+
+    def _run_node(self, node_index, subgraph_index=0):
+        """Run one node on the values that its inputs hold; needs experimental_preserve_all_tensors and one `invoke` before."""
+        return self._interpreter.run_node(node_index, subgraph_index)
+
     def get_signature_list(self):
         """`{signature key: {"inputs": [names], "outputs": [names]}}`, names in byte order."""
         return {

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compat.builder import Model, Tensor
 
+from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -79,6 +79,7 @@ cdef class Subgraph(Context):
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
+    cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
     cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil

@@ -651,6 +651,35 @@ cdef class Subgraph(Context):
             if self.next_stage(step) != 0:
                 return -1
 
+    cdef int run_node(self, int index) except -1:
+        """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
+        cdef Node* node
+        cdef int step, status
+        cdef unsigned long long mode = 0
+        cdef bint flushing
+        for step in range(self.plan_count):
+            partition = None if self.step_partitions is None else self.step_partitions[step]
+            if self.plan[step] == index or (partition is not None and partition.nodes == [index]):
+                break
+        else:
+            raise ValueError(f"node {index} does not run by itself")
+        if not self.ready or step >= self.prepared_end:
+            raise RuntimeError(f"node {index} is not prepared")
+        node = &self.nodes[self.plan[step]]
+        flushing = self.flushes != NULL and self.flushes[step]
+        with nogil:
+            if flushing:
+                mode = flush_denormals()
+            status = node.invoke(self, node)
+            if flushing:
+                restore_denormals(mode)
+        if status != 0:
+            if self.failure is not None:
+                failure, self.failure = self.failure, None
+                raise failure
+            raise self.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
+        return 0
+
     cdef int next_stage(self, int step) noexcept with gil:
         """Prepare the nodes behind a dynamic output, whose shape is known now."""
         try:

@@ -14,12 +14,12 @@ constant or quasi-static. Adding an operator: a rule here, its kernel in `ops/xn
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
-from libc.math cimport fabsf, isfinite
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.math cimport fabsf
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.delegates.xnnpack.datatype cimport (
-    NO_DATATYPE, block_size, datatype, has_blockwise, is_normal, same_parameters, single_scale, single_zero_point, zero_point_0,
+    NO_DATATYPE, block_size, datatype, has_blockwise, is_normal, same_parameters, zero_point_0,
 )
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph

@@ -17,7 +17,7 @@ from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, Tensor, count, is_constant
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, Tensor, count
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
