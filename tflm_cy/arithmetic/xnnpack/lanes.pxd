@@ -7,6 +7,7 @@
 `+ - * /` between `f32x8` round as floats do; `& | << +` between `i32x8` wrap. A scalar operand must be a float (an int), not a double.
 - fma8 rounds once. max8, min8: the SECOND operand is returned when one is NaN or both are zeros, and a denormal counts as zero while
   the CPU's DAZ is set. A comparison and a choice in C would return it as it is, which is why these are functions.
+- add8, mul8: + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
 - less8, equal8 give all ones in a lane where it holds, `select8` chooses by them.
 - `part` functions touch the first n lanes of memory only, n in 1 .. 8; the others read +0.
 
@@ -54,7 +55,15 @@ cdef extern from *:
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) {
       return (tflm_cy_i32x8)_mm256_i32gather_epi32(table, (__m256i)i, 4);
     }
+    static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a;
+    }
+    static inline tflm_cy_f32x8 tflm_cy_mul8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a;
+    }
     #else
+    static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a + b; }
+    static inline tflm_cy_f32x8 tflm_cy_mul8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a * b; }
     #define TFLM_CY_LANES(result) for (int l = 0; l < 8; l++) r[l] = (result); return r
     static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) { tflm_cy_f32x8 r; TFLM_CY_LANES(l < n ? p[l] : 0.0f); }
     static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { for (ptrdiff_t l = 0; l < n; l++) p[l] = v[l]; }
@@ -79,6 +88,8 @@ cdef extern from *:
     void store8 "tflm_cy_store8"(float* p, f32x8 v) noexcept nogil
     f32x8 load_part8 "tflm_cy_load_part8"(const float* p, ptrdiff_t n) noexcept nogil
     void store_part8 "tflm_cy_store_part8"(float* p, f32x8 v, ptrdiff_t n) noexcept nogil
+    f32x8 add8 "tflm_cy_add8"(f32x8 a, f32x8 b) noexcept nogil                # of two NaNs a's
+    f32x8 mul8 "tflm_cy_mul8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 fma8 "tflm_cy_fma8"(f32x8 a, f32x8 b, f32x8 c) noexcept nogil       # a * b + c
     f32x8 max8 "tflm_cy_max8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 min8 "tflm_cy_min8"(f32x8 a, f32x8 b) noexcept nogil
