@@ -11,6 +11,9 @@ Which operand comes first shows only when both are NaN, in MAXIMUM and MINIMUM w
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary elementwise operators.
 """
 
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.binary cimport (
@@ -18,9 +21,10 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
     standing_operand, sub_f32,
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.elementwise cimport Binary, prepare_binary, required_input
+from tflm_cy.ops.elementwise cimport Binary, check_arity, prepare_binary, required_input
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -28,6 +32,10 @@ from tflm_cy.schema.table cimport table_i8
 
 cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOptions
     FUSED_ACTIVATION_FUNCTION = 0
+
+cdef struct Clamp:
+    Parameters limits
+    int operand                  # that is clamped
 
 
 cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
@@ -83,27 +91,68 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
 
 
 # ---- MAXIMUM, MINIMUM
-cdef int prepare_extreme(Context context, Node* node, BinaryKernel kernel) except -1:
-    """The constant of one element, else the operand that does not repeat, comes first."""
-    cdef Tensor* a = required_input(context, node, 0, context.operator_name(node))
-    cdef Tensor* b = required_input(context, node, 1, context.operator_name(node))
-    cdef bint swapped
-    if is_constant(b) and count(b) == 1:
-        swapped = True
-    elif is_constant(a) and count(a) == 1:
-        swapped = False
-    else:
-        swapped = standing(context, node) == 0
-    prepare_floats(context, node, kernel, swapped)
-    return 0
-
-
 cdef int prepare_maximum(Context context, Node* node) except -1:
-    return prepare_extreme(context, node, <BinaryKernel>maximum_f32)
+    cdef int constant = scalar_constant(context, node)
+    if constant < 0:
+        prepare_floats(context, node, <BinaryKernel>maximum_f32, standing(context, node) == 0)
+        return 0
+    return prepare_clamp(context, node, 1 - constant, constant_value(context, node, constant), INFINITY)
 
 
 cdef int prepare_minimum(Context context, Node* node) except -1:
-    return prepare_extreme(context, node, <BinaryKernel>minimum_f32)
+    cdef int constant = scalar_constant(context, node)
+    if constant < 0:
+        prepare_floats(context, node, <BinaryKernel>minimum_f32, standing(context, node) == 0)
+        return 0
+    return prepare_clamp(context, node, 1 - constant, -INFINITY, constant_value(context, node, constant))
+
+
+cdef int scalar_constant(Context context, Node* node) except -2:
+    """The operand that is a constant of one element, -1: none."""
+    cdef Tensor* tensor
+    cdef int i
+    for i in range(1, -1, -1):
+        tensor = required_input(context, node, i, context.operator_name(node))
+        if is_constant(tensor) and count(tensor) == 1 and tensor.type == FLOAT32:
+            return i
+    return -1
+
+
+cdef float constant_value(Context context, Node* node, int i) noexcept:
+    """-0 becomes +0."""
+    cdef float value = (<const float*>context.input(node, i).data)[0]
+    return <float>0 if value == 0 else value
+
+
+cdef int prepare_clamp(Context context, Node* node, int i, float low, float high) except -1:
+    """The output has the shape of operand i alone. Infinite limits make a copy, which keeps denormals."""
+    cdef Tensor* x = context.input(node, i)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Clamp* op = <Clamp*>context.persistent(sizeof(Clamp))
+    check_arity(node, 2, context.operator_name(node))
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"{context.operator_name(node)}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    check_rank(x, context.operator_name(node))
+    context.set_shape(y, x.rank, x.dims)
+    op.operand = i
+    op.limits.low = low
+    op.limits.high = high
+    node.data = op
+    node.invoke = copy_operand if low == -INFINITY and high == INFINITY else clamp_operand
+    return 0
+
+
+cdef int clamp_operand(Context context, Node* node) noexcept nogil:
+    cdef Clamp* op = <Clamp*>node.data
+    cdef Tensor* x = context.input(node, op.operand)
+    map8(relu8, &op.limits, <const float*>x.data, <float*>context.output(node, 0).data, count(x))
+    return 0
+
+
+cdef int copy_operand(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, (<Clamp*>node.data).operand)
+    memcpy(context.output(node, 0).data, x.data, count(x) * sizeof(float))
+    return 0
 
 
 # ---- PRELU
