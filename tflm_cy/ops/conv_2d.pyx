@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
@@ -182,6 +182,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
+    cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and (w.type == INT8 or w.type == INT4))):
         raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if x.type != UINT8:
@@ -191,7 +192,9 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
-    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, &op.rescale, "CONV_2D")
+    if node.arithmetic == OPTIMIZED and x.type != INT16 and op.shape.groups == 1:
+        up = op.shape.oc
+    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)

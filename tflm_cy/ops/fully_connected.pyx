@@ -17,21 +17,23 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, RangeF, activation_range_f32
-from tflm_cy.arithmetic.conv cimport Rescale
+from tflm_cy.arithmetic.fixed_point cimport (
+    ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, quantize_multiplier,
+)
+from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT4, INT8, INT16, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
+    FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,
-    set_activation_range, weight_bytes,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
+    prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.densify cimport densify
 from tflm_cy.schema.table cimport table_bool, table_i8
@@ -56,6 +58,7 @@ cdef struct FullyConnected:
     int packing                  # scratch, then
     # quantized
     DoubleRescale rescale
+    Rescale fixed                # the optimized arithmetic's
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
@@ -159,7 +162,6 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
-    cdef Rescale limits
     cdef double* scales
     cdef ptrdiff_t o
     if not ((x.type == INT8 and (w.type == INT8 or w.type == INT4) and y.type == INT8)
@@ -170,12 +172,14 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (quantized weights)")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
+    if node.arithmetic == OPTIMIZED and b != NULL and b.type == INT32:
+        option = INT32             # there the bias itself decides
     check_bias_type(x, b, option, "FULLY_CONNECTED")
     if w.type == INT4:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
-    set_activation_range(activation, y, &limits, "FULLY_CONNECTED")
+    set_activation_range(activation, y, &op.fixed, "FULLY_CONNECTED")
     if w.scale_count > 1:
         if x.type == UINT8 or w.quantized_dimension != 0 or w.scale_count != op.rows:
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.rows} rows")
@@ -185,11 +189,13 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     for o in range(op.rows):
         scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
     op.rescale.scales = scales
-    op.rescale.low = limits.low
-    op.rescale.high = limits.high
-    op.rescale.zero_point = limits.zero_point
+    op.rescale.low = op.fixed.low
+    op.rescale.high = op.fixed.high
+    op.rescale.zero_point = op.fixed.zero_point
     op.rescale.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     op.rescale.wide = x.type == INT16 and option != INT32
+    if node.arithmetic == OPTIMIZED and (b == NULL or b.type != INT64):
+        prepare_fixed(context, x, w, y, op)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
@@ -199,6 +205,24 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         node.invoke = fully_connected_s16
     elif x.type == UINT8:
         node.invoke = fully_connected_u8
+    return 0
+
+
+cdef int prepare_fixed(Context context, const Tensor* x, const Tensor* w, const Tensor* y, FullyConnected* op) except -1:
+    """Multipliers of the optimized kernels: without scales per row the input scales' product is a float32."""
+    cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.rows + 1)
+    cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
+    cdef Multiplier m
+    cdef ptrdiff_t o
+    for o in range(op.rows):
+        if w.scale_count > 1:
+            real = op.rescale.scales[o]
+        m = quantize_multiplier(real)
+        check_multiplier(m, real, False, "FULLY_CONNECTED")
+        factors[o] = factor_of(m, True)
+    op.fixed.factors = factors
+    op.fixed.wide = False
+    op.rescale.fixed = &op.fixed
     return 0
 
 
@@ -271,6 +295,7 @@ cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const int8_t*>x.data, x.zero_point, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,
@@ -284,6 +309,7 @@ cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const uint8_t*>x.data, x.zero_point, op.batches, weight_bytes(context, w, &op.weights), w.zero_point, op.rows, op.depth,
         &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
@@ -297,6 +323,7 @@ cdef int fully_connected_s16(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const int16_t*>x.data, 0, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,

@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
     Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale,
@@ -44,6 +44,8 @@ cdef struct TransposeConv:
     Bias bias
     RangeF range
     Rescale rescale
+    Rescale tail                 # of the last elements: uint8 in the optimized arithmetic, else as `rescale`
+    int block                    # which are those beyond a multiple of this
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
     int runs                     # scratch: kh * kw
@@ -152,16 +154,25 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* x = context.input(node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = context.output(node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)):
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("TRANSPOSE_CONV: int16 zero_point != 0")
+    if node.arithmetic == OPTIMIZED and x.type == INT8:
+        up = op.shape.oc - op.shape.oc % 8
+    elif node.arithmetic == OPTIMIZED and x.type == UINT8:
+        up = op.shape.oc
     prepare_rescale(
-        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16 and not narrow_bias,
-        &op.rescale, "TRANSPOSE_CONV",
-    )
+        context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "TRANSPOSE_CONV")
+    op.tail = op.rescale
+    op.block = 1
+    if x.type == UINT8 and up != 0:
+        prepare_rescale(context, x, w, b, y, activation, op.shape.oc, False, 0, &op.tail, "TRANSPOSE_CONV")
+        op.block = 16
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -216,9 +227,10 @@ cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int8_t*>context.output(node, 0).data,
     )
     return 0
@@ -231,9 +243,10 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
         &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.tail, op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <uint8_t*>context.output(node, 0).data,
     )
     return 0
@@ -244,9 +257,10 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int16_t*>context.output(node, 0).data,
     )
     return 0
