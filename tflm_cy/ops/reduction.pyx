@@ -68,7 +68,6 @@ cdef struct Reduction:
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
-    uint32_t reduced             # bit d set: axis d
     bint refused                 # the optimized kernels do not fold booleans but with REDUCE_ANY and REDUCE_ALL
     Multiplier m
 
@@ -133,8 +132,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     reduced = read_axes(axes, x.rank)
     if reduced < 0:
         raise ValueError(f"Invalid axis index for an input of rank {x.rank}.")
-    r.reduced = <uint32_t>reduced
-    rank = output_dims(x, r.reduced, r.keep_dims, dims)
+    rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
     context.set_shape(y, rank, dims)
     r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
     if accumulator_size:
@@ -154,7 +152,6 @@ cdef int settle(Context context, Node* node) noexcept nogil:
     reduced = read_axes(context.input(node, 1), x.rank)
     if reduced < 0:
         return context.fail(b"Invalid axis index.")
-    r.reduced = <uint32_t>reduced
     r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
     rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
     return context.resize(context.output(node, 0), rank, dims)
@@ -390,15 +387,19 @@ cdef int mean_quantized(Context context, Node* node) noexcept nogil:
 
 
 cdef int mean_quantized_optimized(Context context, Node* node) noexcept nogil:
-    """Over height and width of images whose rank stays 4; else as the reference."""
+    """Over height and width of images whose rank stays 4, the axes counted from the front; else as the reference."""
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
+    cdef Tensor* axes = context.input(node, 1)
+    cdef const int32_t* axis = <const int32_t*>axes.data
     cdef int32_t* a
     cdef int64_t channels
     if settle(context, node):
         return -1
-    if x.type == INT16 or x.rank != 4 or r.reduced != 0b0110 or not r.keep_dims or r.shape.inputs == 0:
+    if x.type == INT16 or x.rank != 4 or not r.keep_dims or r.shape.inputs == 0 or count(axes) != 2:
+        return mean_quantized(context, node)
+    if not (axis[0] == 1 and axis[1] == 2 or axis[0] == 2 and axis[1] == 1):
         return mean_quantized(context, node)
     a = <int32_t*>context.scratch(r.scratch)
     channels = x.dims[3]
