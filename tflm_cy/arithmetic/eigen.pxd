@@ -289,13 +289,16 @@ cdef inline float sum_even_odd(const float* a, const float* v, ptrdiff_t k) noex
 
 cdef inline float sum_by_eight(const float* a, const float* v, ptrdiff_t k) noexcept nogil:
     cdef float[8] lanes = [0, 0, 0, 0, 0, 0, 0, 0]
+    cdef f32x4 first = (<f32x4*>lanes)[0]
+    cdef f32x4 second = first
     cdef ptrdiff_t full = k - k % 8
     cdef ptrdiff_t i
     cdef float low, high
-    cdef int l
     for i in range(0, full, 8):
-        for l in range(8):
-            lanes[l] = lanes[l] + a[i + l] * v[i + l]
+        first = first + (<const f32x4*>(a + i))[0] * (<const f32x4*>(v + i))[0]
+        second = second + (<const f32x4*>(a + i))[1] * (<const f32x4*>(v + i))[1]
+    (<f32x4*>lanes)[0] = first
+    (<f32x4*>lanes)[1] = second
     low = (lanes[0] + lanes[2]) + (lanes[4] + lanes[6])
     high = (lanes[1] + lanes[3]) + (lanes[5] + lanes[7])
     for i in range(full, k - k % 2, 2):

@@ -42,6 +42,7 @@ cdef struct Depthwise:
     Weights weights
     Bias bias
     RangeF range
+    bint bias_first
     Rescale rescale
     int sums                     # scratch: oc float32 or uint32 sums
     int wide                     # scratch: oc int64 sums
@@ -83,8 +84,9 @@ cdef int prepare(Context context, Node* node) except -1:
         if single:
             prepare_single_channel(context, node, op)
     elif w.type == FLOAT32:
+        op.bias_first = node.arithmetic == OPTIMIZED
         node.invoke = convolve_f32
-        if single:
+        if single and not op.bias_first:
             prepare_single_channel(context, node, op)
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
@@ -183,8 +185,8 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     depthwise_f32(
         &op.shape, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
-        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.bias_first, op.range.low,
+        op.range.high, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 

@@ -17,6 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, quantize_multiplier,
 )
@@ -25,7 +26,9 @@ from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
-from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -56,6 +59,7 @@ cdef struct FullyConnected:
     RangeF range
     float* packed                # NULL when the weights are not constant
     int packing                  # scratch, then
+    Product product              # of the optimized arithmetic
     # quantized
     DoubleRescale rescale
     Rescale fixed                # the optimized arithmetic's
@@ -141,6 +145,8 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
     op.range = activation_range_f32(activation)
     op.packed = NULL
+    if node.arithmetic == OPTIMIZED and w.sparsity == NULL:
+        return prepare_eigen(context, node, op)
     if is_constant(w):
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
@@ -153,6 +159,25 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     prepare_bias(context, b, op.rows, &op.bias)
     op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
     node.invoke = fully_connected_float
+    return 0
+
+
+cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef ptrdiff_t o
+    op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()), False)
+    if is_constant(w):
+        op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
+        pack_panels(&op.product, <const float*>w.data, op.packed)
+    else:
+        op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
+    prepare_bias(context, b, op.rows, &op.bias)
+    if b == NULL:
+        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
+            (<float*>op.bias.values)[o] = <float>-0.0
+    op.sums = context.request_scratch(2 * 4 * op.rows + 4)
+    node.invoke = fully_connected_eigen
     return 0
 
 
@@ -287,6 +312,31 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
         <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias), op.rows, op.depth, op.range.low, op.range.high,
         False, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* sums = <float*>context.scratch(op.sums)
+    cdef float* packed = op.packed
+    cdef ptrdiff_t j = 0
+    cdef bint pair
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_panels(&op.product, w, packed)
+    while j < op.batches:
+        pair = j + 1 < op.batches
+        multiply_rows_eigen(&op.product, w, packed, x, x + op.depth if pair else NULL, j, sums, sums + op.rows)
+        finish_f32(sums, bias, op.rows, op.range.low, op.range.high, y)
+        if pair:
+            finish_f32(sums + op.rows, bias, op.rows, op.range.low, op.range.high, y + op.rows)
+        x += 2 * op.depth
+        y += 2 * op.rows
+        j += 2
     return 0
 
 

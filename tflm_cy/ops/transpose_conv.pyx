@@ -17,8 +17,12 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, transpose_conv_f32_eigen
+from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.arithmetic.window cimport SAME, VALID
@@ -48,6 +52,8 @@ cdef struct TransposeConv:
     int block                    # which are those beyond a multiple of this
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
+    Product product              # of the optimized arithmetic, of one image
+    float* ordered               # the filter by taps, with room for the packed one behind
     int runs                     # scratch: kh * kw
     int sums                     # scratch: oc sums
     int image                    # scratch: one pixel, or one quantized image (hybrid)
@@ -140,6 +146,8 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
     cdef Tensor* w = context.input(node, 1)
     cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
     op.packed = NULL
+    if node.arithmetic == OPTIMIZED:
+        return prepare_eigen(context, node, op)
     if is_constant(w):
         op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.shape.oc, depth))
         pack_columns(<const float*>w.data, op.shape.oc, depth, depth, 1, op.packed)
@@ -147,6 +155,27 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
         op.packing = context.request_scratch(sizeof(float) * packed_size(op.shape.oc, depth))
     node.invoke = convolve_f32
     return 0
+
+
+cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t size
+    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, g.ih * g.iw, top_block(l1_data_bytes()), False)
+    size = op.product.n * op.product.k + packed_panels(&op.product)
+    if is_constant(w):
+        op.ordered = <float*>context.persistent(sizeof(float) * size)
+        order_filter(op, <const float*>w.data, op.ordered)
+    else:
+        op.packing = context.request_scratch(sizeof(float) * size)
+    op.sums = context.request_scratch(2 * sizeof(float) * op.product.n)
+    node.invoke = convolve_f32_eigen
+    return 0
+
+
+cdef void order_filter(const TransposeConv* op, const float* w, float* ordered) noexcept nogil:
+    order_by_tap(w, op.shape.oc, op.shape.kh * op.shape.kw, op.shape.ic, ordered)
+    pack_panels(&op.product, ordered, ordered + op.product.n * op.product.k)
 
 
 cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint narrow_bias) except -1:
@@ -217,6 +246,22 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
         &op.shape, <const float*>context.input(node, 2).data, packed,
         <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
         <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef float* ordered = op.ordered
+    if shape_output(context, node, op) != 0:
+        return -1
+    if ordered == NULL:
+        ordered = <float*>context.scratch(op.packing)
+        order_filter(op, <const float*>context.input(node, 1).data, ordered)
+    transpose_conv_f32_eigen(
+        &op.shape, &op.product, <const float*>context.input(node, 2).data, ordered, ordered + op.product.n * op.product.k,
+        <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 
