@@ -22,7 +22,8 @@ def table(report):
     equal, refused, other = defaultdict(dict), defaultdict(int), defaultdict(list)
     for row in report["rows"]:
         if row.get("equal"):
-            equal[row["op"]][row["dtype"]] = row["equal"]
+            kinds = equal[row["op"]]
+            kinds[row["dtype"]] = kinds.get(row["dtype"], 0) + row["equal"]
         refused[row["op"]] += row.get("refused", 0)
         other[row["op"]] += [
             f"{row['dtype']}: {row[kind]} {text}"
