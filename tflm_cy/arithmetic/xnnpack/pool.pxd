@@ -28,6 +28,7 @@ cdef struct PoolShape:
     int64_t kh, kw
     int64_t stride_h, stride_w
     int64_t pad_h, pad_w         # before the first row and column
+    int64_t pad_bottom
     float low
     float high
 
@@ -41,11 +42,27 @@ cdef inline int64_t near(int64_t at, int64_t size) noexcept nogil:
     return 0 if at < 0 else size - 1 if at >= size else at
 
 
+cdef inline int64_t table_row(const PoolShape* p, int64_t oy) noexcept nogil:
+    """The output row whose taps the average of row oy reads.
+
+    XNNPACK's table of taps has the rows that touch padding above, one for all in the middle, and those that touch padding below. Where a
+    window reaches over the image on both sides a row finds another one's taps: the same pixels in another order.
+    """
+    cdef int64_t above = (p.pad_h + p.stride_h - 1) / p.stride_h
+    cdef int64_t below = (p.pad_bottom + p.stride_h - 1) / p.stride_h
+    cdef int64_t first_below = p.oh - below
+    cdef int64_t entry
+    if oy < first_below or first_below < 0:
+        return oy
+    entry = min(oy, above) + oy + 1 - first_below
+    return entry if entry < min(above + 1, p.oh) else first_below + entry - min(above + 1, p.oh)
+
+
 cdef inline int64_t taps_zero(
     const PoolShape* p, const float* image, const float* zeros, int64_t oy, int64_t ox, const float** at,
 ) noexcept nogil:
     """Pointers of whole groups, zeros for what is outside or missing; returns the number of taps inside."""
-    cdef int64_t top = oy * p.stride_h - p.pad_h
+    cdef int64_t top = table_row(p, oy) * p.stride_h - p.pad_h
     cdef int64_t left = ox * p.stride_w - p.pad_w
     cdef int64_t inside = 0
     cdef int64_t t, iy, ix

@@ -70,6 +70,7 @@ cdef int set_windows(Context context, const Node* node, Pool* op, int padding) e
         raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} is too large")
     p.pad_h = pad_before(p.ih, p.kh, p.stride_h, 1, p.oh)
     p.pad_w = pad_before(p.iw, p.kw, p.stride_w, 1, p.ow)
+    p.pad_bottom = max((p.oh - 1) * p.stride_h + p.kh - p.ih, <int64_t>0) - p.pad_h
     op.taps = context.request_scratch(sizeof(float*) * GROUP * groups_of(p))
     return 0
 
