@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tflm_cy import Interpreter, OpResolverType
 
 
 def chain(length, size=256):
@@ -65,7 +65,7 @@ def test_written_but_never_read_is_kept():
     main.op("ADD", [a, one], [b])
     main.op("ADD", [b, one], [y])
     main.outputs = [y]
-    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     interpreter.set_tensor(0, np.full(64, 5, np.float32))
     interpreter.invoke()

@@ -41,7 +41,7 @@ cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * 
     int32_t left
     int32_t right
     int32_t half                 # 2^right / 2, 0 without a right shift
-    int32_t away                 # -1 with a right shift, else 0
+    int32_t away                 # -1 with a right shift whose halves round away from zero, 0 when they round up
 
 cdef struct Rescale:             # from a sum to a quantized output
     const int64_t* bias          # one per channel
@@ -218,13 +218,14 @@ cdef inline void position_sums(
         subtract_weight_zero(patches, depth, w_zero_point, group_oc, sums + group * group_oc)
 
 
-cdef inline Factor factor_of(Multiplier m) noexcept nogil:
+cdef inline Factor factor_of(Multiplier m, bint up) noexcept nogil:
+    """`up`: halves of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels."""
     cdef Factor f
     f.value = m.value
     f.left = m.shift if m.shift > 0 else 0
     f.right = -m.shift if m.shift < 0 else 0
     f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
-    f.away = -1 if f.right > 0 else 0
+    f.away = -1 if f.right > 0 and not up else 0
     return f
 
 

@@ -1,7 +1,7 @@
 """DEPTHWISE_CONV_2D on images [batch, height, width, channel] with one filter [1, filter height, filter width, output channel].
 
 Output channel c sees input channel c / multiplier only; neighbouring channels run side by side. Taps outside of the image contribute
-nothing; the float sum runs over (fy, fx) and the bias is added after it.
+nothing; the float sum runs over (fy, fx) and the bias is added after it, in the optimized arithmetic before it.
 
 Source: LiteRT:tflite/kernels/internal/reference/{depthwiseconv_float,depthwiseconv_uint8,integer_ops/depthwise_conv}.h.
 """
@@ -9,6 +9,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, end_tap, first_tap, rescale_sums
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 
@@ -32,9 +33,14 @@ cdef inline Taps window_taps(const ConvShape* g, ptrdiff_t oy, ptrdiff_t ox) noe
     return t
 
 
-cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const float* image, const float* w, float* sums) noexcept nogil:
-    """Multiplier 1: blocks of sixteen and four channels keep their sums in registers over all taps."""
-    cdef float[4] zeros = [0, 0, 0, 0]
+cdef inline void depthwise_sums_f32(
+    const ConvShape* g, const Taps* t, const float* image, const float* w, const float* start, ptrdiff_t start_step, float* sums,
+) noexcept nogil:
+    """Multiplier 1: blocks of sixteen and four channels keep their sums in registers over all taps.
+
+    Channel c starts with start[c * start_step]; with a step of 0 start is 16 floats.
+    """
+    cdef const f32x4* s
     cdef f32x4 a0, a1, a2, a3
     cdef const f32x4* p
     cdef const f32x4* v
@@ -45,10 +51,11 @@ cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const flo
     cdef float total
     c = 0
     while c + 16 <= g.oc:
-        a0 = (<f32x4*>zeros)[0]
-        a1 = a0
-        a2 = a0
-        a3 = a0
+        s = <const f32x4*>(start + c * start_step)
+        a0 = s[0]
+        a1 = s[1]
+        a2 = s[2]
+        a3 = s[3]
         for fy in range(t.fy0, t.fy1):
             row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
             taps = w + (fy * g.kw + t.fx0) * g.oc + c
@@ -67,7 +74,7 @@ cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const flo
         (<f32x4*>(sums + c))[3] = a3
         c += 16
     while c + 4 <= g.oc:
-        a0 = (<f32x4*>zeros)[0]
+        a0 = (<const f32x4*>(start + c * start_step))[0]
         for fy in range(t.fy0, t.fy1):
             row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
             taps = w + (fy * g.kw + t.fx0) * g.oc + c
@@ -78,7 +85,7 @@ cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const flo
         (<f32x4*>(sums + c))[0] = a0
         c += 4
     while c < g.oc:
-        total = 0
+        total = start[c * start_step]
         for fy in range(t.fy0, t.fy1):
             row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
             taps = w + (fy * g.kw + t.fx0) * g.oc + c
@@ -91,7 +98,8 @@ cdef inline void depthwise_sums_f32(const ConvShape* g, const Taps* t, const flo
 
 
 cdef inline void depthwise_sums_f32_multiplied(
-    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, float* sums,
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* start,
+    ptrdiff_t start_step, float* sums,
 ) noexcept nogil:
     """Any multiplier: each input channel meets `multiplier` neighbouring weights."""
     cdef ptrdiff_t fy, fx, c, m
@@ -99,7 +107,7 @@ cdef inline void depthwise_sums_f32_multiplied(
     cdef const float* taps
     cdef float v
     for c in range(g.oc):
-        sums[c] = 0
+        sums[c] = start[c * start_step]
     for fy in range(t.fy0, t.fy1):
         for fx in range(t.fx0, t.fx1):
             pixel = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + fx * g.dilation_w) * g.ic
@@ -129,10 +137,12 @@ cdef inline void repair_depthwise_nans(
 
 
 cdef inline void depthwise_f32(
-    const ConvShape* g, const float* x, const float* w, const float* bias, float low, float high, float* sums, float* y,
+    const ConvShape* g, const float* x, const float* w, const float* bias, bint bias_first, float low, float high, float* sums, float* y,
 ) noexcept nogil:
     """sums: oc floats."""
-    cdef ptrdiff_t n, oy, ox
+    cdef float[16] zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    cdef const float* start = bias if bias_first else zeros
+    cdef ptrdiff_t n, oy, ox, c
     cdef ptrdiff_t multiplier = g.oc / g.ic
     cdef Taps t
     for n in range(g.batches):
@@ -140,10 +150,13 @@ cdef inline void depthwise_f32(
             for ox in range(g.ow):
                 t = window_taps(g, oy, ox)
                 if multiplier == 1:
-                    depthwise_sums_f32(g, &t, x, w, sums)
+                    depthwise_sums_f32(g, &t, x, w, start, bias_first, sums)
                 else:
-                    depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, sums)
-                if finish_f32(sums, bias, g.oc, low, high, y):
+                    depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, start, bias_first, sums)
+                if bias_first:
+                    for c in range(g.oc):
+                        y[c] = clamp_f32(sums[c], low, high)
+                elif finish_f32(sums, bias, g.oc, low, high, y):
                     repair_depthwise_nans(g, &t, multiplier, x, w, sums, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic

@@ -54,6 +54,32 @@ cdef inline float eigen_logistic(float v) noexcept nogil:
     return <float>0 if v < <float>-104 else e / (<float>1 + e)
 
 
+cdef inline float eigen_exp(float v) noexcept nogil:
+    """2^exponent times a polynomial of what is left; 0 below -104, where the last subnormal lies."""
+    cdef float x = <float>88.723 if <float>88.723 < v else v
+    cdef float t, m, r, r2, even, odd, p, half, rest
+    cdef int32_t exponent, first
+    x = <float>-110 if x < <float>-110 else x
+    t = x * <float>1.44269504088896341 + <float>0.5
+    exponent = <int32_t>t
+    exponent = exponent - (1 if <float>exponent > t else 0)
+    m = <float>exponent
+    r = m * <float>2.12194440e-4 + (m * <float>-0.693359375 + x)
+    r2 = r * r
+    even = r2 * <float>1.37449637986719608306884765625e-3 + <float>4.166965186595916748046875e-2
+    even = r2 * even + <float>0.49999988079071044921875
+    odd = r2 * <float>8.36894474923610687255859375e-3 + <float>0.16666518151760101318359375
+    p = r2 * (r * odd + even) + (r + <float>1)
+    first = exponent >> 1                # 2^exponent may be no float of its own
+    exponent = (exponent - first + 127) << 23
+    first = (first + 127) << 23
+    memcpy(&half, &first, 4)
+    memcpy(&rest, &exponent, 4)
+    p = p * half * rest
+    p = v if p < v else p                # of infinity and the like
+    return <float>0 if v < <float>-104 else p
+
+
 cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
     """A fused activation in place. Unlike the clamps elsewhere RELU and RELU6 turn NaN and -0.0 into 0.0, RELU_N1_TO_1 turns NaN into -1."""
     cdef ptrdiff_t i
@@ -263,13 +289,16 @@ cdef inline float sum_even_odd(const float* a, const float* v, ptrdiff_t k) noex
 
 cdef inline float sum_by_eight(const float* a, const float* v, ptrdiff_t k) noexcept nogil:
     cdef float[8] lanes = [0, 0, 0, 0, 0, 0, 0, 0]
+    cdef f32x4 first = (<f32x4*>lanes)[0]
+    cdef f32x4 second = first
     cdef ptrdiff_t full = k - k % 8
     cdef ptrdiff_t i
     cdef float low, high
-    cdef int l
     for i in range(0, full, 8):
-        for l in range(8):
-            lanes[l] = lanes[l] + a[i + l] * v[i + l]
+        first = first + (<const f32x4*>(a + i))[0] * (<const f32x4*>(v + i))[0]
+        second = second + (<const f32x4*>(a + i))[1] * (<const f32x4*>(v + i))[1]
+    (<f32x4*>lanes)[0] = first
+    (<f32x4*>lanes)[1] = second
     low = (lanes[0] + lanes[2]) + (lanes[4] + lanes[6])
     high = (lanes[1] + lanes[3]) + (lanes[5] + lanes[7])
     for i in range(full, k - k % 2, 2):

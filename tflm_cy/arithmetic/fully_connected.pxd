@@ -1,14 +1,14 @@
 """FULLY_CONNECTED: y[b, o] = x[b] . w[o] + bias[o].
 
 The quantized reference kernel rescales in double, not in fixed point: `round((double)sum * scale)`, half away from zero.
-The sum is an int32 (wrapping), or an int64 with an int64 bias.
+The sum is an int32 (wrapping), or an int64 with an int64 bias. The optimized one rescales int32 sums in fixed point, halves up.
 
 Source: LiteRT:tflite/kernels/internal/reference/{fully_connected.h,integer_ops/fully_connected.h}.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport subtract_weight_zero
+from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
 
@@ -20,6 +20,7 @@ cdef struct DoubleRescale:
     int32_t high
     ptrdiff_t longest            # products that fit an int32 (product_s16)
     bint wide                    # the sum is an int64
+    const Rescale* fixed         # not NULL: fixed point instead, and only `longest` counts of the above
 
 
 cdef inline int32_t round_away(double x) noexcept nogil:
@@ -43,6 +44,9 @@ cdef inline void rescale_double(const int64_t* sums, const DoubleRescale* out, p
     cdef ptrdiff_t o
     cdef int64_t total
     cdef int32_t v
+    if out.fixed != NULL:
+        rescale_sums(sums, out.fixed, n, y)
+        return
     for o in range(n):
         total = sums[o] + out.bias[o]
         if not out.wide:

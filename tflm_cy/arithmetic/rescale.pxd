@@ -30,6 +30,13 @@ cdef inline Rescale ready(Multiplier m) noexcept nogil:
     return r
 
 
+cdef inline Rescale ready_up(Multiplier m) noexcept nogil:
+    """Halves of the right shift go up, not away from zero: the vector code of the optimized kernels."""
+    cdef Rescale r = ready(m)
+    r.ones = 0
+    return r
+
+
 cdef inline Rescale ready_below_one(Multiplier m) noexcept nogil:
     """For kernels that expect a multiplier below 1 and shift right by a negative count when it is not: on x86 that is the count mod 32
     with a remainder's mask of ones, so that 1 is added to what is not negative."""

@@ -65,14 +65,27 @@ cdef inline void transpose_conv_f32(
         x += g.ih * g.iw * g.ic
 
 
+cdef inline void rescale_rest(const int64_t* sums, const Rescale* out, ptrdiff_t first, ptrdiff_t n, activation* y) noexcept nogil:
+    """The channels first .. n - 1."""
+    cdef Rescale rest = out[0]
+    rest.bias += first
+    rest.factors += first
+    rescale_sums(sums + first, &rest, n - first, y + first)
+
+
 cdef inline void transpose_conv_quantized(
     const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
-    Run* runs, int16_t* pixel, int64_t* sums, activation* y,
+    const Rescale* tail, ptrdiff_t block, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
 ) noexcept nogil:
-    """pixel: ic values; sums: oc."""
+    """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels).
+
+    pixel: ic values; sums: oc.
+    """
     cdef ptrdiff_t depth = g.kh * g.kw * g.ic
-    cdef ptrdiff_t n, oy, ox, c
+    cdef ptrdiff_t left = g.batches * g.oh * g.ow * g.oc
+    cdef ptrdiff_t n, oy, ox, c, head
     cdef int count, r
+    left -= left % block
     for n in range(g.batches):
         for oy in range(g.oh):
             for ox in range(g.ow):
@@ -83,7 +96,11 @@ cdef inline void transpose_conv_quantized(
                     shift_values(x + runs[r].x, g.ic, x_zero_point, pixel)
                     accumulate_one(pixel, w + runs[r].k, g.oc, depth, g.ic, out.longest, sums)
                     subtract_weight_zero(pixel, g.ic, w_zero_point, g.oc, sums)
-                rescale_sums(sums, out, g.oc, y)
+                head = left if left < g.oc else g.oc
+                rescale_sums(sums, out, head, y)
+                if head < g.oc:
+                    rescale_rest(sums, tail, head, g.oc, y)
+                left -= head
                 y += g.oc
         x += g.ih * g.iw * g.ic
 

@@ -61,7 +61,7 @@ cdef str text_of(Vector vector):
 
 
 cdef list operator_codes(Model model, find, bint reference):
-    """(name, Registration or None, version) of every operator code; ValueError for an unknown builtin or version."""
+    """(name, Registration or None, version, custom) of every operator code; ValueError for an unknown builtin or version."""
     cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
     cdef const uint8_t* table
     cdef Registration registration
@@ -74,7 +74,7 @@ cdef list operator_codes(Model model, find, bint reference):
         version = table_i32(table, CODE_VERSION, 1)
         if code == CUSTOM:
             name = text_of(table_vector(table, CODE_CUSTOM))
-            codes.append((name, find(name, True), version))
+            codes.append((name, find(name, True), version, True))
             continue
         if not 0 <= code < len(BUILTIN_NAMES):
             raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
@@ -87,7 +87,7 @@ cdef list operator_codes(Model model, find, bint reference):
             raise ValueError(
                 f"Didn't find op for builtin opcode '{name}' version '{version}'. An older version of this builtin might be supported. "
                 "Registration failed.")
-        codes.append((name, registration, version))
+        codes.append((name, registration, version, False))
     return codes
 
 
@@ -103,7 +103,9 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     g.table = table
     g.name = text_of(table_vector(table, SUBGRAPH_NAME))
     g.tensor_count = tensors.length
-    g.node_count = g.plan_count = nodes.length
+    g.node_count = g.node_capacity = g.listed_nodes = g.plan_count = nodes.length
+    g.execution_plan = list(range(g.node_count))
+    g.custom_nodes = set()
     g.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
     g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
     g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
@@ -211,7 +213,7 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
 
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
     cdef Node* node = &g.nodes[index]
-    name, registration, version = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
+    name, registration, version, custom = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
     node.index = index
     node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
@@ -221,6 +223,8 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     node.version = version
     node.arithmetic = g.arithmetic
     g.registrations.append(registration)
+    if custom:
+        g.custom_nodes.add(index)
     g.operator_names.append(name)
     return 0
 

@@ -25,10 +25,18 @@ cdef class Subgraph(Context):
     cdef readonly list operator_names
     cdef Resources shared
     cdef const uint8_t* table
-    cdef Node* nodes
-    cdef int node_count
-    cdef int32_t* plan               # the execution plan: node indices
+    cdef readonly set custom_nodes   # the nodes with a custom operator
+    cdef Node* nodes                 # the file's, then what delegates add
+    cdef readonly int node_count
+    cdef int node_capacity
+    cdef public int listed_nodes     # nodes below are shown to the user
+    cdef public list execution_plan  # node indices, a delegate's partition as its DELEGATE node
+    cdef readonly list partitions
+    cdef int32_t* plan               # the steps: the execution plan with each partition's own nodes in its place
     cdef int plan_count
+    cdef uint8_t* flushes            # per step: denormals count as zeros; NULL without delegates
+    cdef list step_partitions        # per step, None outside of partitions
+    cdef uint8_t* hidden             # per tensor: seen by a partition's own nodes only; NULL without delegates
     cdef int32_t* inputs
     cdef int32_t input_count
     cdef int32_t* outputs
@@ -71,6 +79,7 @@ cdef class Subgraph(Context):
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
+    cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
     cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
@@ -82,6 +91,7 @@ cdef class Subgraph(Context):
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1
+    cdef bint is_hidden(self, int index) noexcept nogil
     cdef int allocate_variables(self) except -1
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil

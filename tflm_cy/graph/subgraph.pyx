@@ -19,6 +19,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
+from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
@@ -46,6 +47,7 @@ cdef class Subgraph(Context):
         self.stage_blocks = []
         self.kept = []
         self.resized = set()
+        self.partitions = []
 
     def __dealloc__(self):
         cdef int t
@@ -278,6 +280,10 @@ cdef class Subgraph(Context):
                 memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
         return 0
 
+    cdef bint is_hidden(self, int index) noexcept nogil:
+        """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
+        return self.hidden != NULL and self.hidden[index]
+
     cdef bint is_overwritten(self, int index) noexcept:
         """True when another tensor or a scratch buffer has used this tensor's bytes after it was written."""
         cdef const Tensor* tensor = &self.tensors[index]
@@ -438,6 +444,9 @@ cdef class Subgraph(Context):
     cdef int prepare_node(self, int step) except -1:
         cdef Node* node = &self.nodes[self.plan[step]]
         cdef Registration registration = self.registrations[node.index]
+        if self.step_partitions is not None and self.step_partitions[step] is not None:
+            if self.step_partitions[step].defect is not None:
+                raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
         self.current_step = step
@@ -496,8 +505,14 @@ cdef class Subgraph(Context):
         text = str(reason).rstrip()
         if not text.endswith((".", "!", "?")):
             text += "."
-        return RuntimeError(
-            f"{text} Node number {node.index} ({self.operator_names[node.index]}) failed to {verb}. Inputs: {', '.join(tensors)}")
+        name = self.operator_names[node.index]
+        partition = None if self.step_partitions is None else self.step_partitions[step]
+        who = f"Node number {node.index} ({name}) failed to {verb}."
+        if partition is not None:
+            who = f"Node number {partition.index} ({partition.delegate.name}) failed to {verb}."
+            if node.index != partition.index:
+                who += f" It runs {name}{f' (node {node.index})' if node.index < self.listed_nodes else ''}."
+        return RuntimeError(f"{text} {who} Inputs: {', '.join(tensors)}")
 
     cdef int allocate_variables(self) except -1:
         cdef Tensor* tensor
@@ -610,18 +625,60 @@ cdef class Subgraph(Context):
         """The loop over the nodes. -1: `failure` is set, or `message` and `failed_step` are."""
         cdef int step = 0
         cdef Node* node
+        cdef bint flushing = False
+        cdef unsigned long long mode = 0
         self.prepared_end = self.stage_zero_end
         while True:
             while step < self.prepared_end:
                 node = &self.nodes[self.plan[step]]
+                if self.flushes != NULL and self.flushes[step] != flushing:
+                    flushing = not flushing
+                    if flushing:
+                        mode = flush_denormals()
+                    else:
+                        restore_denormals(mode)
                 if node.invoke(self, node) != 0:
+                    if flushing:
+                        restore_denormals(mode)
                     self.failed_step = step
                     return -1
                 step += 1
+            if flushing:
+                restore_denormals(mode)
+                flushing = False
             if step >= self.plan_count:
                 return 0
             if self.next_stage(step) != 0:
                 return -1
+
+    cdef int run_node(self, int index) except -1:
+        """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
+        cdef Node* node
+        cdef int step, status
+        cdef unsigned long long mode = 0
+        cdef bint flushing
+        for step in range(self.plan_count):
+            partition = None if self.step_partitions is None else self.step_partitions[step]
+            if self.plan[step] == index or (partition is not None and partition.nodes == [index]):
+                break
+        else:
+            raise ValueError(f"node {index} does not run by itself")
+        if not self.ready or step >= self.prepared_end:
+            raise RuntimeError(f"node {index} is not prepared")
+        node = &self.nodes[self.plan[step]]
+        flushing = self.flushes != NULL and self.flushes[step]
+        with nogil:
+            if flushing:
+                mode = flush_denormals()
+            status = node.invoke(self, node)
+            if flushing:
+                restore_denormals(mode)
+        if status != 0:
+            if self.failure is not None:
+                failure, self.failure = self.failure, None
+                raise failure
+            raise self.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
+        return 0
 
     cdef int next_stage(self, int step) noexcept with gil:
         """Prepare the nodes behind a dynamic output, whose shape is known now."""

@@ -16,10 +16,11 @@ from tflm_cy.arithmetic.addition cimport (
     sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
+from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, five_fold, operand_in_block, sum_8_in_blocks
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
@@ -56,7 +57,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     elif y.type == INT32 or y.type == INT64 or (y.type == INT16 and not is_quantized(a) and sign > 0):
         use_whole(context, op, y.type, activation, sign)
     elif y.type == INT8 or y.type == UINT8:
-        use_8(context, op, a, b, y, activation, sign, name)
+        use_8(context, op, a, b, y, activation, sign, node.arithmetic == OPTIMIZED and sign > 0, name)
     elif y.type == INT16:
         use_s16(context, op, a, b, y, activation, sign, node, name)
     elif sign > 0:
@@ -108,9 +109,25 @@ cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int 
     return 0
 
 
+cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twice, const Binary* op) except -1:
+    cdef bint signed = a.type == INT8
+    cdef bint stands = op.plan.a_stands or op.plan.b_stands
+    cdef int byte
+    for byte in range(256):
+        s.a[byte] = operand_in_block(
+            byte_value(byte, signed) - a.zero_point, quantize_multiplier(<double>a.scale / twice), signed and not stands)
+        s.b[byte] = operand_in_block(
+            byte_value(byte, signed) - b.zero_point, quantize_multiplier(<double>b.scale / twice), signed and not stands)
+    s.run = op.plan.inner
+    s.block = 16 if signed and not stands else 8
+    s.signed = signed
+    return 0
+
+
 cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign,
-               str name) except -1:
-    cdef Sum8* s = <Sum8*>context.persistent(sizeof(Sum8))
+               bint optimized, str name) except -1:
+    cdef BlockSum8* blocks = <BlockSum8*>context.persistent(sizeof(BlockSum8) if optimized else sizeof(Sum8))
+    cdef Sum8* s = &blocks.tail
     cdef double twice
     check_per_tensor(a, name)
     check_per_tensor(b, name)
@@ -120,8 +137,11 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     s.out = output_rescale(twice / <double>(<float>(1 << 20) * y.scale), sign, name)
     s.zero_point = y.zero_point
     s.range = output_range(activation, y)
-    op.how = s
+    op.how = blocks
     op.kernel = <BinaryKernel>sum_8
+    if optimized and five_fold(&op.plan):
+        fill_blocks(blocks, a, b, twice, op)
+        op.kernel = <BinaryKernel>sum_8_in_blocks
     return 0
 
 

@@ -175,7 +175,7 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     check_multiplier(m, real, x.type == INT16, "BATCH_MATMUL")
     factors = <Factor*>context.persistent(sizeof(Factor) * op.n + 8)
     for j in range(op.n):
-        factors[j] = factor_of(m)
+        factors[j] = factor_of(m, False)
     op.rescale.factors = factors
     op.rescale.bias = <const int64_t*>op.zeros
     op.rescale.zero_point = z.zero_point

@@ -19,11 +19,15 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row, position_sums
+from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen
+from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
@@ -54,6 +58,7 @@ cdef struct Conv:
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
     int runs
+    Product product              # of the optimized arithmetic
     # quantized
     Rescale rescale
     int patches                  # scratch: two windows
@@ -136,6 +141,8 @@ cdef int flatten_pointwise(ConvShape* g) except -1:
 cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     op.packed = NULL
+    if node.arithmetic == OPTIMIZED and op.shape.groups == 1:
+        return prepare_eigen(context, node, op)
     if is_constant(w):
         op.packed = <float*>context.persistent(packed_bytes(op))
         pack_filter(op, <const float*>w.data, op.packed)
@@ -144,6 +151,23 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
     op.sums = context.request_scratch(2 * sizeof(float) * (op.shape.oc / op.shape.groups + 3))
     node.invoke = convolve_f32
+    return 0
+
+
+cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
+    """Two threads and more take another product for constant filters without dilation: panels whatever the shape, as far as is known."""
+    cdef Tensor* w = context.input(node, 1)
+    cdef ConvShape* g = &op.shape
+    cdef bint threaded = context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1
+    op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), threaded)
+    if is_constant(w):
+        op.packed = <float*>context.persistent(sizeof(float) * packed_panels(&op.product) + 1)
+        pack_panels(&op.product, <const float*>w.data, op.packed)
+    else:
+        op.packing = context.request_scratch(sizeof(float) * packed_panels(&op.product) + 1)
+    op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
+    op.sums = context.request_scratch(2 * sizeof(float) * g.oc)
+    node.invoke = convolve_f32_eigen
     return 0
 
 
@@ -182,6 +206,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
+    cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and (w.type == INT8 or w.type == INT4))):
         raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if x.type != UINT8:
@@ -191,7 +216,9 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
-    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, &op.rescale, "CONV_2D")
+    if node.arithmetic == OPTIMIZED and x.type != INT16 and op.shape.groups == 1:
+        up = op.shape.oc
+    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
@@ -237,6 +264,21 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
         &op.shape, <const float*>context.input(node, 0).data, packed,
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
         <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef float* packed = op.packed
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_panels(&op.product, w, packed)
+    conv_f32_eigen(
+        &op.shape, &op.product, <const float*>context.input(node, 0).data, w, packed,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 

@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
@@ -42,6 +42,7 @@ cdef struct Depthwise:
     Weights weights
     Bias bias
     RangeF range
+    bint bias_first
     Rescale rescale
     int sums                     # scratch: oc float32 or uint32 sums
     int wide                     # scratch: oc int64 sums
@@ -83,8 +84,9 @@ cdef int prepare(Context context, Node* node) except -1:
         if single:
             prepare_single_channel(context, node, op)
     elif w.type == FLOAT32:
+        op.bias_first = node.arithmetic == OPTIMIZED
         node.invoke = convolve_f32
-        if single:
+        if single and not op.bias_first:
             prepare_single_channel(context, node, op)
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
@@ -158,7 +160,9 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("DEPTHWISE_CONV_2D: int16 zero_point != 0")
     prepare_rescale(
-        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16, &op.rescale, "DEPTHWISE_CONV_2D")
+        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16,
+        op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, "DEPTHWISE_CONV_2D",
+    )
     op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -181,8 +185,8 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     depthwise_f32(
         &op.shape, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
-        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.bias_first, op.range.low,
+        op.range.high, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 

@@ -17,21 +17,26 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, RangeF, activation_range_f32
-from tflm_cy.arithmetic.conv cimport Rescale
+from tflm_cy.arithmetic.eigen cimport top_block
+from tflm_cy.arithmetic.fixed_point cimport (
+    ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, quantize_multiplier,
+)
+from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
-from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT4, INT8, INT16, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
+    FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_weights,
-    set_activation_range, weight_bytes,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
+    prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.densify cimport densify
 from tflm_cy.schema.table cimport table_bool, table_i8
@@ -54,8 +59,10 @@ cdef struct FullyConnected:
     RangeF range
     float* packed                # NULL when the weights are not constant
     int packing                  # scratch, then
+    Product product              # of the optimized arithmetic
     # quantized
     DoubleRescale rescale
+    Rescale fixed                # the optimized arithmetic's
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
@@ -138,6 +145,8 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
     op.range = activation_range_f32(activation)
     op.packed = NULL
+    if node.arithmetic == OPTIMIZED and w.sparsity == NULL:
+        return prepare_eigen(context, node, op)
     if is_constant(w):
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
@@ -153,13 +162,31 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     return 0
 
 
+cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef ptrdiff_t o
+    op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()), False)
+    if is_constant(w):
+        op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
+        pack_panels(&op.product, <const float*>w.data, op.packed)
+    else:
+        op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
+    prepare_bias(context, b, op.rows, &op.bias)
+    if b == NULL:
+        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
+            (<float*>op.bias.values)[o] = <float>-0.0
+    op.sums = context.request_scratch(2 * 4 * op.rows + 4)
+    node.invoke = fully_connected_eigen
+    return 0
+
+
 cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int activation) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
-    cdef Rescale limits
     cdef double* scales
     cdef ptrdiff_t o
     if not ((x.type == INT8 and (w.type == INT8 or w.type == INT4) and y.type == INT8)
@@ -170,12 +197,14 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (quantized weights)")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
+    if node.arithmetic == OPTIMIZED and b != NULL and b.type == INT32:
+        option = INT32             # there the bias itself decides
     check_bias_type(x, b, option, "FULLY_CONNECTED")
     if w.type == INT4:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
-    set_activation_range(activation, y, &limits, "FULLY_CONNECTED")
+    set_activation_range(activation, y, &op.fixed, "FULLY_CONNECTED")
     if w.scale_count > 1:
         if x.type == UINT8 or w.quantized_dimension != 0 or w.scale_count != op.rows:
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.rows} rows")
@@ -185,11 +214,13 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     for o in range(op.rows):
         scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
     op.rescale.scales = scales
-    op.rescale.low = limits.low
-    op.rescale.high = limits.high
-    op.rescale.zero_point = limits.zero_point
+    op.rescale.low = op.fixed.low
+    op.rescale.high = op.fixed.high
+    op.rescale.zero_point = op.fixed.zero_point
     op.rescale.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     op.rescale.wide = x.type == INT16 and option != INT32
+    if node.arithmetic == OPTIMIZED and (b == NULL or b.type != INT64):
+        prepare_fixed(context, x, w, y, op)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
@@ -199,6 +230,24 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         node.invoke = fully_connected_s16
     elif x.type == UINT8:
         node.invoke = fully_connected_u8
+    return 0
+
+
+cdef int prepare_fixed(Context context, const Tensor* x, const Tensor* w, const Tensor* y, FullyConnected* op) except -1:
+    """Multipliers of the optimized kernels: without scales per row the input scales' product is a float32."""
+    cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.rows + 1)
+    cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
+    cdef Multiplier m
+    cdef ptrdiff_t o
+    for o in range(op.rows):
+        if w.scale_count > 1:
+            real = op.rescale.scales[o]
+        m = quantize_multiplier(real)
+        check_multiplier(m, real, False, "FULLY_CONNECTED")
+        factors[o] = factor_of(m, True)
+    op.fixed.factors = factors
+    op.fixed.wide = False
+    op.rescale.fixed = &op.fixed
     return 0
 
 
@@ -266,11 +315,37 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* sums = <float*>context.scratch(op.sums)
+    cdef float* packed = op.packed
+    cdef ptrdiff_t j = 0
+    cdef bint pair
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_panels(&op.product, w, packed)
+    while j < op.batches:
+        pair = j + 1 < op.batches
+        multiply_rows_eigen(&op.product, w, packed, x, x + op.depth if pair else NULL, j, sums, sums + op.rows)
+        finish_f32(sums, bias, op.rows, op.range.low, op.range.high, y)
+        if pair:
+            finish_f32(sums + op.rows, bias, op.rows, op.range.low, op.range.high, y + op.rows)
+        x += 2 * op.depth
+        y += 2 * op.rows
+        j += 2
+    return 0
+
+
 cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:
     cdef FullyConnected* op = <FullyConnected*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const int8_t*>x.data, x.zero_point, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,
@@ -284,6 +359,7 @@ cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const uint8_t*>x.data, x.zero_point, op.batches, weight_bytes(context, w, &op.weights), w.zero_point, op.rows, op.depth,
         &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
@@ -297,6 +373,7 @@ cdef int fully_connected_s16(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
     fully_connected_quantized(
         <const int16_t*>x.data, 0, op.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         w.zero_point if w.scale_count == 1 else 0, op.rows, op.depth, &op.rescale,

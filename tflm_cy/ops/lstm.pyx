@@ -15,8 +15,6 @@ intermediates, LSTM's basic kernel.
 
 Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
 """
-from os import sysconf
-
 from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
@@ -37,6 +35,7 @@ from tflm_cy.arithmetic.lstm cimport (
     lstm_step,
 )
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
@@ -243,7 +242,7 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef ptrdiff_t widest = max(shape.cells, shape.outputs)
     cdef Tensor* w
     cdef int matrix
-    shape.top_block = top_block(l1_data_cache())
+    shape.top_block = top_block(l1_data_bytes())
     s.gates = context.request_scratch(4 * together * shape.cells * sizeof(float))
     s.products = context.request_scratch(together * widest * sizeof(float))
     if shape.hybrid:
@@ -261,14 +260,6 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
             inspect_weights(context, node)
     node.invoke = run_float
     return 0
-
-
-cdef ptrdiff_t l1_data_cache():
-    """In bytes, as the C library tells; 32 KiB where it does not."""
-    try:
-        return max(sysconf("SC_LEVEL1_DCACHE_SIZE"), 0) or 32768
-    except (ValueError, OSError):
-        return 32768
 
 
 cdef void inspect_weights(Context context, Node* node) noexcept nogil:

@@ -14,10 +14,14 @@ from tflm_cy.arithmetic.conversion cimport (
     dequantize_channels_4, dequantize_s16, dequantized, quantize, quantize_4, quantize_channels, requantize_s16, requantize_s32,
     requantize_s8, requantized,
 )
-from tflm_cy.arithmetic.fixed_point cimport Range32
+from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.optimized.conversion cimport (
+    SplitBytes, SplitFloats, dequantize_split, dequantized_in_block, lookup_split, quantize_split,
+)
+from tflm_cy.arithmetic.rescale cimport ready_up
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
@@ -63,13 +67,13 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
         if y.scale_count > 1:
             use_quantize_channels(context, op, x, y)
         else:
-            use_quantize(context, op, y)
+            use_quantize(context, op, y, node.arithmetic == OPTIMIZED)
     else:
-        use_requantize(context, op, x, y)
+        use_requantize(context, op, x, y, node.arithmetic == OPTIMIZED)
     return 0
 
 
-cdef int use_quantize(Context context, Unary* op, const Tensor* y) except -1:
+cdef int use_quantize(Context context, Unary* op, const Tensor* y, bint optimized) except -1:
     cdef Affine* q = <Affine*>context.persistent(sizeof(Affine))
     cdef Range32 limits = type_limits(y.type)
     q.scale = y.scale
@@ -78,11 +82,11 @@ cdef int use_quantize(Context context, Unary* op, const Tensor* y) except -1:
     q.high = limits.high
     op.how = q
     if y.type == INT8:
-        op.kernel = <UnaryKernel>quantize[int8_t]
+        op.kernel = <UnaryKernel>quantize_split[int8_t] if optimized else <UnaryKernel>quantize[int8_t]
     elif y.type == UINT8:
-        op.kernel = <UnaryKernel>quantize[uint8_t]
+        op.kernel = <UnaryKernel>quantize_split[uint8_t] if optimized else <UnaryKernel>quantize[uint8_t]
     elif y.type == INT16:
-        op.kernel = <UnaryKernel>quantize[int16_t]
+        op.kernel = <UnaryKernel>quantize_split[int16_t] if optimized else <UnaryKernel>quantize[int16_t]
     elif y.type == INT4:
         q.low = -8
         q.high = 7
@@ -105,10 +109,10 @@ cdef int use_quantize_channels(Context context, Unary* op, const Tensor* x, cons
     return 0
 
 
-cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tensor* y) except -1:
+cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tensor* y, bint optimized) except -1:
     cdef Requantize* r = <Requantize*>context.persistent(sizeof(Requantize))
     cdef Range32 limits = type_limits(y.type)
-    cdef uint8_t* table
+    cdef SplitBytes* table
     cdef int byte
     if x.type == INT16 and y.type == INT16:
         check_zero_point_0(x, "QUANTIZE")
@@ -122,11 +126,14 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
     r.high = limits.high if y.type != INT32 else INT32_MAX
     op.how = r
     if (x.type == INT8 or x.type == UINT8) and (y.type == INT8 or y.type == UINT8):
-        table = <uint8_t*>context.persistent(256)
+        table = <SplitBytes*>context.persistent(sizeof(SplitBytes))
         for byte in range(256):
-            table[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
-        op.how = table
-        op.kernel = <UnaryKernel>lookup_8
+            table.tail[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
+        r.rescale = ready_up(quantize_multiplier(<double>x.scale / <double>y.scale))
+        for byte in range(256):
+            table.body[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
+        op.how = table if optimized else <void*>table.tail
+        op.kernel = <UnaryKernel>lookup_split if optimized else <UnaryKernel>lookup_8
     elif x.type == INT16 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int16_t]
     elif x.type == INT16 and y.type == INT16:
@@ -156,7 +163,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     elif x.scale_count > 1:
         use_dequantize_channels(context, op, x)
     else:
-        use_dequantize(context, op, x)
+        use_dequantize(context, op, x, node.arithmetic == OPTIMIZED)
     if is_constant(x):
         context.set_computed(y)
         op.kernel(op.how, x.data, y.data, op.count)
@@ -164,9 +171,12 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     return 0
 
 
-cdef int use_dequantize(Context context, Unary* op, const Tensor* x) except -1:
+cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized) except -1:
     cdef Affine* q
-    if x.type == INT8 or x.type == UINT8:
+    if (x.type == INT8 or x.type == UINT8) and optimized:
+        op.how = split_table(context, x)
+        op.kernel = <UnaryKernel>dequantize_split
+    elif x.type == INT8 or x.type == UINT8:
         op.how = dequantize_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_8
     elif x.type == INT4:
@@ -192,6 +202,15 @@ cdef float* dequantize_table(Context context, const Tensor* x, int bits, bint si
     cdef int pattern
     for pattern in range(1 << bits):
         table[pattern] = dequantized(pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern, x.scale, x.zero_point)
+    return table
+
+
+cdef SplitFloats* split_table(Context context, const Tensor* x) except NULL:
+    cdef SplitFloats* table = <SplitFloats*>context.persistent(sizeof(SplitFloats))
+    cdef int byte
+    for byte in range(256):
+        table.body[byte] = dequantized_in_block(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
+        table.tail[byte] = dequantized(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
     return table
 
 

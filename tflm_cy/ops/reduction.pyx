@@ -16,9 +16,10 @@ A product of constants (at most 8 results) is known in prepare.
 Source: LiteRT:tflite/kernels/reduce.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.optimized.reduction cimport fold_from_first_f32, mean_image_channels, mean_rows_f32, scaled_sums
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL,
     FOLD_ANY,
@@ -38,7 +39,7 @@ from tflm_cy.arithmetic.reduction cimport (
     sum_narrow,
     sum_s32,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -67,6 +68,7 @@ cdef struct Reduction:
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
+    bint refused                 # the optimized kernels do not fold booleans but with REDUCE_ANY and REDUCE_ALL
     Multiplier m
 
 
@@ -167,13 +169,13 @@ cdef int prepare_mean(Context context, Node* node) except -1:
     r = prepare_shapes(context, node, 8 if type == INT32 else 4 if is_narrow(type) else 0)
     r.m = rescale_of(context.input(node, 0), context.output(node, 0))
     if type == FLOAT32:
-        node.invoke = mean_f32
+        node.invoke = mean_f32_optimized if node.arithmetic == OPTIMIZED else mean_f32
     elif type == INT32:
         node.invoke = mean_s32
     elif type == INT64:
         node.invoke = mean_s64
     elif is_narrow(type):
-        node.invoke = mean_quantized
+        node.invoke = mean_quantized_optimized if node.arithmetic == OPTIMIZED else mean_quantized
     else:
         raise ValueError(f"MEAN: type {type_name(type)} is not supported.")
     return 0
@@ -188,7 +190,7 @@ cdef int prepare_sum(Context context, Node* node) except -1:
         return prepare_folding(context, node, FOLD_SUM)
     r = prepare_shapes(context, node, 4)
     r.m = rescale_of(context.input(node, 0), context.output(node, 0))
-    node.invoke = sum_quantized
+    node.invoke = sum_quantized_optimized if node.arithmetic == OPTIMIZED else sum_quantized
     return 0
 
 
@@ -221,7 +223,7 @@ cdef int prepare_prod(Context context, Node* node) except -1:
         r = <Reduction*>node.data
         if r.known_axes and is_constant(x) and count(y) <= MAX_COMPUTED:
             context.set_computed(y)
-            fold_elements(context, node)
+            node.invoke(context, node)
             node.invoke = known
         return 0
     if x.type != INT8 and x.type != INT16:
@@ -247,11 +249,12 @@ cdef int prepare_folding(Context context, Node* node, int folding) except -1:
         raise ValueError("input->params.scale != op_context.output->params.scale: input and output must be quantized alike")
     if x.type == BOOL:
         r.folding = FOLD_ALL if folding in (FOLD_PROD, FOLD_MIN, FOLD_ALL) else FOLD_ANY
+        r.refused = node.arithmetic == OPTIMIZED and folding != FOLD_ALL and folding != FOLD_ANY
     elif x.type in (FLOAT32, INT32, INT64) or is_narrow(x.type):
         r.folding = folding
     else:
         raise ValueError(f"{context.operator_name(node)}: type {type_name(x.type)} is not supported.")
-    node.invoke = fold_elements
+    node.invoke = fold_elements_optimized if node.arithmetic == OPTIMIZED else fold_elements
     return 0
 
 
@@ -282,6 +285,42 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
         fold_tensor(r.folding, &r.shape, <const int16_t*>x.data, <int16_t*>y.data)
     else:
         fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    return 0
+
+
+cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
+    """Only floats tell where a fold begins."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    if x.type != FLOAT32 and not r.refused:
+        return fold_elements(context, node)
+    if settle(context, node):
+        return -1
+    if not r.refused:
+        fold_from_first_f32(r.folding, &r.shape, <const float*>x.data, <float*>context.output(node, 0).data)
+        return 0
+    if r.shape.folded != 1:
+        return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
+    memcpy(context.output(node, 0).data, x.data, x.bytes)
+    return 0
+
+
+cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y
+    cdef int64_t i
+    if settle(context, node):
+        return -1
+    y = <float*>context.output(node, 0).data
+    if r.shape.inputs and r.shape.rank == 2 and r.shape.strides[1] == 0:
+        mean_rows_f32(x, y, r.shape.dims[0], r.shape.dims[1])
+        return 0
+    if r.shape.inputs == 0:
+        return mean_f32(context, node)
+    fold_from_first_f32(FOLD_SUM, &r.shape, x, y)
+    for i in range(r.shape.outputs):
+        y[i] = y[i] / <float>r.shape.folded
     return 0
 
 
@@ -345,6 +384,60 @@ cdef int mean_quantized(Context context, Node* node) noexcept nogil:
         memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
         return 0
     return rescaled_sums(context, node, context.input(node, 0).type, mean_multiplier(r.m, r.shape.folded))
+
+
+cdef int mean_quantized_optimized(Context context, Node* node) noexcept nogil:
+    """Over height and width of images whose rank stays 4, the axes counted from the front; else as the reference."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Tensor* axes = context.input(node, 1)
+    cdef const int32_t* axis = <const int32_t*>axes.data
+    cdef int32_t* a
+    cdef int64_t channels
+    if settle(context, node):
+        return -1
+    if x.type == INT16 or x.rank != 4 or not r.keep_dims or r.shape.inputs == 0 or count(axes) != 2:
+        return mean_quantized(context, node)
+    if not (axis[0] == 1 and axis[1] == 2 or axis[0] == 2 and axis[1] == 1):
+        return mean_quantized(context, node)
+    a = <int32_t*>context.scratch(r.scratch)
+    channels = x.dims[3]
+    memset(a, 0, r.shape.outputs * sizeof(int32_t))
+    if x.type == UINT8:
+        sum_narrow(&r.shape, <const uint8_t*>x.data, a)
+        mean_image_channels(a, <uint8_t*>y.data, r.shape.outputs, channels, r.shape.folded, x.scale, x.zero_point, y.scale,
+                            y.zero_point, context.num_threads)
+    else:
+        sum_narrow(&r.shape, <const int8_t*>x.data, a)
+        mean_image_channels(a, <int8_t*>y.data, r.shape.outputs, channels, r.shape.folded, x.scale, x.zero_point, y.scale,
+                            y.zero_point, context.num_threads)
+    return 0
+
+
+cdef int sum_quantized_optimized(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef FoldShape* s = &r.shape
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t* a
+    if settle(context, node):
+        return -1
+    if s.inputs == 0:
+        memset(y.data, 0, y.bytes)
+        return 0
+    a = <int32_t*>context.scratch(r.scratch)
+    memset(a, 0, s.outputs * sizeof(int32_t))
+    if x.type == UINT8:
+        sum_narrow(s, <const uint8_t*>x.data, a)
+        scaled_sums(a, <uint8_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
+    elif x.type == INT8:
+        sum_narrow(s, <const int8_t*>x.data, a)
+        scaled_sums(a, <int8_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
+    else:
+        sum_narrow(s, <const int16_t*>x.data, a)
+        scaled_sums(a, <int16_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
+    return 0
 
 
 cdef int sum_quantized(Context context, Node* node) noexcept nogil:

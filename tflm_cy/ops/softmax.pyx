@@ -12,6 +12,13 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.optimized.softmax cimport (
+    fill_exponentials,
+    log_softmax_row_eigen,
+    log_softmax_row_table,
+    softmax_row_eigen,
+    softmax_row_table,
+)
 from tflm_cy.arithmetic.softmax cimport (
     ExpTable,
     LogRange,
@@ -24,7 +31,7 @@ from tflm_cy.arithmetic.softmax cimport (
     softmax_row_f32,
     softmax_row_s16,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_f32
@@ -39,6 +46,7 @@ cdef struct Softmax:
     LogRange back                # LOG_SOFTMAX on 8 bit
     ExpTable exps                # 8 bit
     Tables16 tables              # int16
+    float exponentials[256]      # 8 bit, optimized arithmetic
 
 
 cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
@@ -63,7 +71,7 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     cdef Multiplier m
     s.beta = table_f32(node.options, BETA, 0)
     if x.type == FLOAT32 and y.type == FLOAT32:
-        node.invoke = softmax_f32
+        node.invoke = softmax_f32_optimized if node.arithmetic == OPTIMIZED else softmax_f32
         return 0
     if x.type == INT16 and y.type == INT16:
         expect_output(y, 1.0 / 32768, 0.001 / 32768, 0)
@@ -88,6 +96,10 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
             "Only float32, uint8_t, Int8_t, Int16_t are supported currently, "
             f"got {type_name(x.type)} with an output of {type_name(y.type)}."
         )
+    if node.arithmetic == OPTIMIZED:
+        fill_exponentials(s.exponentials, x.scale, s.beta)
+        node.invoke = softmax_optimized
+        return 0
     if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
         raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
     return 0
@@ -101,11 +113,15 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     if x.type == FLOAT32:
-        node.invoke = log_softmax_f32
+        node.invoke = log_softmax_f32_optimized if node.arithmetic == OPTIMIZED else log_softmax_f32
         return 0
     if x.type != INT8 and x.type != UINT8:
         raise ValueError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
     expect_output(y, 16.0 / 256, 0, 127 if x.type == INT8 else 255)
+    if node.arithmetic == OPTIMIZED:
+        fill_exponentials(s.exponentials, x.scale, 1)
+        node.invoke = log_softmax_optimized
+        return 0
     if not fill_exp_table(&s.exps, <double>x.scale):
         raise ValueError(f"LOG_SOFTMAX: input scale = {x.scale} is too small for its fixed point")
     m = quantize_multiplier(min(<double>x.scale * (1 << 26), 2147483647.0))
@@ -132,6 +148,65 @@ cdef int softmax_f32(Context context, Node* node) noexcept nogil:
     cdef int64_t row
     for row in range(s.rows):
         softmax_row_f32(x + row * s.depth, y + row * s.depth, s.depth, s.beta)
+    return 0
+
+
+cdef int softmax_f32_optimized(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.beta)
+    return 0
+
+
+cdef int softmax_optimized(Context context, Node* node) noexcept nogil:
+    """8-bit inputs, 8- and 16-bit outputs."""
+    cdef Softmax* s = <Softmax*>node.data
+    cdef Tensor* t = context.input(node, 0)
+    cdef Tensor* out = context.output(node, 0)
+    cdef const char* x = <const char*>t.data
+    cdef char* y = <char*>out.data
+    cdef int64_t size = 2 if out.type == INT16 else 1
+    cdef int64_t row
+    for row in range(s.rows):
+        if t.type == INT8 and out.type == INT8:
+            softmax_row_table(s.exponentials, <const int8_t*>x, <int8_t*>y, s.depth, out.scale, out.zero_point)
+        elif t.type == UINT8 and out.type == UINT8:
+            softmax_row_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, s.depth, out.scale, out.zero_point)
+        elif t.type == INT8:
+            softmax_row_table(s.exponentials, <const int8_t*>x, <int16_t*>y, s.depth, out.scale, out.zero_point)
+        else:
+            softmax_row_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, s.depth, out.scale, out.zero_point)
+        x += s.depth
+        y += s.depth * size
+    return 0
+
+
+cdef int log_softmax_f32_optimized(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(s.rows):
+        log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, s.depth)
+    return 0
+
+
+cdef int log_softmax_optimized(Context context, Node* node) noexcept nogil:
+    cdef Softmax* s = <Softmax*>node.data
+    cdef Tensor* t = context.input(node, 0)
+    cdef Tensor* out = context.output(node, 0)
+    cdef int64_t row, at
+    for row in range(s.rows):
+        at = row * s.depth
+        if t.type == INT8:
+            log_softmax_row_table(
+                s.exponentials, <const int8_t*>t.data + at, <int8_t*>out.data + at, s.depth, t.scale, out.scale, out.zero_point)
+        else:
+            log_softmax_row_table(
+                s.exponentials, <const uint8_t*>t.data + at, <uint8_t*>out.data + at, s.depth, t.scale, out.scale, out.zero_point)
     return 0
 
 

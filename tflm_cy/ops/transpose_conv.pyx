@@ -17,12 +17,16 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, transpose_conv_f32_eigen
+from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
     Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale,
@@ -44,8 +48,12 @@ cdef struct TransposeConv:
     Bias bias
     RangeF range
     Rescale rescale
+    Rescale tail                 # of the last elements: uint8 in the optimized arithmetic, else as `rescale`
+    int block                    # which are those beyond a multiple of this
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
+    Product product              # of the optimized arithmetic, of one image
+    float* ordered               # the filter by taps, with room for the packed one behind
     int runs                     # scratch: kh * kw
     int sums                     # scratch: oc sums
     int image                    # scratch: one pixel, or one quantized image (hybrid)
@@ -138,6 +146,8 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
     cdef Tensor* w = context.input(node, 1)
     cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
     op.packed = NULL
+    if node.arithmetic == OPTIMIZED:
+        return prepare_eigen(context, node, op)
     if is_constant(w):
         op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.shape.oc, depth))
         pack_columns(<const float*>w.data, op.shape.oc, depth, depth, 1, op.packed)
@@ -147,21 +157,51 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
     return 0
 
 
+cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t size
+    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, g.ih * g.iw, top_block(l1_data_bytes()), False)
+    size = op.product.n * op.product.k + packed_panels(&op.product)
+    if is_constant(w):
+        op.ordered = <float*>context.persistent(sizeof(float) * size)
+        order_filter(op, <const float*>w.data, op.ordered)
+    else:
+        op.packing = context.request_scratch(sizeof(float) * size)
+    op.sums = context.request_scratch(2 * sizeof(float) * op.product.n)
+    node.invoke = convolve_f32_eigen
+    return 0
+
+
+cdef void order_filter(const TransposeConv* op, const float* w, float* ordered) noexcept nogil:
+    order_by_tap(w, op.shape.oc, op.shape.kh * op.shape.kw, op.shape.ic, ordered)
+    pack_panels(&op.product, ordered, ordered + op.product.n * op.product.k)
+
+
 cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint narrow_bias) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* x = context.input(node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = context.output(node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)):
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("TRANSPOSE_CONV: int16 zero_point != 0")
+    if node.arithmetic == OPTIMIZED and x.type == INT8:
+        up = op.shape.oc - op.shape.oc % 8
+    elif node.arithmetic == OPTIMIZED and x.type == UINT8:
+        up = op.shape.oc
     prepare_rescale(
-        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16 and not narrow_bias,
-        &op.rescale, "TRANSPOSE_CONV",
-    )
+        context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "TRANSPOSE_CONV")
+    op.tail = op.rescale
+    op.block = 1
+    if x.type == UINT8 and up != 0:
+        prepare_rescale(context, x, w, b, y, activation, op.shape.oc, False, 0, &op.tail, "TRANSPOSE_CONV")
+        op.block = 16
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -210,15 +250,32 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef float* ordered = op.ordered
+    if shape_output(context, node, op) != 0:
+        return -1
+    if ordered == NULL:
+        ordered = <float*>context.scratch(op.packing)
+        order_filter(op, <const float*>context.input(node, 1).data, ordered)
+    transpose_conv_f32_eigen(
+        &op.shape, &op.product, <const float*>context.input(node, 2).data, ordered, ordered + op.product.n * op.product.k,
+        <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     cdef TransposeConv* op = <TransposeConv*>node.data
     cdef Tensor* x = context.input(node, 2)
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int8_t*>context.output(node, 0).data,
     )
     return 0
@@ -231,9 +288,10 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
         &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.tail, op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <uint8_t*>context.output(node, 0).data,
     )
     return 0
@@ -244,9 +302,10 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
     if shape_output(context, node, op) != 0:
         return -1
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale,
-        <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int16_t*>context.output(node, 0).data,
     )
     return 0

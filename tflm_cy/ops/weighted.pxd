@@ -163,9 +163,12 @@ cdef inline int check_multiplier(Multiplier m, double real, bint wide, str name)
 
 cdef inline int prepare_rescale(
     Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
-    bint wide, Rescale* out, str name,
+    bint wide, ptrdiff_t up, Rescale* out, str name,
 ) except -1:
-    """Multipliers of a convolution: double products per channel; uint8 the float32 product of the input scales."""
+    """Multipliers of a convolution: double products per channel; uint8 the float32 product of the input scales.
+
+    Channels below `up` round halves up, the others away from zero.
+    """
     cdef Factor* factors
     cdef Multiplier m
     cdef double real
@@ -190,7 +193,7 @@ cdef inline int prepare_rescale(
             real = <double>x.scale * <double>w.scales[c if w.scale_count > 1 else 0] / <double>y.scale
         m = quantize_multiplier(real)
         check_multiplier(m, real, wide, name)
-        factors[c] = factor_of(m)
+        factors[c] = factor_of(m, c < up)
     out.factors = factors
     out.wide = wide
     out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT

@@ -1,0 +1,80 @@
+"""ADD on 8 bits as the vector code of the optimized kernels: whole blocks of a run bring the operands to their common scale in
+another way than the tail, which does it as the reference.
+
+A run is what the vector code sees at once: everything when the shapes are equal, else the innermost stretch of the broadcast.
+
+| | blocks | an operand (x less its zero point, m * 2^e its multiplier, 20 spare bits) |
+| --- | --- | --- |
+| int8, both operands move in the run | 16 | high_product(x << (20 + e), m): shifted before the product |
+| uint8, or one operand stands still | 8 | high_product(x << 20, m) >> -e: the shift rounds down |
+
+Blocks narrow the scaled sum to int16 before the zero point is added, cutting off what does not fit.
+Source: LiteRT:tflite/kernels/internal/optimized/{optimized_ops.h,integer_ops/add.h}.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.addition cimport Sum8
+from tflm_cy.arithmetic.broadcast cimport Broadcast
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, high_product
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+
+cdef struct BlockSum8:
+    Sum8 tail                    # and all that the forms share
+    int32_t a[256]
+    int32_t b[256]
+    int64_t run
+    int64_t block
+    bint signed
+
+
+cdef inline int32_t operand_in_block(int32_t x, Multiplier m, bint shifts_first) noexcept nogil:
+    cdef int left = 20 + m.shift if shifts_first else 20
+    cdef int32_t shifted
+    if left >= 0:
+        shifted = <int32_t>(<uint32_t>x << min(left, 31)) if left < 32 else 0
+    else:
+        shifted = x >> min(-left, 31)
+    shifted = high_product(shifted, m.value)
+    return shifted if shifts_first else shifted >> min(-m.shift, 31) if m.shift < 0 else <int32_t>(<uint32_t>shifted << m.shift)
+
+
+cdef inline bint five_fold(const Broadcast* plan) noexcept nogil:
+    """Whether the vector code handles a broadcast: at most five stretches, and each operand stands still in one at most."""
+    cdef bint a_stood = plan.a_stands
+    cdef bint b_stood = plan.b_stands
+    cdef int d
+    for d in range(plan.loops - 1, -1, -1):
+        if plan.a_step[d] == 0:
+            if a_stood:
+                return False
+            a_stood = True
+        elif plan.b_step[d] == 0:
+            if b_stood:
+                return False
+            b_stood = True
+    return True
+
+
+cdef inline void sum_8_in_blocks(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    """n: a part of a run that is whole blocks long, the rest of one, or whole runs."""
+    cdef const BlockSum8* s = <const BlockSum8*>how
+    cdef Rescale out = s.tail.out
+    cdef int32_t zero_point = s.tail.zero_point
+    cdef int32_t low = s.tail.range.low
+    cdef int32_t high = s.tail.range.high
+    cdef int32_t lowest = -128 if s.signed else 0
+    cdef int32_t highest = 127 if s.signed else 255
+    cdef int32_t total
+    cdef int64_t start, end, body, i
+    start = 0
+    while start < n:
+        end = min(start + s.run, n)
+        body = end - (end - start) % s.block
+        for i in range(start, body):
+            total = <int32_t>(<uint32_t>s.a[a[i]] + <uint32_t>s.b[b[i]])
+            total = clamp32(<int16_t>(rescale(total, out) + zero_point), lowest, highest)
+            y[i] = <uint8_t>clamp32(total, low, high)
+        for i in range(body, end):
+            total = <int32_t>(<uint32_t>s.tail.a[a[i]] + <uint32_t>s.tail.b[b[i]])
+            y[i] = <uint8_t>clamp32(<int32_t>(<uint32_t>rescale(total, out) + <uint32_t>zero_point), low, high)
+        start = end

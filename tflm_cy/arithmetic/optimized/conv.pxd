@@ -1,0 +1,123 @@
+"""float32 convolutions as the optimized kernels compute them: products in Eigen's order (`product.pxd`) of whole windows.
+
+CONV_2D gathers each window, zeros for the taps outside of the image, which take part in the sum (0 * infinity is NaN). TRANSPOSE_CONV
+multiplies every pixel with the whole filter, in the order (fy, fx, output channel), and adds the products to the output in the order of
+the pixels. DEPTHWISE_CONV_2D (`depthwise.pxd`) starts its sums with the bias.
+
+Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen
+from tflm_cy.arithmetic.product_f32 cimport finish_f32
+
+
+cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:
+    """The window's values in the order of the filter."""
+    cdef ptrdiff_t y = oy * g.stride_h - g.pad_h
+    cdef ptrdiff_t x = ox * g.stride_w - g.pad_w
+    cdef ptrdiff_t fx0 = first_tap(x, g.dilation_w)
+    cdef ptrdiff_t fx1 = end_tap(x, g.dilation_w, g.iw, g.kw)
+    cdef ptrdiff_t row_size = g.kw * g.ic
+    cdef ptrdiff_t fy, fx, iy
+    cdef const float* row
+    for fy in range(g.kh):
+        iy = y + fy * g.dilation_h
+        if iy < 0 or iy >= g.ih or fx0 >= fx1:
+            memset(patch, 0, row_size * sizeof(float))
+            patch += row_size
+            continue
+        row = image + (iy * g.iw + x) * g.ic
+        memset(patch, 0, fx0 * g.ic * sizeof(float))
+        if g.dilation_w == 1:
+            memcpy(patch + fx0 * g.ic, row + fx0 * g.ic, (fx1 - fx0) * g.ic * sizeof(float))
+        else:
+            for fx in range(fx0, fx1):
+                memcpy(patch + fx * g.ic, row + fx * g.dilation_w * g.ic, g.ic * sizeof(float))
+        memset(patch + fx1 * g.ic, 0, (row_size - fx1 * g.ic) * sizeof(float))
+        patch += row_size
+
+
+cdef inline const float* window_at(const ConvShape* g, const float* x, ptrdiff_t position, float* patch) noexcept nogil:
+    """The window of an output position, counted over all images: in place when it is one pixel."""
+    cdef ptrdiff_t image = position / (g.oh * g.ow)
+    cdef ptrdiff_t oy = position / g.ow % g.oh
+    cdef ptrdiff_t ox = position % g.ow
+    if g.kh == 1 and g.kw == 1:
+        return x + ((image * g.ih + oy * g.stride_h) * g.iw + ox * g.stride_w) * g.ic
+    gather_window(g, x + image * g.ih * g.iw * g.ic, oy, ox, patch)
+    return patch
+
+
+cdef inline void conv_f32_eigen(
+    const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
+    float* patches, float* sums, float* y,
+) noexcept nogil:
+    """patches: 2 windows; sums: 2 * oc floats."""
+    cdef const float* first
+    cdef const float* second
+    cdef ptrdiff_t j = 0
+    while j < p.m:
+        first = window_at(g, x, j, patches)
+        second = window_at(g, x, j + 1, patches + p.k) if j + 1 < p.m else NULL
+        multiply_rows_eigen(p, w, packed, first, second, j, sums, sums + p.n)
+        finish_f32(sums, bias, p.n, low, high, y)
+        if second != NULL:
+            finish_f32(sums + p.n, bias, p.n, low, high, y + p.n)
+        y += 2 * p.n
+        j += 2
+
+
+cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pixel, float* y) noexcept nogil:
+    """Adds a pixel's products to one image of the output."""
+    cdef ptrdiff_t top = pixel / g.iw * g.stride_h - g.pad_h
+    cdef ptrdiff_t left = pixel % g.iw * g.stride_w - g.pad_w
+    cdef ptrdiff_t fy, fx, c
+    cdef const float* p
+    cdef float* out
+    for fy in range(g.kh):
+        if top + fy < 0 or top + fy >= g.oh:
+            continue
+        for fx in range(g.kw):
+            if left + fx < 0 or left + fx >= g.ow:
+                continue
+            out = y + ((top + fy) * g.ow + left + fx) * g.oc
+            p = products + (fy * g.kw + fx) * g.oc
+            for c in range(g.oc):
+                out[c] = out[c] + p[c]
+
+
+cdef inline void transpose_conv_f32_eigen(
+    const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
+    float* sums, float* y,
+) noexcept nogil:
+    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them."""
+    cdef ptrdiff_t size = g.oh * g.ow * g.oc
+    cdef ptrdiff_t image, j, c
+    cdef bint pair
+    memset(y, 0, g.batches * size * sizeof(float))
+    for image in range(g.batches):
+        j = 0
+        while j < p.m:
+            pair = j + 1 < p.m
+            multiply_rows_eigen(p, w, packed, x, x + p.k if pair else NULL, j, sums, sums + p.n)
+            scatter(g, sums, j, y)
+            if pair:
+                scatter(g, sums + p.n, j + 1, y)
+            x += (2 if pair else 1) * p.k
+            j += 2
+        for j in range(g.oh * g.ow):
+            for c in range(g.oc):
+                y[c] = clamp_f32(y[c] + bias[c], low, high)
+            y += g.oc
+
+
+cdef inline void order_by_tap(const float* w, ptrdiff_t oc, ptrdiff_t taps, ptrdiff_t ic, float* ordered) noexcept nogil:
+    """Filters [output channel, tap, channel] to [tap, output channel, channel]."""
+    cdef ptrdiff_t c, t
+    for c in range(oc):
+        for t in range(taps):
+            memcpy(ordered + (t * oc + c) * ic, w + (c * taps + t) * ic, ic * sizeof(float))

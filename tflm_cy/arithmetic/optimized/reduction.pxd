@@ -1,0 +1,155 @@
+"""Reductions of the optimized kernels where their bytes are not the reference's.
+
+- An accumulator starts as its first element, not as a neutral one: the sum of -0.0 and -0.0 is -0.0, and of two equal or incomparable
+  floats a maximum or minimum keeps the later: max(NaN, 1) is 1, max(1, NaN) is NaN.
+- MEAN of float rows is Eigen's sum of a row (`row_sum_f32`).
+- MEAN of 8-bit images over height and width, SUM of 8 and 16 bits: formulas of their own.
+
+Source: LiteRT:tflite/kernels/internal/optimized/{reduce.h,optimized_ops.h}; Eigen:src/Core/Redux.h.
+"""
+from libc.math cimport NAN, roundf
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.eigen cimport fold8
+from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
+from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, fold, narrow, neutral, step
+from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_up, rescale
+
+cdef enum:
+    MEAN_BLOCK = 16              # channels of the vector code
+    MEAN_CHANNELS = 8            # channels per thread at least
+
+
+cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
+    """Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind.
+
+    Eigen starts at the first element that lies on 32 bytes. n >= 1.
+    """
+    cdef float[8] a
+    cdef float[8] b
+    cdef int64_t blocks, i
+    cdef float total
+    cdef int l
+    start = min(start, n)
+    blocks = (n - start) / 8
+    if blocks == 0:
+        total = p[0]
+        for i in range(1, n):
+            total = total + p[i]
+        return total
+    for l in range(8):
+        a[l] = p[start + l]
+    if blocks > 1:
+        for l in range(8):
+            b[l] = p[start + 8 + l]
+        for i in range(start + 16, start + 8 * (blocks & ~<int64_t>1), 16):
+            for l in range(8):
+                a[l] = a[l] + p[i + l]
+                b[l] = b[l] + p[i + 8 + l]
+        for l in range(8):
+            a[l] = a[l] + b[l]
+        if blocks & 1:
+            for l in range(8):
+                a[l] = a[l] + p[start + 8 * (blocks - 1) + l]
+    total = fold8(a, a + 4)
+    for i in range(start):
+        total = total + p[i]
+    for i in range(start + 8 * blocks, n):
+        total = total + p[i]
+    return total
+
+
+cdef inline int64_t aligned_start(int64_t row, int64_t depth) noexcept nogil:
+    """The first element on 32 bytes of a row of a tensor that begins on 64: never a question of where it really lies."""
+    return -(row * depth) & 7
+
+
+cdef inline void mean_rows_f32(const float* x, float* y, int64_t rows, int64_t depth) noexcept nogil:
+    cdef int64_t row
+    for row in range(rows):
+        y[row] = row_sum_f32(x + row * depth, depth, aligned_start(row, depth)) / <float>depth
+
+
+cdef inline void extremes_f32(bint largest, const FoldShape* s, const float* x, float* y) noexcept nogil:
+    """Into NaN, which the first element always replaces."""
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t n = s.dims[s.rank - 1]
+    cdef bint into_one = s.strides[s.rank - 1] == 0
+    cdef int64_t row, i, out = 0
+    cdef float* a
+    cdef int d
+    for d in range(MAX_AXES):
+        index[d] = 0
+    for row in range(s.inputs / n):
+        for i in range(n):
+            a = y + out + (0 if into_one else i)
+            if largest:
+                a[0] = a[0] if a[0] > x[i] else x[i]
+            else:
+                a[0] = a[0] if a[0] < x[i] else x[i]
+        x += n
+        out = step(s, index, out)
+
+
+cdef inline void fold_from_first_f32(int folding, const FoldShape* s, const float* x, float* y) noexcept nogil:
+    """Folding: sum, product, maximum, minimum."""
+    cdef float start = <float>-0.0
+    cdef int64_t i
+    if s.inputs == 0:
+        start = neutral(folding, <float>0)
+    elif folding == FOLD_PROD:
+        start = 1
+    elif folding == FOLD_MAX or folding == FOLD_MIN:
+        start = NAN
+    for i in range(s.outputs):
+        y[i] = start
+    if s.inputs == 0:
+        return
+    if folding == FOLD_MAX or folding == FOLD_MIN:
+        extremes_f32(folding == FOLD_MAX, s, x, y)
+    else:
+        fold(folding, s, x, y)
+
+
+cdef inline void mean_image_channels(
+    const int32_t* a, narrow* y, int64_t outputs, int64_t channels, int64_t pixels, float x_scale, int32_t x_zero_point, float y_scale,
+    int32_t y_zero_point, int threads,
+) noexcept nogil:
+    """a: sums over height and width. Each thread's channels are rounded in blocks of 16 (halves up), and its last ones away from zero."""
+    cdef int32_t low = 0 if narrow is uint8_t else (-128 if narrow is int8_t else -32768)
+    cdef int32_t high = 255 if narrow is uint8_t else (127 if narrow is int8_t else 32767)
+    cdef float count = <float>pixels
+    cdef float shift = <float>x_zero_point * x_scale / y_scale
+    cdef int32_t bias = wrap32(<int64_t>y_zero_point - truncate(shift + <float>0.5 if shift > 0 else shift - <float>0.5))
+    cdef double real = <double>(x_scale / (count * y_scale))
+    cdef Rescale up = ready_up(quantize_multiplier(real))
+    cdef Rescale away = ready(quantize_multiplier(real))
+    cdef int64_t parts = max(1, min(<int64_t>threads, channels / MEAN_CHANNELS))
+    cdef int64_t image, part, start, end, body, c
+    cdef int32_t value
+    for image in range(outputs / max(channels, 1)):
+        end = 0
+        for part in range(parts):
+            start = end
+            end = start + (channels - start) / (parts - part)
+            body = end - (end - start) % MEAN_BLOCK
+            for c in range(start, end):
+                value = wrap32(<int64_t>rescale(a[c], up if c < body else away) + bias)
+                y[c] = <narrow>max(low, min(value, high))
+        a += channels
+        y += channels
+
+
+cdef inline void scaled_sums(const int32_t* a, narrow* y, int64_t outputs, int64_t folded, float x_scale, int32_t x_zero_point,
+                             float y_scale, int32_t y_zero_point) noexcept nogil:
+    """round(sum * (x_scale / y_scale) - folded zero points), all in float32."""
+    cdef int32_t low = 0 if narrow is uint8_t else (-128 if narrow is int8_t else -32768)
+    cdef int32_t high = 255 if narrow is uint8_t else (127 if narrow is int8_t else 32767)
+    cdef float scale = x_scale / y_scale
+    cdef float bias = <float>-x_zero_point * scale * <float>folded
+    cdef int32_t value
+    cdef int64_t i
+    for i in range(outputs):
+        value = wrap32(<int64_t>truncate(roundf(<float>a[i] * scale + bias)) + y_zero_point)
+        y[i] = <narrow>max(low, min(value, high))

@@ -1,0 +1,96 @@
+"""Softmax and log-softmax of rows as the optimized kernels compute them: in float32 for all types but int16.
+
+8 bits: `table[d]` is expf(-(step) * d) for the distance d of a value from the row's maximum; the sum is sequential. float32: Eigen's exp,
+and Eigen's sum of a row (`row_sum_f32`), which for softmax reads the output tensor.
+
+Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
+"""
+from libc.math cimport expf, logf, roundf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.eigen cimport eigen_exp
+from tflm_cy.arithmetic.fixed_point cimport clamp32
+from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
+from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
+from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
+
+
+cdef inline void fill_exponentials(float* table, float scale, float beta) noexcept nogil:
+    cdef int d
+    for d in range(256):
+        table[d] = expf(-scale * beta * <float>d)
+
+
+cdef inline float sum_of_exponentials(const float* table, const input8* x, int64_t depth, int32_t top) noexcept nogil:
+    cdef float total = 0
+    cdef int64_t c
+    for c in range(depth):
+        total = total + table[top - x[c]]
+    return total
+
+
+cdef inline void softmax_row_table(
+    const float* table, const input8* x, output8* y, int64_t depth, float y_scale, int32_t y_zero_point,
+) noexcept nogil:
+    cdef int32_t lowest = -128 if output8 is int8_t else (0 if output8 is uint8_t else -32768)
+    cdef int32_t highest = 127 if output8 is int8_t else (255 if output8 is uint8_t else 32767)
+    cdef int32_t top = row_maximum(x, depth)
+    cdef float inverse = <float>1 / (sum_of_exponentials(table, x, depth, top) * y_scale)
+    cdef int32_t value
+    cdef int64_t c
+    for c in range(depth):
+        if output8 is uint8_t:     # the zero point is not looked at
+            value = truncate(table[top - x[c]] * inverse + <float>0.5)
+        else:
+            value = truncate(roundf(table[top - x[c]] * inverse)) + y_zero_point
+        y[c] = <output8>clamp32(value, lowest, highest)
+
+
+cdef inline void log_softmax_row_table(
+    const float* table, const input8* x, input8* y, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
+) noexcept nogil:
+    cdef int32_t lowest = -128 if input8 is int8_t else 0
+    cdef int32_t highest = 127 if input8 is int8_t else 255
+    cdef int32_t top = row_maximum(x, depth)
+    cdef float scale = x_scale / y_scale
+    cdef float less = (x_scale * <float>top + logf(sum_of_exponentials(table, x, depth, top))) / y_scale
+    cdef int64_t c
+    for c in range(depth):
+        y[c] = <input8>clamp32(truncate(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point), lowest, highest)
+
+
+cdef inline float largest_f32(const float* x, int64_t depth) noexcept nogil:
+    """Of a row with a NaN any other value will do: all outputs are NaN."""
+    cdef float top = x[0]
+    cdef int64_t c
+    for c in range(1, depth):
+        top = x[c] if top < x[c] else top
+    return top
+
+
+cdef inline void softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth, float beta) noexcept nogil:
+    """`row` counts from the start of the tensor."""
+    cdef float top = largest_f32(x, depth)
+    cdef float scale
+    cdef int64_t c
+    for c in range(depth):
+        y[c] = eigen_exp((x[c] - top) * beta)
+    scale = <float>1 / row_sum_f32(y, depth, aligned_start(row, depth))
+    for c in range(depth):
+        y[c] = y[c] * scale
+
+
+cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t depth) noexcept nogil:
+    """The exponentials beyond the last whole block of eight are the C library's."""
+    cdef float top = largest_f32(x, depth)
+    cdef float less
+    cdef int64_t body = depth - depth % 8
+    cdef int64_t c
+    for c in range(body):
+        y[c] = eigen_exp(x[c] - top)
+    for c in range(body, depth):
+        y[c] = expf(x[c] - top)
+    less = logf(row_sum_f32(y, depth, 0))
+    for c in range(depth):
+        y[c] = x[c] - top - less
