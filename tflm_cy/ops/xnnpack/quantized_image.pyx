@@ -1,7 +1,8 @@
 """MAX_POOL_2D, RESIZE_BILINEAR, MEAN, SUM, REDUCE_MAX and REDUCE_MIN on int8 and uint8 as XNNPACK computes them.
 
-MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is. RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw
-bytes, whatever the quantization of input and output. An axis that is named twice is refused.
+MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is.
+RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output. An axis that is named twice
+is refused.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
