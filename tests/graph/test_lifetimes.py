@@ -1,5 +1,8 @@
 """Lifetimes as a user sees them: what stays readable, what shares memory, what preserve_all_tensors changes."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -70,3 +73,18 @@ def test_written_but_never_read_is_kept():
     interpreter.set_tensor(0, np.full(64, 5, np.float32))
     interpreter.invoke()
     assert interpreter.get_tensor(2)[0] == 6
+
+
+def test_the_collector_frees_interpreters_in_cycles():
+    """Interpreters that only cycles hold are freed whole, in whatever order the collector takes their parts."""
+    x, y = Tensor([4], "float32"), Tensor([4], "float32")
+    blob = Model.single("NEG", [x], [y]).to_bytes()
+    for _ in range(20):
+        interpreter = Interpreter(model_content=blob)
+        interpreter.allocate_tensors()
+        interpreter.invoke()
+        interpreter.me = [interpreter, interpreter._interpreter, interpreter._interpreter.subgraphs]
+        reference = weakref.ref(interpreter)
+        del interpreter
+        gc.collect()
+        assert reference() is None

@@ -1,7 +1,8 @@
 """The default delegate on the contract of `graph.delegate`: claims, partitions' steps, and which bodies run.
 
 Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the
-same), with denormals counted as zeros. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare.
+same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delegate, and everything is computed as in
+BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare.
 """
 from tflm_cy.delegates.xnnpack.claims cimport Claims
 from tflm_cy.delegates.xnnpack.creation import creation_defect
@@ -12,6 +13,7 @@ from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, UINT8
 from tflm_cy.ops import find_xnnpack
+from tflm_cy.ops.generation import supported
 
 
 cdef bint is_quantized(Subgraph g, const Node* node) noexcept:
@@ -35,6 +37,8 @@ class XnnpackDelegate(Delegate):
         self.claims = {}
 
     def claim(self, Subgraph subgraph):
+        if not supported():
+            return []
         claims = Claims(subgraph)
         self.claims[subgraph.index] = claims
         return claims.run()
