@@ -291,7 +291,10 @@ cdef inline int hybrid_images(Context context, Node* node, bint optimized) noexc
                     if not optimized:
                         v = <float><int32_t>sums[c] * (op.scales[c] * s.scale)
                     elif c < op.scaled_apart:
-                        v = <float><int32_t>sums[c] * op.scales[c] * s.scale
+                        v = <float><int32_t>sums[c] * op.scales[c] * s.scale + bias[c]
+                        v = v if v > op.range.low else op.range.low          # NaN gives low
+                        y[c] = v if v < op.range.high else op.range.high
+                        continue
                     else:
                         v = <float><int32_t>sums[c] * s.scale * op.scales[c]
                     y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)

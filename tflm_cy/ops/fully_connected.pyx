@@ -284,7 +284,7 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     op.shifted = context.request_scratch(2 * op.depth + 2)
     if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.rows, op.depth):
         op.moved = <int8_t*>context.persistent(op.rows * op.depth)
-        move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, op.moved)
+        move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.moved)
         node.invoke = fully_connected_int4
         return 0
     if is_constant(w):

@@ -5,7 +5,8 @@ Weights are moved up by 7, and what that adds to a sum is taken off beforehand:
     y = ((float)(-7 * sum(q)) * scale) * w_scale + bias
     y = y + ((float)(q . (w + 7)) * scale) * w_scale
 
-Always symmetric, rounded half away from zero throughout.
+Always symmetric, rounded half away from zero throughout. TensorFlow packs the moved weights two to a byte without cutting them to 4 bits
+first, so that a weight of -8, which has no place among 0 .. 14, becomes 15 and makes 15 of a neighbour, too (`move_weights`).
 Source: LiteRT:tflite/kernels/internal/optimized/4bit/sse_fully_connected.cc.
 """
 from libc.math cimport fabsf, roundf
@@ -25,11 +26,23 @@ cdef inline bint moves_weights(ptrdiff_t rows, ptrdiff_t depth) noexcept nogil:
     return rows >= INT4_LEAST_ROWS and depth >= INT4_LEAST_DEPTH and depth % 2 == 0
 
 
-cdef inline void move_weights(const int8_t* w, ptrdiff_t n, int8_t* moved) noexcept nogil:
-    """In 4 bits: -8 becomes 15."""
-    cdef ptrdiff_t i
-    for i in range(n):
+cdef inline void move_weights(const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, int8_t* moved) noexcept nogil:
+    """Weights i and i + 16 of a block of 32 share a byte, i in the upper half: a -8 at i + 16 fills it all. In a whole block a -8 at an
+    even pair i / 2 also fills the lower half of the byte of i + 2."""
+    cdef ptrdiff_t r, start, i, length
+    for i in range(rows * depth):
         moved[i] = <int8_t>((w[i] + INT4_OFFSET) & 15)
+    for r in range(rows):
+        for start in range(r * depth, (r + 1) * depth, 32):
+            length = min(<ptrdiff_t>32, (r + 1) * depth - start)
+            for i in range(start, start + length - 16):
+                if w[i + 16] == -8:
+                    moved[i] = 15
+            if length < 32:
+                continue
+            for i in range(start, start + 14):
+                if w[i] == -8 and (i - start) / 2 % 2 == 0:
+                    moved[i + 18] = 15
 
 
 cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept nogil:
