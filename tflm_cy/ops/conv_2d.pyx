@@ -221,7 +221,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
-    if node.arithmetic == OPTIMIZED and x.type != INT16 and op.shape.groups == 1:
+    if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
     pad_filter(context, node, op)
