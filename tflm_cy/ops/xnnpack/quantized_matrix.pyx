@@ -8,7 +8,8 @@
 | float32 | int8, one scale or one per row (per column in BATCH_MATMUL) | both |
 | float32 | int4, int2: one scale per row | FULLY_CONNECTED |
 
-Quirks: the zero point of an int8 right side is ignored; with float32 activations each row of x is quantized on its own, always asymmetric.
+Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and the
+same as those of zero point 0 beside int8; with float32 activations each row of x is quantized on its own, always asymmetric.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
 """
@@ -17,10 +18,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport padded_row
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
-from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic
+from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
@@ -77,11 +78,11 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.k = w.dims[1]
     op.stride = padded_row(op.k)
     shape_fully_connected(context, node, op, x, y)
-    op.w = weight_rows(context, w, op.n, op.k, op.stride)
+    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, op.n, &op.scaling, "FULLY_CONNECTED")
-        node.invoke = fully_connected_dynamic
+        node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, op.n, True, &op.out, "FULLY_CONNECTED")
         node.invoke = fully_connected_8
@@ -132,6 +133,15 @@ cdef int fully_connected_8(Context context, Node* node) noexcept nogil:
 cdef int fully_connected_dynamic(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
     multiply_dynamic(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_int2(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_int2(
         <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
         <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
