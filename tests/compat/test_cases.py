@@ -30,6 +30,17 @@ def test_seeds_and_variants_differ():
     assert len(set(digests)) == len(digests)
 
 
+def test_50_seeds_of_graphs_are_more_than_1000_of_every_sort():
+    graphs = kinds(["GRAPH"])
+    assert len(graphs) * 50 > 1000
+    assert {k.dtype for k in graphs} == {"float32", "int8", "uint8", "dynamic_range", "float16", "mixed"}
+    models = [read_model(case.model) for case in generated_cases(range(2), 1, ops=["GRAPH"])]
+    counts = [sum(len(graph["operators"]) for graph in model["subgraphs"]) for model in models]
+    assert 4 < sum(counts) / len(counts) < 9 and max(counts) < 25
+    used = {operator_name(m, o) for m in models for graph in m["subgraphs"] for o in graph["operators"]}
+    assert len(used) > 50
+
+
 def test_selection():
     assert {k.dtype for k in kinds(["CONV_2D"], "int8")} == {"int8"}
     assert {k.variant for k in kinds(variant="per channel")} >= {"per channel"}
