@@ -53,7 +53,7 @@ def judge(case, mode, a, b, same_side=False):
     found = difference(a, b)
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
-    deviation = deviation_for(case.id, found)
+    deviation = deviation_for(case.id, found, mode)
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)

@@ -100,9 +100,7 @@ cdef int prepare_local_response(Context context, Node* node) except -1:
     r.beta = table_f32(node.options, BETA, 0)
     context.set_shape(y, 4, x.dims)
     node.data = r
-    node.invoke = local_response_f32
-    if node.arithmetic == OPTIMIZED and (r.beta == 1 or r.beta == 0.5):
-        node.invoke = local_response_f32_optimized
+    node.invoke = local_response_f32_optimized if node.arithmetic == OPTIMIZED else local_response_f32
     return 0
 
 

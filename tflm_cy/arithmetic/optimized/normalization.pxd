@@ -7,6 +7,7 @@ from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, tap_count, taps_at
 
 cdef extern from "reciprocal.h" nogil:
@@ -70,8 +71,13 @@ cdef inline void local_response_scales(
 cdef inline void local_response_row_eigen(
     const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta,
 ) noexcept nogil:
-    """beta 1 or 0.5."""
+    """Slow for any beta but 1 and 0.5."""
     cdef int64_t c
     local_response_scales(x, y, depth, radius, bias, alpha)
     for c in range(depth):
-        y[c] = x[c] * inverse(sqrtf(y[c]) if beta == <float>0.5 else y[c])
+        if beta == 1:
+            y[c] = x[c] * inverse(y[c])
+        elif beta == <float>0.5:
+            y[c] = x[c] * inverse(sqrtf(y[c]))
+        else:
+            y[c] = x[c] * eigen_power(y[c], -beta)

@@ -39,7 +39,7 @@ cdef inline float larger(float a, float b) noexcept nogil:
 
 
 cdef inline FloatRange row_range(const float* x, ptrdiff_t n) noexcept nogil:
-    """The smallest and the largest value. The order (that of the AVX-512 kernel: four accumulators of sixteen lanes) shows only with NaN."""
+    """The smallest and the largest value. The order (the AVX-512 kernel's: four accumulators of sixteen lanes) shows only with NaN."""
     cdef float[64] low
     cdef float[64] high
     cdef FloatRange r

@@ -123,9 +123,10 @@ cdef inline int prepare_scaling(
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
     cdef ptrdiff_t c
-    want_scales(w, channels, name)
+    if w.block_size == 0:        # else the scales are the caller's
+        want_scales(w, channels, name)
     want_bias(b, channels, FLOAT32, name)
-    for c in range(channels):
+    for c in range(channels if w.block_size == 0 else 0):
         scales[c] = w.scales[c if w.scale_count > 1 else 0]
     if b != NULL:
         memcpy(bias, b.data, 4 * channels)
