@@ -42,8 +42,12 @@ def image(d):
 def finish(d, model, g, outputs=None, feed=None):
     """The case of a graph: all that nobody reads are outputs, unless given."""
     g.graph.inputs = g.inputs
-    if outputs is not None:
-        g.graph.outputs = outputs
+    # A constant behind DEQUANTIZE has no memory where a delegate takes it: TensorFlow returns whatever is there.
+    unpacked = [
+        op["outputs"][0] for op in g.graph.operators if op["name"] == "DEQUANTIZE" and g.is_constant(op["inputs"][0])
+    ]
+    outputs = g.graph.output_tensors() if outputs is None else outputs
+    g.graph.outputs = [t for t in outputs if t not in unpacked]
 
     def values():
         return [_values(d, x) for x in g.inputs]
@@ -159,16 +163,18 @@ def square_and_reduce(d):
 
 @cases("GRAPH", dtypes=_FLOATS, variants=("rewrite sum and scale",))
 def sum_and_scale(d):
-    """SUM, then times 1/n or by n (or nearly), with n the number of the summands."""
+    """SUM, then times 1/n or by n (or nearly), with n the number of the summands; also n divided by the sum."""
     model = Model()
     g, dtype = start(d, model.subgraph("main"))
     x = _before(d, g, dtype)
     y = g.step("SUM", d.choice(x, g.add("SQUARE", [x], x.shape)))
     count = np.float32(np.prod(x.shape) / np.prod(y.shape)) + d.choice(0, 0, 0, 1)
     op = d.choice("MUL", "DIV")
-    factor = Tensor.constant(np.full(d.choice([], [1]), count if op == "DIV" else np.float32(1) / count, np.float32))
-    operands = [factor, y] if op == "MUL" and d.flag() else [y, factor]
-    g.add(op, operands, y.shape, fused_activation_function=d.choice("NONE", "NONE", "RELU"))
+    data = np.full(d.choice([], [1]), count if op == "DIV" else np.float32(1) / count, np.float32)
+    factor = g.float_constant(data) if d.flag() else Tensor.constant(data)
+    operands = [factor, y] if d.flag(0.4) else [y, factor]
+    shape = np.broadcast_shapes(*(tuple(t.shape) for t in operands))
+    g.add(op, operands, shape, fused_activation_function=d.choice("NONE", "NONE", "RELU"))
     _after(d, g)
     return finish(d, model, g)
 
@@ -212,9 +218,12 @@ def extrema(d):
     if d.flag():
         g.step(d.choice("AVERAGE_POOL_2D", "CONV_2D", "ADD", "RELU"), g.last)
     for _ in range(d.between(1, 4)):
-        limit = Tensor.constant(np.full(d.choice([], [1], [1, 1]), d.choice(0, -0.0, 1, 6, -1, 0.3), np.float32))
+        op = d.choice("MAXIMUM", "MINIMUM")
+        # MINIMUM(0) behind a convolution takes away its padding in TensorFlow's delegate: the output is smaller.
+        value = d.choice(0, -0.0, 1, 6, -1, 0.3) if op == "MAXIMUM" else d.choice(1, 6, 0.3, -1)
+        limit = Tensor.constant(np.full(d.choice([], [1], [1, 1]), value, np.float32))
         operands = [limit, g.last] if d.flag(0.4) else [g.last, limit]
-        g.add(d.choice("MAXIMUM", "MINIMUM"), operands, np.broadcast_shapes(*(tuple(t.shape) for t in operands)))
+        g.add(op, operands, np.broadcast_shapes(*(tuple(t.shape) for t in operands)))
     _after(d, g)
     return finish(d, model, g)
 
@@ -286,7 +295,9 @@ def _unpacked(d, g, shape):
 def _read(d, g, x, w, rows, op):
     """One reader of the constant `w`."""
     if op == "FULLY_CONNECTED":
-        b = d.choice(None, Tensor.constant(d.normal([rows])), _unpacked(d, g, [rows]) if d.flag(0.4) else None)
+        how = d.choice("none", "constant", "unpacked", "none")
+        b = _unpacked(d, g, [rows]) if how == "unpacked" else None
+        b = Tensor.constant(d.normal([rows])) if how == "constant" else b
         return g.add(op, [x, w, b], [x.shape[0], rows])
     if op == "ABS":
         return g.add(op, [w], w.shape)

@@ -95,6 +95,11 @@ class Growing:
         self.graph.op("DEQUANTIZE", [Tensor.constant(data.astype(np.float16))], [wide])
         return wide
 
+    def is_constant(self, tensor):
+        """Whether a tensor is a constant, or one behind DEQUANTIZE."""
+        made = (op for op in self.graph.operators if op["name"] == "DEQUANTIZE" and tensor in op["outputs"])
+        return tensor.data is not None or any(self.is_constant(op["inputs"][0]) for op in made)
+
     def filter(self, x, shape, axis, fan, per_channel=None):
         """Constant weights for activations x, `axis` their channels, `fan` products per output."""
         channels, d = shape[axis], self.d
