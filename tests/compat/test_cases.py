@@ -41,7 +41,7 @@ def test_outcomes_are_cached_by_case_and_mode(monkeypatch, tmp_path):
     monkeypatch.setattr("compat.cache.side_version", lambda side, python=None: {"released": "released 1.0"}.get(side))
     cache, outcome = OutcomeCache("released"), Outcome("crashed", error="SIGABRT")
     cache.put("digest", "AUTO", outcome)
-    assert cache.get("digest", "AUTO") == outcome
+    assert cache.get("digest", "AUTO") == outcome and cache.get("digest", "AUTO", threads=2) is None
     assert cache.get("digest", "BUILTIN_REF") is None and cache.get("other", "AUTO") is None
     assert OutcomeCache("released", enabled=False).get("digest", "AUTO") is None
     ours = OutcomeCache("tflm_cy")

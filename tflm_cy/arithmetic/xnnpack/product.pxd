@@ -14,6 +14,8 @@ of the image points to zeros, which take part like any value (they turn a sum of
 A SAME convolution whose total padding is negative reads nothing but padding: XNNPACK's unsigned padding wraps around, and its outputs are
 clamp(bias + 0 * weights). Smallest case: a 1x2 filter with stride 3 on 3 columns.
 
+Not settled: which NaN a product of two gives (XNNPACK's kernels differ among themselves).
+
 Source: XNNPACK's f32-gemm and f32-igemm microkernels and its indirection buffers.
 """
 from libc.stddef cimport ptrdiff_t
