@@ -3,6 +3,7 @@
 python -m compat                                              # generated cases, tflm_cy against TensorFlow, BUILTIN_REF
 python -m compat --models DIR --seeds 5                       # the models below DIR, 5 seeds x 3 consecutive invokes
 python -m compat --op CONV_2D --dtype int8 --seed 7           # one operator and type, one seed
+python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of several operators
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.

@@ -138,8 +138,18 @@ class Draw:
 
 
 def describe(model):
-    """The first operator's inputs and options, for people."""
-    operator = model.subgraphs[0].operators[0]
+    """The first operator's inputs and options, for people; of a graph all operators and tensors."""
+    graph = model.subgraphs[0]
+    if len(graph.operators) > 2:
+        return "; ".join(_describe_node(graph, operator) for operator in graph.operators)
+    operator = graph.operators[0]
     inputs = " ".join("-" if t is None else f"{t.dtype}{t.shape}" for t in operator["inputs"])
     options = operator["options"][1][1] if operator["options"] else {}
     return " ".join([inputs, *(f"{k}={v}" for k, v in options.items())]).replace(", ", ",")
+
+
+def _describe_node(graph, operator):
+    """`CONV_2D(0 1 2)->3 int8[1,4,4,2]`: tensors by index."""
+    inputs, outputs = (" ".join(str(graph.index_of(t)) for t in operator[role]) for role in ("inputs", "outputs"))
+    shape = "".join(f" {t.dtype}{t.shape}".replace(", ", ",") for t in operator["outputs"][:1] if t is not None)
+    return f"{operator['name']}({inputs})->{outputs}{shape}"
