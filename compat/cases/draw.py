@@ -26,9 +26,9 @@ SPECIAL_FLOATS = np.array(
     np.float32,
 )
 
-# Where two NaN meet in an addition the first operand's sign wins, and which is first is the compiler's choice. Sums of
-# products are therefore fed NaN or infinities (which make NaN of the other sign), never both in one case.
-_SUMS_OF_PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "BATCH_MATMUL")
+# Where two NaN meet in an addition the first operand's sign wins, and which is first is the compiler's choice. Operators that
+# add up values are therefore fed NaN or infinities (which make NaN of the other sign), never both in one case.
+_SUMS = ("SOFTMAX", "LOG_SOFTMAX", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "BATCH_MATMUL")
 _WITHOUT_NAN = SPECIAL_FLOATS[~np.isnan(SPECIAL_FLOATS)]
 _WITHOUT_INFINITY = SPECIAL_FLOATS[~(np.abs(SPECIAL_FLOATS) > 1e18)]
 
@@ -103,7 +103,7 @@ class Draw:
     def special_floats(self, shape):
         """Normal values with about a third of them replaced by special ones."""
         values, specials = self.normal(shape, 4), SPECIAL_FLOATS
-        if self.op in _SUMS_OF_PRODUCTS:
+        if self.op in _SUMS:
             specials = _WITHOUT_INFINITY if self.seed % 2 else _WITHOUT_NAN
         picked = specials[self.rng.integers(0, len(specials), shape)]
         return np.where(self.rng.random(shape) < 0.35, picked, values).astype(np.float32)

@@ -307,6 +307,23 @@ def quantized_row(x):
     return np.clip(np.rint(x * scale), -128 - zero, 127 - zero).astype(int), F32(1) / scale
 
 
+@pytest.mark.parametrize("activations", ["float32", "int8"])
+def test_int4_of_zero_point_8(activations):
+    """Unsigned beside floats, signed beside int8."""
+    x = np.array([[-128, 127]], activations)
+    weight = Tensor.constant(np.array([[0, 1], [0, -1]], np.int8), "int4", scale=[1.0, 1.0], zero_point=8)
+    quantization = {"scale": 1.0, "zero_point": 0} if activations == "int8" else {}
+    x[0, 1] = 1 if activations == "int8" else 127
+    [got] = run(
+        "FULLY_CONNECTED",
+        [Tensor(x.shape, activations, **quantization), weight],
+        [Tensor([1, 2], activations, **quantization)],
+        [x],
+    )
+    want = [[1, -1]] if activations == "int8" else [[128 * 8 - 7 * 127, 128 * 8 + 7 * 127]]
+    same(got, np.array(want, activations))
+
+
 @pytest.mark.parametrize("weights", ["int8", "int4", "int2"])
 def test_dynamic_fully_connected_quantizes_each_row(weights):
     rng = np.random.default_rng(6)
@@ -323,6 +340,31 @@ def test_dynamic_fully_connected_quantizes_each_row(weights):
         q, step = quantized_row(row)
         want.append(np.maximum((q @ w.T.astype(int)).astype(F32) * step * scales, F32(0)))
     same(got, np.array(want, F32))
+
+
+def test_blockwise_scales():
+    """One float16 scale per 32 weights of a row. Everything is exact here: whole steps of x, scales that are powers of two."""
+    rng = np.random.default_rng(11)
+    x = rng.integers(-128, 128, (3, 64)).astype(F32)
+    x[:, :2] = [-128, 127]
+    w = rng.integers(-8, 8, (5, 64)).astype(np.int8)
+    scales = (2.0 ** rng.integers(-4, 3, (5, 2))).astype(np.float16)
+    bias = rng.integers(-9, 9, 5).astype(F32)
+    model = Model()
+    main = model.subgraph("main")
+    scale = Tensor.constant(scales)
+    main.tensor(scale)
+    details = ("BlockwiseQuantization", {"scales": main.index_of(scale), "zero_points": -1, "block_size": 32})
+    weight = Tensor.constant(w, "int4", quantization={"details": details, "quantized_dimension": 0})
+    y = Tensor([3, 5], "float32")
+    main.op("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, Tensor.constant(bias)], [y], 1)
+    main.outputs = [y]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    got = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    same(got, (x @ (w * np.repeat(scales.astype(F32), 32, 1)).T + bias).astype(F32))
 
 
 @pytest.mark.parametrize("kernel", [1, 2])

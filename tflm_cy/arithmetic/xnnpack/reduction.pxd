@@ -66,14 +66,13 @@ cdef inline ReduceShape reduce_shape(int rank, const int32_t* dims, uint32_t red
 
 # ---- sums along a row
 cdef inline float tree_sum(f32x8 v) noexcept nogil:
-    cdef float[8] lanes
-    cdef int step, i
+    """Lanes 4, 2, 1 apart."""
+    cdef float[16] lanes
+    store8(lanes + 8, splat8(0))
     store8(lanes, v)
-    step = 4
-    while step > 0:
-        for i in range(step):
-            lanes[i] = lanes[i] + lanes[i + step]
-        step >>= 1
+    store8(lanes, add8(load8(lanes), load8(lanes + 4)))
+    store8(lanes, add8(load8(lanes), load8(lanes + 2)))
+    store8(lanes, add8(load8(lanes), load8(lanes + 1)))
     return lanes[0]
 
 
@@ -264,6 +263,7 @@ cdef inline float row_extreme(int extreme, const float* x, int64_t n, float star
 cdef inline float tree_extreme(int extreme, f32x8 v) noexcept nogil:
     cdef float[16] lanes
     cdef int step = 4
+    store8(lanes + 8, v)
     store8(lanes, v)
     while step > 0:
         store8(lanes, pick8(extreme, load8(lanes), load8(lanes + step)))

@@ -11,9 +11,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    bits8, f32x8, floats8, fma8, less8, load8, load_part8, max8, select8, splat8, store8, store_part8,
+    add8, bits8, f32x8, floats8, fma8, less8, load8, load_part8, mul8, select8, splat8, store8, store_part8,
 )
-from tflm_cy.arithmetic.xnnpack.reduction cimport part_or_zero, tree_sum
+from tflm_cy.arithmetic.xnnpack.reduction cimport MAXIMUM, part_or_zero, row_extreme, tree_sum
 from tflm_cy.arithmetic.xnnpack.unary cimport exp_poly8
 
 
@@ -29,26 +29,8 @@ cdef inline f32x8 exp_minus8(f32x8 x) noexcept nogil:
     return select8(less8(x, splat8(<float>-87.33654022216797)), splat8(0), exp_poly8(t, s))
 
 
-cdef inline float row_max(const float* x, int64_t n) noexcept nogil:
-    """Its order shows in nothing: with a NaN the whole row becomes NaN."""
-    cdef float[8] lanes
-    cdef f32x8 best = splat8(-INFINITY)
-    cdef int64_t i = 0
-    cdef int l
-    while i + 8 <= n:
-        best = max8(best, load8(x + i))
-        i += 8
-    while i < n:
-        best = max8(best, splat8(x[i]))
-        i += 1
-    store8(lanes, best)
-    for l in range(1, 8):
-        store8(lanes, max8(load8(lanes), splat8(lanes[l])))
-    return lanes[0]
-
-
 cdef inline void softmax_row(const float* x, int64_t n, bint wide, float* y) noexcept nogil:
-    cdef f32x8 m = splat8(row_max(x, n))
+    cdef f32x8 m = splat8(row_extreme(MAXIMUM, x, n, -INFINITY, wide))
     cdef f32x8 scale
     cdef int64_t i = 0
     while i + 8 <= n:
@@ -59,10 +41,10 @@ cdef inline void softmax_row(const float* x, int64_t n, bint wide, float* y) noe
     scale = splat8(<float>1 / (sum_wide(y, n) if wide else sum_narrow(y, n)))
     i = 0
     while i + 8 <= n:
-        store8(y + i, load8(y + i) * scale)
+        store8(y + i, mul8(scale, load8(y + i)))
         i += 8
     if i < n:
-        store_part8(y + i, load_part8(y + i, n - i) * scale, n - i)
+        store_part8(y + i, mul8(scale, load_part8(y + i, n - i)), n - i)
 
 
 cdef inline float sum_narrow(const float* e, int64_t n) noexcept nogil:
@@ -71,14 +53,14 @@ cdef inline float sum_narrow(const float* e, int64_t n) noexcept nogil:
     cdef f32x8 b = a
     cdef int64_t i = 0
     while i + 32 <= n:
-        a = a + load8(e + i)
-        b = b + load8(e + i + 8)
-        a = a + load8(e + i + 16)
-        b = b + load8(e + i + 24)
+        a = add8(load8(e + i), a)
+        b = add8(load8(e + i + 8), b)
+        a = add8(load8(e + i + 16), a)
+        b = add8(load8(e + i + 24), b)
         i += 32
-    a = a + b
+    a = add8(a, b)
     while i < n:
-        a = a + part_or_zero(e + i, n - i)
+        a = add8(a, part_or_zero(e + i, n - i))
         i += 8
     return tree_sum(a)
 
@@ -91,19 +73,19 @@ cdef inline float sum_wide(const float* e, int64_t n) noexcept nogil:
     cdef f32x8 b2 = a
     cdef int64_t i = 0
     while i + 64 <= n:
-        a = a + load8(e + i)
-        a2 = a2 + load8(e + i + 8)
-        b = b + load8(e + i + 16)
-        b2 = b2 + load8(e + i + 24)
-        a = a + load8(e + i + 32)
-        a2 = a2 + load8(e + i + 40)
-        b = b + load8(e + i + 48)
-        b2 = b2 + load8(e + i + 56)
+        a = add8(load8(e + i), a)
+        a2 = add8(load8(e + i + 8), a2)
+        b = add8(load8(e + i + 16), b)
+        b2 = add8(load8(e + i + 24), b2)
+        a = add8(load8(e + i + 32), a)
+        a2 = add8(load8(e + i + 40), a2)
+        b = add8(load8(e + i + 48), b)
+        b2 = add8(load8(e + i + 56), b2)
         i += 64
-    a = a + b
-    a2 = a2 + b2
+    a = add8(a, b)
+    a2 = add8(a2, b2)
     while i < n:
-        a = a + part_or_zero(e + i, n - i)
-        a2 = a2 + part_or_zero(e + i + 8, n - i - 8)
+        a = add8(a, part_or_zero(e + i, n - i))
+        a2 = add8(a2, part_or_zero(e + i + 8, n - i - 8))
         i += 16
-    return tree_sum(a + a2)
+    return tree_sum(add8(a, a2))
