@@ -52,11 +52,12 @@ DEVIATIONS = (
     # paddings, as bits: MAXIMUM(0.5) behind CONV_2D makes a padding of 2^30 (mended in google/XNNPACK 76cd487c).
     *(
         Deviation(
-            "GRAPH/*",
+            f"GRAPH/{dtype}/*",
             f"raised RuntimeError in allocate_tensors: {text} runtime*  <>  ok",
             "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
             DEFAULT,
         )
+        for dtype in ("float32", "dynamic_range", "float16")
         for text in ("XNNPack delegate failed to reshape", "failed to create XNNPACK")
     ),
     Deviation(

@@ -155,16 +155,33 @@ def variables(d):
     first.inputs = first.outputs = []
     g.graph.op("CALL_ONCE", [], [], init_subgraph_index=first)
     state = handle(g.graph)
-    g.pool.append(g.graph.op("READ_VARIABLE", [state], [g.tensor(x.shape, dtype, like=x)])[0])
+    _read(d, g, state, x)
     names = (*PRESERVING, "LOG") if dtype == "float32" else ("ADD", "SUB", "MUL", "TANH", "LOGISTIC", "RELU")
     g.grow(d.between(1, 5), names)
-    changed = g.add("TANH" if dtype == "float32" else "QUANTIZE", [g.last], g.last.shape, like=x)
-    if changed.shape == x.shape:
-        g.graph.op("ASSIGN_VARIABLE", [state, changed], [])
+    changed = g.add("TANH" if dtype == "float32" else "ADD", _operands(g, x), x.shape, like=x)
+    g.graph.op("ASSIGN_VARIABLE", [state, changed], [])
     if d.flag():
-        g.pool.append(g.graph.op("READ_VARIABLE", [state], [g.tensor(x.shape, dtype, like=x)])[0])
+        _read(d, g, state, x)
         g.grow(d.between(1, 2), names)
     return finish(d, model, g)
+
+
+def _read(d, g, state, x):
+    """Read the variable and keep a function of what was read.
+
+    TensorFlow's delegate ends the process, or fails, where one operator reads a variable's value twice, as ADD(v, v).
+    """
+    value = g.graph.op("READ_VARIABLE", [state], [g.tensor(x.shape, x.dtype, like=x)])[0]
+    g.step(d.choice("TANH", "LOGISTIC", "LEAKY_RELU"), value)
+
+
+def _operands(g, x):
+    """What the operator reads whose result is assigned.
+
+    Not QUANTIZE for 8 bits: two functions of one 8-bit value, then an assignment that is read back, make TensorFlow's
+    delegate look up a table with bytes from elsewhere.
+    """
+    return [g.last] if x.dtype == "float32" else [g.last, g.constant([], x.dtype)]
 
 
 # ---- control flow

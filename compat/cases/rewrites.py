@@ -74,6 +74,25 @@ def pad_and_convolution(d):
     return finish(d, model, g, [padded, *g.graph.output_tensors()] if d.flag(0.2) else None)
 
 
+@cases("GRAPH", dtypes=("int8", "uint8", "mixed"), variants=("rewrite tables",))
+def tables(d):
+    """Functions of one 8-bit value after one another, which one table could hold; also between a float and another."""
+    model = Model()
+    g, dtype = start(d, model.subgraph("main"))
+    x = g.feed(image(d), dtype)
+    if d.dtype == "mixed":
+        x = g.add("QUANTIZE", [x], x.shape, dtype=d.choice("int8", "uint8"))
+    for _ in range(d.between(2, 6)):
+        op = d.choice("LOGISTIC", "TANH", "QUANTIZE", "QUANTIZE", "LEAKY_RELU", "MUL")
+        if op == "MUL":
+            g.add(op, [g.last, g.last], x.shape, scale=g.last.scale**2 * 64)
+        else:
+            g.step(op, d.choice(g.last, g.last, g.last, g.pool[-2] if len(g.pool) > 2 else x))
+    if d.dtype == "mixed" and d.flag():
+        g.add("DEQUANTIZE", [g.last], x.shape, dtype="float32")
+    return finish(d, model, g)
+
+
 @cases("GRAPH", dtypes=FLOATS, variants=("rewrite extrema",))
 def extrema(d):
     """MAXIMUM and MINIMUM with constants of one element: clamps, in chains and after other operators."""
