@@ -93,6 +93,8 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, PADDING, 0)
     set_window(g, padding, context.operator_name(node))
+    if g.oh <= 0 or g.ow <= 0:
+        raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
     if padding == SAME and wraps_around(g):
