@@ -176,7 +176,7 @@ cdef inline void argmax_pixel(const PoolShape* p, const float** at, float* y, ui
     cdef int64_t t, left
     while c < p.channels:
         left = p.channels - c
-        best = lanes_of(at[0], c, left)
+        best = max8(lanes_of(at[0], c, left), lanes_of(at[0], c, left))      # a single tap is flushed, too
         place = splat8(0)
         for t in range(1, p.kh * p.kw):
             v = lanes_of(at[t], c, left)

@@ -173,6 +173,8 @@ cdef int prepare_argmax(Context context, Node* node) except -1:
     padding = read_custom(context, node, p)
     check_places(context, node, context.output(node, 1))
     set_windows(context, node, op, padding)
+    if padding == VALID and (p.ih < p.kh or p.iw < p.kw):
+        raise ValueError(f"MaxPoolingWithArgmax2D: a window of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
     set_image(context, node, 1, p.batches, p.oh, p.ow, p.channels)
     node.invoke = argmax
