@@ -4,8 +4,8 @@
 - A filter of one element is a copy (denormals stay), or a clamp when there is an activation.
 - Node.fusion = FUSED_CLAMP merges a clamp that followed: both limits are clamped to its range.
 - Custom data: int32 padding (1 SAME, 2 VALID), stride_width, stride_height, filter_width, filter_height, activation (which is ignored); the
-  strides are the filter's size. Places are uint32 in a tensor of any type of 4 bytes. Places outside of the window end TensorFlow's process,
-  here they are an error.
+  strides are the filter's size. Places are uint32 in a tensor of any type of 4 bytes. Places outside of the window end TensorFlow's
+  process, here they are an error.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -205,7 +205,8 @@ cdef int prepare_unpool(Context context, Node* node) except -1:
     read_custom(context, node, p)
     check_places(context, node, context.input(node, 1))
     if not same_shape(context.input(node, 0), context.input(node, 1)):
-        raise ValueError(f"MaxUnpooling2D: values {shape_of(context.input(node, 0))} and places {shape_of(context.input(node, 1))} differ in shape")
+        raise ValueError(
+            f"MaxUnpooling2D: values {shape_of(context.input(node, 0))} and places {shape_of(context.input(node, 1))} differ in shape")
     if p.kh <= 0 or p.kw <= 0:
         raise ValueError(f"MaxUnpooling2D: windows of {p.kh}x{p.kw}")
     set_image(context, node, 0, p.batches, p.ih * p.kh, p.iw * p.kw, p.channels)
