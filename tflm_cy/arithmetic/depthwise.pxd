@@ -13,6 +13,9 @@ from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 
+cdef enum:
+    BUFFER_VALUES = 4832         # that the optimized float32 kernel holds
+
 cdef struct Taps:                # the taps of one window that lie inside: fy in [fy0, fy1), fx in [fx0, fx1)
     ptrdiff_t y                  # the input row and column of tap (0, 0), perhaps negative
     ptrdiff_t x
@@ -136,13 +139,34 @@ cdef inline void repair_depthwise_nans(
         y[c] = total
 
 
+cdef inline ptrdiff_t buffer_tail(const ConvShape* g, ptrdiff_t ox) noexcept nogil:
+    """The optimized kernel clamps a buffer of neighbouring pixels at a time: the channel from which its last values begin (of a
+    multiple of 4), perhaps beyond the pixel."""
+    cdef ptrdiff_t pixels = max(BUFFER_VALUES / max(g.oc, <ptrdiff_t>1), <ptrdiff_t>1)
+    cdef ptrdiff_t start = ox / pixels * pixels
+    cdef ptrdiff_t values = min(pixels, g.ow - start) * g.oc
+    return max(values - values % 4 - (ox - start) * g.oc, <ptrdiff_t>0)
+
+
+cdef inline void clamp_from(const float* sums, ptrdiff_t n, float low, float high, ptrdiff_t tail, float* y) noexcept nogil:
+    """From `tail` on NaN gives high; before it passes."""
+    cdef ptrdiff_t c
+    cdef float v
+    tail = min(tail, n)
+    for c in range(tail):
+        y[c] = clamp_f32(sums[c], low, high)
+    for c in range(tail, n):
+        v = sums[c] if sums[c] < high else high
+        y[c] = v if low < v else low
+
+
 cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* w, const float* bias, bint bias_first, float low, float high, float* sums, float* y,
 ) noexcept nogil:
     """sums: oc floats."""
     cdef float[16] zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     cdef const float* start = bias if bias_first else zeros
-    cdef ptrdiff_t n, oy, ox, c
+    cdef ptrdiff_t n, oy, ox
     cdef ptrdiff_t multiplier = g.oc / g.ic
     cdef Taps t
     for n in range(g.batches):
@@ -154,8 +178,7 @@ cdef inline void depthwise_f32(
                 else:
                     depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, start, bias_first, sums)
                 if bias_first:
-                    for c in range(g.oc):
-                        y[c] = clamp_f32(sums[c], low, high)
+                    clamp_from(sums, g.oc, low, high, buffer_tail(g, ox), y)
                 elif finish_f32(sums, bias, g.oc, low, high, y):
                     repair_depthwise_nans(g, &t, multiplier, x, w, sums, y)
                 y += g.oc

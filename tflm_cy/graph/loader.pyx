@@ -19,18 +19,20 @@ from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
-    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS,
-    OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
-    QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS,
-    SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
+    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES,
+    MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
+    QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE, QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT,
+    SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS, SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE,
+    TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.table cimport (
-    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u32, table_vector, vector_i32, vector_table,
+    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
 )
 from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
+    BLOCKWISE = 2                # of the union QuantizationDetails
 
 
 cpdef list load(Model model, find, bint reference, bint preserve_all):
@@ -191,7 +193,11 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
     cdef Vector zeros = table_vector(table, QUANTIZATION_ZERO_POINT)
     cdef float* scale_copy
     cdef int32_t* zero_copy
+    cdef const uint8_t* details = table_table(table, QUANTIZATION_DETAILS)
     cdef uint32_t i
+    if details != NULL and table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == BLOCKWISE:
+        tensor.block_size = table_i32(details, BLOCKWISE_BLOCK_SIZE, 0)
+        tensor.block_scales = table_i32(details, BLOCKWISE_SCALES, 0)
     if scales.length == 0:
         return 0
     scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)

@@ -21,8 +21,11 @@ from tflm_cy.arithmetic.activation cimport (
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.optimized.activation cimport (
+    hard_swish_run_blocks, logistic_run_eigen, logistic_run_s16, tanh_run_eigen, tanh_run_s16,
+)
 from tflm_cy.arithmetic.rescale cimport power_of_two
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, prepare_binary, prepare_unary,
@@ -209,7 +212,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     cdef uint8_t* table
     cdef int byte
     if x.type == FLOAT32:
-        op.kernel = <UnaryKernel>hard_swish_run
+        op.kernel = <UnaryKernel>hard_swish_run_blocks if node.arithmetic == OPTIMIZED else <UnaryKernel>hard_swish_run
         return 0
     if x.type != INT8 and x.type != UINT8:
         raise ValueError(f"{name}: Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
@@ -250,7 +253,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     if x.type == FLOAT32:
-        op.kernel = <UnaryKernel>logistic_run
+        op.kernel = <UnaryKernel>logistic_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>logistic_run
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>logistic_half_run
     elif x.type == INT8 or x.type == UINT8:
@@ -261,8 +264,9 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
         if y.scale != 1.0 / 32768:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
         check_symmetric(x, y, name)
-        use_sigmoid_16(context, op, x, 0)
         op.kernel = <UnaryKernel>logistic_s16
+        if use_sigmoid_16(context, op, x, 0) and node.arithmetic == OPTIMIZED:
+            op.kernel = <UnaryKernel>logistic_run_s16
     else:
         unsupported(x, name)
     return 0
@@ -274,8 +278,9 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     cdef int32_t y_log2 = 0
+    cdef int32_t* left
     if x.type == FLOAT32:
-        op.kernel = <UnaryKernel>tanh_run
+        op.kernel = <UnaryKernel>tanh_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_run
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>tanh_half_run
     elif x.type == INT8 or x.type == UINT8:
@@ -285,15 +290,19 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} "
                              "(output_scale_log2_rounded != -kOutputFractionalBits)")
         check_symmetric(x, y, name)
-        use_sigmoid_16(context, op, x, 1)
         op.kernel = <UnaryKernel>tanh_s16
+        if use_sigmoid_16(context, op, x, 1) and node.arithmetic == OPTIMIZED:
+            left = <int32_t*>context.persistent(sizeof(int32_t))
+            left[0] = 0 if (<const Sigmoid16*>op.how).multiplier == 3 else 1
+            op.how = left
+            op.kernel = <UnaryKernel>tanh_run_s16
     else:
         unsupported(x, name)
     return 0
 
 
 cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest_shift) except -1:
-    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3; any other a multiplier in (2^14, 2^15] and a right shift."""
+    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3: returns 1; any other a multiplier in (2^14, 2^15] and a right shift."""
     cdef Sigmoid16* s = <Sigmoid16*>context.persistent(sizeof(Sigmoid16))
     cdef int32_t log2 = 0
     cdef bint exact = power_of_two(x.scale, &log2)
@@ -302,7 +311,7 @@ cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest
     op.how = s
     if exact and 0 <= log2 + 12 <= largest_shift:
         s.multiplier = 3 << (log2 + 12)
-        return 0
+        return 1
     while multiplier <= 32767.0 / 2.0 and s.shift <= 30:
         s.shift += 1
         multiplier *= 2.0

@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.addition cimport (
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
-from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, five_fold, operand_in_block, sum_8_in_blocks
+from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
@@ -115,9 +115,9 @@ cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twic
     cdef int byte
     for byte in range(256):
         s.a[byte] = operand_in_block(
-            byte_value(byte, signed) - a.zero_point, quantize_multiplier(<double>a.scale / twice), signed and not stands)
+            byte_value(byte, signed) - a.zero_point, quantize_multiplier(<double>a.scale / twice), 20, signed and not stands)
         s.b[byte] = operand_in_block(
-            byte_value(byte, signed) - b.zero_point, quantize_multiplier(<double>b.scale / twice), signed and not stands)
+            byte_value(byte, signed) - b.zero_point, quantize_multiplier(<double>b.scale / twice), 20, signed and not stands)
     s.run = op.plan.inner
     s.block = 16 if signed and not stands else 8
     s.signed = signed
@@ -147,6 +147,7 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
 
 cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign, Node* node,
                  str name) except -1:
+    cdef BlockSum16* blocks
     cdef Sum16* s
     cdef Shifted16* p
     cdef int32_t a_log2 = 0
@@ -172,15 +173,20 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
         op.how = p
         op.kernel = <BinaryKernel>sum_shifted_s16
         return 0
-    s = <Sum16*>context.persistent(sizeof(Sum16))
+    blocks = <BlockSum16*>context.persistent(sizeof(BlockSum16))
+    s = &blocks.tail
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
     s.a = checked_rescale(<double>a.scale / twice, name)
     s.b = checked_rescale(<double>b.scale / twice, name)
     s.out = output_rescale(twice / <double>(<float>(1 << 15) * y.scale), sign, name)
     s.b_sign = sign
     s.range = output_range(activation, y)
-    op.how = s
+    op.how = blocks
     op.kernel = <BinaryKernel>sum_s16
+    if node.arithmetic == OPTIMIZED and sign > 0 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands:
+        blocks.a = quantize_multiplier(<double>a.scale / twice)
+        blocks.b = quantize_multiplier(<double>b.scale / twice)
+        op.kernel = <BinaryKernel>sum_s16_in_blocks
     return 0
 
 

@@ -47,6 +47,11 @@ cdef enum:                       # Conv2DOptions
     DILATION_H = 5
     QUANTIZED_BIAS_TYPE = 6
 
+cdef enum Hybrid:
+    SYMMETRIC = 0                # one scale
+    CHANNELS = 1                 # asymmetric
+    CHANNELS_OPTIMIZED = 2
+
 cdef struct Conv:
     ConvShape shape
     ptrdiff_t depth              # values of one window: kh * kw * group_ic
@@ -216,7 +221,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
-    if node.arithmetic == OPTIMIZED and x.type != INT16 and op.shape.groups == 1:
+    if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
     pad_filter(context, node, op)
@@ -241,7 +246,9 @@ cdef int prepare_hybrid(Context context, Node* node, Conv* op) except -1:
         if w.scales[c] != w.scales[0] and w.type != UINT8:
             node.invoke = convolve_hybrid_channels
     op.scales = w.scales
-    if node.invoke == convolve_hybrid_channels and (w.scale_count != op.shape.oc or w.quantized_dimension != 0):
+    if node.invoke == convolve_hybrid_channels and node.arithmetic == OPTIMIZED and op.shape.groups == 1:
+        node.invoke = convolve_hybrid_channels_optimized
+    if node.invoke != convolve_hybrid and (w.scale_count != op.shape.oc or w.quantized_dimension != 0):
         raise ValueError(f"CONV_2D: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.shape.oc} channels")
     if x.dims[0] == 0:
         raise ValueError("CONV_2D: batch_size != 0 was not true")
@@ -320,15 +327,20 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
     """One scale: y = (float)sum * (image scale * weight scale) + bias."""
-    return hybrid_images(context, node, False)
+    return hybrid_images(context, node, SYMMETRIC)
 
 
 cdef int convolve_hybrid_channels(Context context, Node* node) noexcept nogil:
     """A scale per channel: y = ((float)sum * weight scale) * image scale + bias."""
-    return hybrid_images(context, node, True)
+    return hybrid_images(context, node, CHANNELS)
 
 
-cdef inline int hybrid_images(Context context, Node* node, bint per_channel) noexcept nogil:
+cdef int convolve_hybrid_channels_optimized(Context context, Node* node) noexcept nogil:
+    """A scale per channel: y = (float)sum * (weight scale * image scale) + bias."""
+    return hybrid_images(context, node, CHANNELS_OPTIMIZED)
+
+
+cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nogil:
     """Every image of the batch is quantized on its own."""
     cdef Conv* op = <Conv*>node.data
     cdef ConvShape* g = &op.shape
@@ -346,7 +358,7 @@ cdef inline int hybrid_images(Context context, Node* node, bint per_channel) noe
     cdef RowScale s
     cdef float v
     for n in range(g.batches):
-        if per_channel:
+        if how != SYMMETRIC:
             quantize_asymmetric(x, size, image, &s)
         else:
             quantize_symmetric(x, size, image, &s)
@@ -356,8 +368,10 @@ cdef inline int hybrid_images(Context context, Node* node, bint per_channel) noe
             position_sums(g, image, s.zero_point, w, 0, LONGEST_8BIT, position, columns, patches, sums)
             for i in range(columns):
                 for c in range(g.oc):
-                    if per_channel:
+                    if how == CHANNELS:
                         v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
+                    elif how == CHANNELS_OPTIMIZED:
+                        v = <float>sums[i * g.oc + c] * (op.scales[c] * s.scale)
                     else:
                         if op.wraps:
                             sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.depth)

@@ -48,6 +48,7 @@ cdef struct Depthwise:
     int wide                     # scratch: oc int64 sums
     int image                    # scratch: one quantized image (hybrid)
     const float* scales
+    ptrdiff_t scaled_apart       # channels that the optimized hybrid kernel scales by the filter first, then by the image
     void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
     int runs                     # scratch: kh * kw runs, then
 
@@ -177,7 +178,8 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
         raise ValueError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
     op.scales = w.scales
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
-    node.invoke = convolve_hybrid
+    op.scaled_apart = op.shape.oc - op.shape.oc % 4
+    node.invoke = convolve_hybrid_optimized if node.arithmetic == OPTIMIZED else convolve_hybrid
     return 0
 
 
@@ -255,7 +257,17 @@ cdef int convolve_single_quantized(Context context, Node* node) noexcept nogil:
 
 
 cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
-    """y = (float)sum * (weight scale * image scale) + bias; every image is quantized on its own."""
+    """y = (float)sum * (weight scale * image scale) + bias."""
+    return hybrid_images(context, node, False)
+
+
+cdef int convolve_hybrid_optimized(Context context, Node* node) noexcept nogil:
+    """y = ((float)sum * weight scale) * image scale + bias, the last channels ((float)sum * image scale) * weight scale + bias."""
+    return hybrid_images(context, node, True)
+
+
+cdef inline int hybrid_images(Context context, Node* node, bint optimized) noexcept nogil:
+    """Every image is quantized on its own."""
     cdef Depthwise* op = <Depthwise*>node.data
     cdef ConvShape* g = &op.shape
     cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
@@ -268,6 +280,7 @@ cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
     cdef ptrdiff_t n, oy, ox, c
     cdef RowScale s
     cdef Taps t
+    cdef float v
     for n in range(g.batches):
         quantize_asymmetric(x, size, image, &s)
         for oy in range(g.oh):
@@ -275,7 +288,16 @@ cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
                 t = window_taps(g, oy, ox)
                 depthwise_sums(g, &t, g.oc / g.ic, image, s.zero_point, w, 0, sums)
                 for c in range(g.oc):
-                    y[c] = clamp_f32(<float><int32_t>sums[c] * (op.scales[c] * s.scale) + bias[c], op.range.low, op.range.high)
+                    if not optimized:
+                        v = <float><int32_t>sums[c] * (op.scales[c] * s.scale)
+                    elif c < op.scaled_apart:
+                        v = <float><int32_t>sums[c] * op.scales[c] * s.scale + bias[c]
+                        v = v if v > op.range.low else op.range.low          # NaN gives low
+                        y[c] = v if v < op.range.high else op.range.high
+                        continue
+                    else:
+                        v = <float><int32_t>sums[c] * s.scale * op.scales[c]
+                    y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)
                 y += g.oc
         x += size
     return 0

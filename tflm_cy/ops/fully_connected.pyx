@@ -27,6 +27,7 @@ from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_moved, move_weights, moves_weights, quantize_row
 from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
@@ -71,6 +72,7 @@ cdef struct FullyConnected:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
+    int8_t* moved                # int4 weights of the optimized arithmetic, NULL when they are taken as the others
     int16_t* wide                # constant weights widened, NULL when one of them is -128 or they are not constant
 
 
@@ -279,6 +281,12 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     prepare_bias(context, b, op.rows, &op.bias)
     op.row_sums = NULL
     op.wide = NULL
+    op.shifted = context.request_scratch(2 * op.depth + 2)
+    if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.rows, op.depth):
+        op.moved = <int8_t*>context.persistent(op.rows * op.depth)
+        move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.moved)
+        node.invoke = fully_connected_int4
+        return 0
     if is_constant(w):
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
         if not op.minimum:
@@ -288,7 +296,6 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
             op.row_sums = <int32_t*>context.persistent(4 * op.rows + 4)
             sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth, op.row_sums)
     op.sums = context.request_scratch(4 * op.rows + 4)
-    op.shifted = context.request_scratch(2 * op.depth + 2)
     node.invoke = fully_connected_hybrid
     return 0
 
@@ -416,11 +423,32 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
                     <const int16_t*>op.wide, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, False, y)
             else:
                 accumulate_rows(bytes, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, minimum, y)
-        if op.clamps:
-            for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
-                y[o] = op.range.high if op.range.high < y[o] else y[o]
-                y[o] = y[o] if op.range.low < y[o] else op.range.low
+        clamp_row(op, y)
         row += op.depth
+        y += op.rows
+    return 0
+
+
+cdef inline void clamp_row(const FullyConnected* op, float* y) noexcept nogil:
+    cdef ptrdiff_t o
+    if op.clamps:
+        for o in range(op.rows):       # max(low, min(y, high)): NaN gives low
+            y[o] = op.range.high if op.range.high < y[o] else y[o]
+            y[o] = y[o] if op.range.low < y[o] else op.range.low
+
+
+cdef int fully_connected_int4(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int16_t* q = <int16_t*>context.scratch(op.shifted)
+    cdef ptrdiff_t b
+    cdef float scale
+    for b in range(op.batches):
+        scale = quantize_row(x + b * op.depth, op.depth, q)
+        fully_connected_moved(op.moved, op.rows, op.depth, q, scale, op.row_scales, op.scale, bias, y)
+        clamp_row(op, y)
         y += op.rows
     return 0
 

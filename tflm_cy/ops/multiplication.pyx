@@ -20,7 +20,9 @@ from tflm_cy.arithmetic.multiplication cimport (
     Product, Quotient, div_f32, div_q, div_s32, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole, low_bits, mul_f32, mul_q,
     mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.optimized.addition cimport five_fold
+from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized, output_range,
@@ -81,14 +83,17 @@ cdef int prepare_mul(Context context, Node* node) except -1:
         op.how = integer_range(context, activation, -32768, 32767)
         op.kernel = <BinaryKernel>mul_whole[int16_t]
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
-        use_quantized_mul(context, op, a, b, y, activation)
+        use_quantized_mul(context, op, a, b, y, activation, node.arithmetic == OPTIMIZED)
     else:
         raise ValueError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
     return 0
 
 
-cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
-    cdef Product* p = <Product*>context.persistent(sizeof(Product))
+cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation,
+                           bint optimized) except -1:
+    cdef BlockProduct* blocks = <BlockProduct*>context.persistent(sizeof(BlockProduct))
+    cdef Product* p = &blocks.product
+    cdef bint stands = op.plan.a_stands or op.plan.b_stands
     check_per_tensor(a, "MUL")
     check_per_tensor(b, "MUL")
     check_per_tensor(y, "MUL")
@@ -102,9 +107,14 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     p.b_zero_point = b.zero_point
     p.y_zero_point = y.zero_point
     p.range = output_range(activation, y)
-    op.how = p
+    op.how = blocks
+    blocks.run = max(op.plan.inner, 1)
+    blocks.block = 16 if y.type == INT8 else 8
+    blocks.cuts = y.type == UINT8 and stands
     if a.type == INT16:
         op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
+    elif optimized and five_fold(&op.plan):
+        op.kernel = <BinaryKernel>mul_8_in_blocks[int8_t] if y.type == INT8 else <BinaryKernel>mul_8_in_blocks[uint8_t]
     else:
         op.kernel = <BinaryKernel>mul_q[int8_t] if y.type == INT8 else <BinaryKernel>mul_q[uint8_t]
     return 0

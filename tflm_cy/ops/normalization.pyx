@@ -11,7 +11,8 @@ from tflm_cy.arithmetic.normalization cimport (
     l2_normalize_row_u8,
     local_response_row_f32,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.optimized.normalization cimport local_response_row_eigen
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_f32, table_i8, table_i32
@@ -99,7 +100,7 @@ cdef int prepare_local_response(Context context, Node* node) except -1:
     r.beta = table_f32(node.options, BETA, 0)
     context.set_shape(y, 4, x.dims)
     node.data = r
-    node.invoke = local_response_f32
+    node.invoke = local_response_f32_optimized if node.arithmetic == OPTIMIZED else local_response_f32
     return 0
 
 
@@ -142,6 +143,16 @@ cdef int local_response_f32(Context context, Node* node) noexcept nogil:
     cdef int64_t row
     for row in range(r.rows):
         local_response_row_f32(x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta)
+    return 0
+
+
+cdef int local_response_f32_optimized(Context context, Node* node) noexcept nogil:
+    cdef LocalResponse* r = <LocalResponse*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t row
+    for row in range(r.rows):
+        local_response_row_eigen(x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta)
     return 0
 
 

@@ -8,6 +8,7 @@ Source: LiteRT:tflite/kernels/pooling.cc.
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range, activation_range_f32
+from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
 from tflm_cy.arithmetic.pool_2d cimport (
     Pool2D,
     average_pool,
@@ -17,7 +18,7 @@ from tflm_cy.arithmetic.pool_2d cimport (
     max_pool_f32,
 )
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -130,7 +131,7 @@ cdef int prepare_l2(Context context, Node* node) except -1:
     cdef int type = context.input(node, 0).type
     if type != FLOAT32:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
-    node.invoke = l2_f32
+    node.invoke = l2_f32_optimized if node.arithmetic == OPTIMIZED else l2_f32
     return 0
 
 
@@ -180,6 +181,11 @@ cdef int max_s16(Context context, Node* node) noexcept nogil:
 
 cdef int l2_f32(Context context, Node* node) noexcept nogil:
     return l2_pool_f32(<Pool2D*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+
+
+cdef int l2_f32_optimized(Context context, Node* node) noexcept nogil:
+    l2_pool_f32_eigen(<Pool2D*>node.data, <float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+    return 0
 
 
 OPERATORS = {

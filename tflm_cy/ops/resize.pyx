@@ -6,8 +6,9 @@ Source: LiteRT:tflite/kernels/{resize_bilinear,resize_nearest_neighbor}.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 
+from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32, doubles
 from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32, nearest_bytes
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
@@ -86,7 +87,7 @@ cdef int prepare_bilinear(Context context, Node* node) except -1:
     cdef Resizing* r = prepare_shapes(context, node, BILINEAR_ALIGN_CORNERS, BILINEAR_HALF_PIXEL_CENTERS, 1)
     if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
         raise ValueError("If half_pixel_centers is True, align_corners must be False.")
-    node.invoke = bilinear
+    node.invoke = bilinear_optimized if node.arithmetic == OPTIMIZED else bilinear
     return 0
 
 
@@ -110,6 +111,23 @@ cdef int bilinear(Context context, Node* node) noexcept nogil:
         bilinear_10(&r.shape, <const int8_t*>x.data, <int8_t*>y.data)
     else:
         bilinear_10(&r.shape, <const int16_t*>x.data, <int16_t*>y.data)
+    return 0
+
+
+cdef int bilinear_optimized(Context context, Node* node) noexcept nogil:
+    cdef Resizing* r = <Resizing*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if x.type != FLOAT32 and x.type != UINT8:
+        return bilinear(context, node)
+    if settle(context, node):
+        return -1
+    if x.type == UINT8:
+        bilinear_weighted(&r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+    elif doubles(&r.shape):
+        double_f32(&r.shape, <const float*>x.data, <float*>y.data)
+    else:
+        bilinear_weighted(&r.shape, <const float*>x.data, <float*>y.data)
     return 0
 
 

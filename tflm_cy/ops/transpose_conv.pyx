@@ -191,7 +191,7 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("TRANSPOSE_CONV: int16 zero_point != 0")
-    if node.arithmetic == OPTIMIZED and x.type == INT8:
+    if node.arithmetic == OPTIMIZED and (x.type == INT8 or x.type == INT16 and narrow_bias):
         up = op.shape.oc - op.shape.oc % 8
     elif node.arithmetic == OPTIMIZED and x.type == UINT8:
         up = op.shape.oc

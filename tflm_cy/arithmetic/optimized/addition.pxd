@@ -1,4 +1,4 @@
-"""ADD on 8 bits as the vector code of the optimized kernels: whole blocks of a run bring the operands to their common scale in
+"""ADD on 8 and 16 bits as the vector code of the optimized kernels: whole blocks of a run bring the operands to their common scale in
 another way than the tail, which does it as the reference.
 
 A run is what the vector code sees at once: everything when the shapes are equal, else the innermost stretch of the broadcast.
@@ -7,13 +7,14 @@ A run is what the vector code sees at once: everything when the shapes are equal
 | --- | --- | --- |
 | int8, both operands move in the run | 16 | high_product(x << (20 + e), m): shifted before the product |
 | uint8, or one operand stands still | 8 | high_product(x << 20, m) >> -e: the shift rounds down |
+| int16, equal shapes | 16 | as int8, with 15 spare bits |
 
-Blocks narrow the scaled sum to int16 before the zero point is added, cutting off what does not fit.
+8-bit blocks narrow the scaled sum to int16 before the zero point is added, cutting off what does not fit.
 Source: LiteRT:tflite/kernels/internal/optimized/{optimized_ops.h,integer_ops/add.h}.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.addition cimport Sum8
+from tflm_cy.arithmetic.addition cimport Sum8, Sum16, sum_s16
 from tflm_cy.arithmetic.broadcast cimport Broadcast
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, high_product
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
@@ -27,8 +28,14 @@ cdef struct BlockSum8:
     bint signed
 
 
-cdef inline int32_t operand_in_block(int32_t x, Multiplier m, bint shifts_first) noexcept nogil:
-    cdef int left = 20 + m.shift if shifts_first else 20
+cdef struct BlockSum16:
+    Sum16 tail                   # first: what sum_s16 takes
+    Multiplier a
+    Multiplier b
+
+
+cdef inline int32_t operand_in_block(int32_t x, Multiplier m, int spare, bint shifts_first) noexcept nogil:
+    cdef int left = spare + m.shift if shifts_first else spare
     cdef int32_t shifted
     if left >= 0:
         shifted = <int32_t>(<uint32_t>x << min(left, 31)) if left < 32 else 0
@@ -36,6 +43,18 @@ cdef inline int32_t operand_in_block(int32_t x, Multiplier m, bint shifts_first)
         shifted = x >> min(-left, 31)
     shifted = high_product(shifted, m.value)
     return shifted if shifts_first else shifted >> min(-m.shift, 31) if m.shift < 0 else <int32_t>(<uint32_t>shifted << m.shift)
+
+
+cdef inline void sum_s16_in_blocks(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+    """ADD; n is the whole tensor."""
+    cdef const BlockSum16* s = <const BlockSum16*>how
+    cdef int64_t body = n - n % 16
+    cdef int64_t i
+    cdef uint32_t total
+    for i in range(body):
+        total = <uint32_t>operand_in_block(a[i], s.a, 15, True) + <uint32_t>operand_in_block(b[i], s.b, 15, True)
+        y[i] = <int16_t>clamp32(rescale(<int32_t>total, s.tail.out), s.tail.range.low, s.tail.range.high)
+    sum_s16(how, a + body, b + body, y + body, n - body)
 
 
 cdef inline bint five_fold(const Broadcast* plan) noexcept nogil:

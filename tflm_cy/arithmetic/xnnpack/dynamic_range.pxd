@@ -39,7 +39,7 @@ cdef inline float larger(float a, float b) noexcept nogil:
 
 
 cdef inline FloatRange row_range(const float* x, ptrdiff_t n) noexcept nogil:
-    """The smallest and the largest value. The order shows only with NaN: four accumulators of sixteen lanes, then the rest in one lane each."""
+    """The smallest and the largest value. The order (the AVX-512 kernel's: four accumulators of sixteen lanes) shows only with NaN."""
     cdef float[64] low
     cdef float[64] high
     cdef FloatRange r

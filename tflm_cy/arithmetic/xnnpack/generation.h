@@ -22,6 +22,11 @@ static inline int tflm_cy_cpu_has_avx512f(void) {
   return __builtin_cpu_supports("avx512f") && tflm_cy_cpu_has_avx2_fma();
 }
 
+static inline int tflm_cy_cpu_has_avx512vnni(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni") && tflm_cy_cpu_has_avx512f();
+}
+
 /* VRSQRT14PS */
 __attribute__((target("avx512f"))) static inline void tflm_cy_rsqrt14(const float *x, float *y, ptrdiff_t n) {
   ptrdiff_t i = 0;
@@ -43,6 +48,7 @@ static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
 
 static inline int tflm_cy_cpu_has_avx2_fma(void) { return 0; }
 static inline int tflm_cy_cpu_has_avx512f(void) { return 0; }
+static inline int tflm_cy_cpu_has_avx512vnni(void) { return 0; }
 
 static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] = 1.0f / sqrtf(x[i]);

@@ -3,11 +3,11 @@
     conv_8(&g, x, x_zero_point, w, w_zero_point, &out, patches, sums, y)              # also depthwise_8, transpose_conv_8
     conv_dynamic(&g, x, w, &out, image, patches, sums, y)                             # also transpose_conv_dynamic
 
-The sums are those of the other arithmetics (arithmetic/{conv,depthwise,transpose_conv}.pxd), exact; what differs is how they become outputs.
-In a dynamic convolution each image of the batch is one row to quantize.
+The sums are those of the other arithmetics (arithmetic/{conv,depthwise,transpose_conv}.pxd), exact; what differs is how they become
+outputs. In a dynamic convolution each image of the batch is one row to quantize.
 
-Quirk (`lost`): SAME padding that would be negative in an axis, because the filter is smaller than the stride, is taken for an enormous number,
-so that all taps lie outside of the image and each output is its bias. Filters of 1x1 are right.
+Quirk (`lost`): SAME padding that would be negative in an axis, because the filter is smaller than the stride, is taken for an enormous
+number, so that all taps lie outside of the image and each output is its bias. Filters of 1x1 are right.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
@@ -108,7 +108,9 @@ cdef inline void depthwise_8(
         x += g.ih * g.iw * g.ic
 
 
-cdef inline void transpose_sums(const ConvShape* g, const int16_t* image, const weight8* w, const Run* runs, int count, int64_t* sums) noexcept nogil:
+cdef inline void transpose_sums(
+    const ConvShape* g, const int16_t* image, const weight8* w, const Run* runs, int count, int64_t* sums,
+) noexcept nogil:
     """One output position over an image less its zero point."""
     cdef ptrdiff_t depth = g.kh * g.kw * g.ic
     cdef ptrdiff_t c

@@ -11,19 +11,19 @@ from tflm_cy.graph.context cimport XNNPACK, Node
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport INT2, INT4, INT8, UINT8
+from tflm_cy.graph.tensor cimport FLOAT16, INT2, INT4, INT8, UINT8
 from tflm_cy.ops import find_xnnpack
 from tflm_cy.ops.generation import supported
 
 
-cdef bint is_quantized(Subgraph g, const Node* node) noexcept:
-    """True when one of the node's tensors holds integers of 8 bits or less."""
-    cdef int i, type
+cdef bint has_type(Subgraph g, const Node* node, int a, int b, int c, int d) noexcept:
+    """True when one of the node's tensors has one of four types."""
+    cdef int i, t, type
     for i in range(node.input_count + node.output_count):
-        type = node.inputs[i] if i < node.input_count else node.outputs[i - node.input_count]
-        if type >= 0:
-            type = g.tensors[type].type
-            if type == INT8 or type == UINT8 or type == INT4 or type == INT2:
+        t = node.inputs[i] if i < node.input_count else node.outputs[i - node.input_count]
+        if t >= 0:
+            type = g.tensors[t].type
+            if type == a or type == b or type == c or type == d:
                 return True
     return False
 
@@ -53,7 +53,10 @@ class XnnpackDelegate(Delegate):
                 continue
             if partition.defect is None:
                 partition.defect = creation_defect(claims, n)
-            registration = find_xnnpack(subgraph.operator_names[n], is_quantized(subgraph, &subgraph.nodes[n]))
+            if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
+                continue                               # the usual body, where it knows float16
+            quantized = has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2)
+            registration = find_xnnpack(subgraph.operator_names[n], quantized)
             if registration is not None:
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)

@@ -44,8 +44,11 @@ cdef inline int32_t weight_at(const Tensor* w, ptrdiff_t i) noexcept nogil:
     return <int32_t>bytes[i] if w.type == UINT8 else <int32_t><int8_t>bytes[i]
 
 
-cdef inline const uint8_t* weight_rows(Context context, const Tensor* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t row) except NULL:
+cdef inline const uint8_t* weight_rows(
+    Context context, const Tensor* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t row, bint unsigned_int4=False,
+) except NULL:
     """Rows of `row` bytes with zeros behind the first `depth`; the file's own bytes where they serve."""
+    cdef int32_t flip = 8 if unsigned_int4 else 0
     cdef uint8_t* packed
     cdef ptrdiff_t r, i
     if row == depth and (w.type == INT8 or w.type == UINT8):
@@ -56,7 +59,7 @@ cdef inline const uint8_t* weight_rows(Context context, const Tensor* w, ptrdiff
             memcpy(packed + r * row, <const uint8_t*>w.data + r * depth, depth)
             continue
         for i in range(depth):
-            packed[r * row + i] = <uint8_t>weight_at(w, r * depth + i)
+            packed[r * row + i] = <uint8_t>(((weight_at(w, r * depth + i) + 8) ^ flip) - 8)
     return packed
 
 
@@ -120,9 +123,10 @@ cdef inline int prepare_scaling(
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
     cdef ptrdiff_t c
-    want_scales(w, channels, name)
+    if w.block_size == 0:        # else the scales are the caller's
+        want_scales(w, channels, name)
     want_bias(b, channels, FLOAT32, name)
-    for c in range(channels):
+    for c in range(channels if w.block_size == 0 else 0):
         scales[c] = w.scales[c if w.scale_count > 1 else 0]
     if b != NULL:
         memcpy(bias, b.data, 4 * channels)

@@ -6,9 +6,10 @@
 | uint8 | uint8, one scale | all three |
 | float32 | int8, one scale or one per channel | CONV_2D, TRANSPOSE_CONV |
 
-Quirks: zero points of int8 weights are ignored; SAME padding that would be negative loses the image (arithmetic/xnnpack/quantized_conv.pxd);
-a dynamic CONV_2D of 1x1 with stride 1 quantizes each pixel on its own, every other one each image; a VALID TRANSPOSE_CONV takes
-from the wanted output size only what is left over modulo the stride.
+Quirks: zero points of int8 weights are ignored; SAME padding that would be negative loses the image
+(arithmetic/xnnpack/quantized_conv.pxd); a dynamic CONV_2D of 1x1 with stride 1 quantizes each pixel on its own, every other one each image;
+a VALID TRANSPOSE_CONV takes from the wanted output size only what is left over modulo the stride. A filter that is larger than the image
+(VALID) is refused, where TensorFlow reads outside of it.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/operators/{convolution,deconvolution}-nhwc.c.
 """

@@ -5,7 +5,7 @@ which rounds otherwise than MUL of two tensors.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
-from libc.stdint cimport int8_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, uint8_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32

@@ -1,7 +1,8 @@
 """MAX_POOL_2D, RESIZE_BILINEAR, MEAN, SUM, REDUCE_MAX and REDUCE_MIN on int8 and uint8 as XNNPACK computes them.
 
-MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp only. RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw
-bytes, whatever the quantization of input and output. An axis that is named twice is refused.
+MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is.
+RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output. An axis that is named twice
+is refused.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -93,9 +94,9 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
 
 
 cdef int32_t windows(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except -1:
-    if kernel <= 0 or stride <= 0 or <int64_t>size + stride + kernel > 0x7FFFFFFF or (padding == VALID and kernel > size):
+    if kernel <= 0 or stride <= 0 or <int64_t>size + stride + kernel > 0x7FFFFFFF:
         raise ValueError(f"MAX_POOL_2D: a window of {kernel} with stride {stride} does not fit an image of {size}")
-    return window_size(padding, size, kernel, stride, 1)
+    return 1 if padding == VALID and kernel > size and size > 0 else window_size(padding, size, kernel, stride, 1)
 
 
 cdef int max_pool_8(Context context, Node* node) noexcept nogil:

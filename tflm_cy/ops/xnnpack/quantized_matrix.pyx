@@ -6,21 +6,28 @@
 | int8 | int4, int2: one scale per row | FULLY_CONNECTED |
 | uint8 | uint8 | FULLY_CONNECTED |
 | float32 | int8, one scale or one per row (per column in BATCH_MATMUL) | both |
-| float32 | int4, int2: one scale per row | FULLY_CONNECTED |
+| float32 | int4, int2: one scale per row; int4: one per block of a row | FULLY_CONNECTED |
 
-Quirks: the zero point of an int8 right side is ignored; with float32 activations each row of x is quantized on its own, always asymmetric.
+Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and the
+same as those of zero point 0 beside int8; with float32 activations each row of x is quantized on its own, always asymmetric.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from tflm_cy.arithmetic.conv cimport padded_row
+from tflm_cy.arithmetic.half cimport half_to_f32
+from tflm_cy.arithmetic.xnnpack.blockwise cimport PACKED, Blocks, cut, fill_sums, multiply_blockwise
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
-from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
+from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport (
+    FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
+)
+from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
@@ -49,6 +56,7 @@ cdef struct Matrix:
     int32_t w_zero_point
     int rows                     # scratch: two rows of int16 values
     int sums                     # scratch: two rows of sums
+    Blocks blocks                # blockwise scales
     # BATCH_MATMUL
     bint adj_x
     bint adj_y
@@ -77,11 +85,14 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.k = w.dims[1]
     op.stride = padded_row(op.k)
     shape_fully_connected(context, node, op, x, y)
-    op.w = weight_rows(context, w, op.n, op.k, op.stride)
+    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, op.n, &op.scaling, "FULLY_CONNECTED")
-        node.invoke = fully_connected_dynamic
+        node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
+        if w.block_size != 0:
+            prepare_blocks(context, w, op)
+            node.invoke = fully_connected_blockwise
     else:
         prepare_requantize(context, x, w, b, y, activation, op.n, True, &op.out, "FULLY_CONNECTED")
         node.invoke = fully_connected_8
@@ -106,6 +117,33 @@ cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, co
             dims[d] = x.dims[d]
     dims[rank - 1] = <int32_t>op.n
     return context.set_shape(y, rank, dims)
+
+
+cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
+    """The scales as float32, cut to bfloat16; weights of zero point 0."""
+    cdef const Tensor* s = &context.tensors[w.block_scales]
+    cdef const uint16_t* halves = <const uint16_t*>s.data
+    cdef ptrdiff_t total, i
+    cdef float* scales
+    cdef float* sums
+    if w.block_scales < 0 or w.block_scales >= context.tensor_count:
+        raise ValueError(f"FULLY_CONNECTED: tensor {w.block_scales} does not exist")
+    want_constant(s, "FULLY_CONNECTED", "scale")
+    if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % PACKED != 0 or op.k % w.block_size != 0:
+        raise ValueError(f"FULLY_CONNECTED: blocks of {w.block_size} weights {type_name(w.type)} with scales {type_name(s.type)}")
+    total = op.n * (op.k / w.block_size)
+    if count(s) != total or <int64_t>s.bytes < 2 * total:
+        raise ValueError(f"FULLY_CONNECTED: {count(s)} scales for {total} blocks")
+    scales = <float*>context.persistent(4 * total + 4)
+    sums = <float*>context.persistent(4 * op.n + 4)
+    for i in range(total):
+        scales[i] = cut(half_to_f32(halves[i]))
+    op.blocks.size = w.block_size
+    op.blocks.scales = scales
+    op.blocks.sums = sums
+    op.blocks.vnni = generation() >= AVX512 and cpu_has_avx512vnni()
+    fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
+    return 0
 
 
 cdef int request_rows(Context context, Matrix* op) except -1:
@@ -134,6 +172,24 @@ cdef int fully_connected_dynamic(Context context, Node* node) noexcept nogil:
     multiply_dynamic(
         <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
         <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_int2(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_int2(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_blockwise(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_blockwise(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.blocks, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <float*>context.output(node, 0).data,
     )
     return 0
 

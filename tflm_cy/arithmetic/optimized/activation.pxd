@@ -1,0 +1,57 @@
+"""Activations of the optimized kernels where their bytes are not the reference's.
+
+LOGISTIC and TANH in float32 are Eigen's; in int16, for the scales that are powers of two, gemmlowp's fixed point. HARD_SWISH multiplies
+by 1/6 first in whole blocks of four values, last in the tail.
+
+Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
+"""
+from libc.stdint cimport int16_t, int32_t, int64_t
+
+from tflm_cy.arithmetic.eigen cimport eigen_logistic, eigen_tanh
+from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
+
+cdef enum:
+    INTEGER_BITS = 3
+
+
+cdef inline void logistic_run_eigen(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = eigen_logistic(x[i])
+
+
+cdef inline void tanh_run_eigen(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = eigen_tanh(x[i])
+
+
+cdef inline float gate(float x) noexcept nogil:
+    """x + 3 between 0 and 6; NaN passes."""
+    x = x + <float>3
+    x = <float>0 if x < 0 else x
+    return <float>6 if x > 6 else x
+
+
+cdef inline void hard_swish_run_blocks(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float sixth = <float>1 / <float>6
+    cdef int64_t body = n - n % 4
+    cdef int64_t i
+    for i in range(body):
+        y[i] = x[i] * sixth * gate(x[i])
+    for i in range(body, n):
+        y[i] = x[i] * gate(x[i]) * sixth
+
+
+cdef inline void logistic_run_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = logistic_s16(x[i], INTEGER_BITS)
+
+
+cdef inline void tanh_run_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    """how: int32, 1 when the values are to be doubled."""
+    cdef int32_t left = (<const int32_t*>how)[0]
+    cdef int64_t i
+    for i in range(n):
+        y[i] = tanh_s16(saturate16(<int32_t>x[i] << left), INTEGER_BITS)

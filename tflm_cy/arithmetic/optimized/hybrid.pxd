@@ -1,0 +1,77 @@
+"""FULLY_CONNECTED of float activations with int4 weights as the optimized kernel does it for rows of an even length of 32 and more.
+
+Weights are moved up by 7, and what that adds to a sum is taken off beforehand:
+
+    y = ((float)(-7 * sum(q)) * scale) * w_scale + bias
+    y = y + ((float)(q . (w + 7)) * scale) * w_scale
+
+Always symmetric, rounded half away from zero throughout. TensorFlow packs the moved weights two to a byte without cutting them to 4 bits
+first, so that a weight of -8, which has no place among 0 .. 14, becomes 15 and makes 15 of a neighbour, too (`move_weights`).
+Source: LiteRT:tflite/kernels/internal/optimized/4bit/sse_fully_connected.cc.
+"""
+from libc.math cimport fabsf, roundf
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t
+
+from tflm_cy.arithmetic.hybrid cimport dot_s16_s8
+from tflm_cy.arithmetic.lookup cimport truncate
+
+cdef enum:
+    INT4_OFFSET = 7
+    INT4_LEAST_ROWS = 4
+    INT4_LEAST_DEPTH = 32
+
+
+cdef inline bint moves_weights(ptrdiff_t rows, ptrdiff_t depth) noexcept nogil:
+    return rows >= INT4_LEAST_ROWS and depth >= INT4_LEAST_DEPTH and depth % 2 == 0
+
+
+cdef inline void move_weights(const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, int8_t* moved) noexcept nogil:
+    """Weights i and i + 16 of a block of 32 share a byte, i in the upper half: a -8 at i + 16 fills it all. In a whole block a -8 at an
+    even pair i / 2 also fills the lower half of the byte of i + 2."""
+    cdef ptrdiff_t r, start, i, length
+    for i in range(rows * depth):
+        moved[i] = <int8_t>((w[i] + INT4_OFFSET) & 15)
+    for r in range(rows):
+        for start in range(r * depth, (r + 1) * depth, 32):
+            length = min(<ptrdiff_t>32, (r + 1) * depth - start)
+            for i in range(start, start + length - 16):
+                if w[i + 16] == -8:
+                    moved[i] = 15
+            if length < 32:
+                continue
+            for i in range(start, start + 14):
+                if w[i] == -8 and (i - start) / 2 % 2 == 0:
+                    moved[i + 18] = 15
+
+
+cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept nogil:
+    """To [-127, 127]; returns the scale. What is no number becomes 0."""
+    cdef float top = 0
+    cdef float inverse
+    cdef ptrdiff_t i
+    for i in range(n):
+        top = fabsf(x[i]) if top < fabsf(x[i]) else top
+    if top == 0:
+        top = 127
+    inverse = <float>(127.0 / <double>top)
+    for i in range(n):
+        q[i] = <int8_t>truncate(roundf(x[i] * inverse))
+    return <float>(<double>top / 127.0)
+
+
+cdef inline void fully_connected_moved(
+    const int8_t* moved, ptrdiff_t rows, ptrdiff_t depth, const int16_t* q, float scale, const float* row_scales, float one_scale,
+    const float* bias, float* y,
+) noexcept nogil:
+    """One row of values; row_scales: NULL when all rows have one_scale."""
+    cdef int32_t total = 0
+    cdef float offset, w_scale
+    cdef ptrdiff_t o, i
+    for i in range(depth):
+        total += q[i]
+    offset = <float>(total * -INT4_OFFSET) * scale
+    for o in range(rows):
+        w_scale = row_scales[o] if row_scales != NULL else one_scale
+        y[o] = offset * w_scale + bias[o]
+        y[o] = y[o] + <float>dot_s16_s8(q, moved + o * depth, depth) * scale * w_scale

@@ -1,0 +1,83 @@
+"""Where the optimized kernels divide by Eigen's approximate inverse: L2 pooling and local response normalisation.
+
+`inverse` refines what the CPU approximates by one step of Newton's iteration.
+Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h; Eigen:src/Core/{MathFunctionsImpl.h,arch/AVX/MathFunctions.h}.
+"""
+from libc.math cimport sqrtf
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.optimized.power cimport eigen_power
+from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, tap_count, taps_at
+
+cdef extern from "reciprocal.h" nogil:
+    float tflm_cy_reciprocal(float x)
+
+
+cdef inline float inverse(float a) noexcept nogil:
+    """Zeros and infinities, for which the step is NaN, get the approximation."""
+    cdef float x = tflm_cy_reciprocal(a)
+    cdef float rest = <float>1 - a * x
+    return x + x * rest if rest == rest else x
+
+
+cdef inline void l2_pool_f32_eigen(const Pool2D* p, const float* x, float* y) noexcept nogil:
+    """sqrt(sum of squares * inverse(count)), the sum in the order (row, column)."""
+    cdef float[CHANNEL_BLOCK] acc
+    cdef const float* tap
+    cdef int32_t n, oh, ow, ih, iw, c, c0, block
+    cdef float per_tap
+    cdef Taps t
+    if p.channels == 0:
+        return
+    for n in range(p.batches):
+        for oh in range(p.out_height):
+            for ow in range(p.out_width):
+                t = taps_at(p, oh, ow)
+                per_tap = inverse(<float>tap_count(t))
+                for c0 in range(0, p.channels, 64):
+                    block = min(CHANNEL_BLOCK, p.channels - c0)
+                    for c in range(block):
+                        acc[c] = 0
+                    for ih in range(t.top, t.bottom):
+                        tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
+                        for iw in range(t.left, t.right):
+                            for c in range(block):
+                                acc[c] = acc[c] + tap[c] * tap[c]
+                            tap += p.channels
+                    for c in range(block):
+                        y[c0 + c] = clamp_f32(sqrtf(acc[c] * per_tap), p.low_f, p.high_f)
+                y += p.channels
+
+
+cdef inline float scaled_square(const float* x, int64_t depth, int64_t c, float alpha) noexcept nogil:
+    return x[c] * x[c] * alpha if 0 <= c < depth else <float>0
+
+
+cdef inline void local_response_scales(
+    const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha,
+) noexcept nogil:
+    """y[c] = bias + the sum over c - radius .. c + radius, which slides: what leaves the window is subtracted from the sum."""
+    cdef float total = 0
+    cdef int64_t c
+    for c in range(-radius, radius):
+        total = total + scaled_square(x, depth, c, alpha)
+    for c in range(depth):
+        total = total + scaled_square(x, depth, c + radius, alpha)
+        y[c] = bias + total
+        total = total - scaled_square(x, depth, c - radius, alpha)
+
+
+cdef inline void local_response_row_eigen(
+    const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta,
+) noexcept nogil:
+    """Slow for any beta but 1 and 0.5."""
+    cdef int64_t c
+    local_response_scales(x, y, depth, radius, bias, alpha)
+    for c in range(depth):
+        if beta == 1:
+            y[c] = x[c] * inverse(y[c])
+        elif beta == <float>0.5:
+            y[c] = x[c] * inverse(sqrtf(y[c]))
+        else:
+            y[c] = x[c] * eigen_power(y[c], -beta)
