@@ -3,6 +3,7 @@
 The sums are exact in both, so that every test here is about ties, block lengths or a formula of its own.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -61,7 +62,9 @@ def test_products_round_ties_up(mode):
     x = np.arange(-20, 20, dtype=np.int8).reshape(10, 4)
     weights = quantized_constant(np.eye(4, dtype=np.int8))
     bias = quantized_constant(np.zeros(4, np.int32))
-    y = compute("FULLY_CONNECTED", [quantized(x.shape, "int8"), weights, bias], quantized(x.shape, "int8", 2.0), [x], mode)
+    y = compute(
+        "FULLY_CONNECTED", [quantized(x.shape, "int8"), weights, bias], quantized(x.shape, "int8", 2.0), [x], mode
+    )
     same(y, (up if mode == "optimized" else away)(x / 2).astype(np.int8))
 
 
@@ -82,7 +85,9 @@ def test_depthwise_rounds_up_in_blocks_of_eight_channels(channels):
     weights = quantized_constant(np.ones((1, 1, 1, channels), np.int8))
     bias = quantized_constant(np.zeros(channels, np.int32))
     inputs = [quantized(x.shape, "int8"), weights, bias]
-    y = compute("DEPTHWISE_CONV_2D", inputs, quantized(x.shape, "int8", 4.0), [x], stride_w=1, stride_h=1, depth_multiplier=1)
+    y = compute(
+        "DEPTHWISE_CONV_2D", inputs, quantized(x.shape, "int8", 4.0), [x], stride_w=1, stride_h=1, depth_multiplier=1
+    )
     want = np.where(np.arange(channels) < channels // 8 * 8, -1, -2)
     same(y, np.broadcast_to(want, x.shape).astype(np.int8))
 
@@ -143,7 +148,9 @@ def test_addition_of_int8_shifts_before_the_product_in_blocks():
         tensors = [quantized([4999], dtype, s, zero_point) for s in (0.0317, 0.0123)]
         options = {"pot_scale_int16": False} if dtype == "int16" else {}
         out = quantized([4999], dtype, 0.041, zero_point)
-        fast, slow = (compute("ADD", tensors, out, [a, b], mode, version=2, **options) for mode in ("optimized", "reference"))
+        fast, slow = (
+            compute("ADD", tensors, out, [a, b], mode, version=2, **options) for mode in ("optimized", "reference")
+        )
         assert np.abs(fast.astype(int) - slow).max() <= 1
         same(fast[-7:], slow[-7:])
 
@@ -167,7 +174,7 @@ def test_mean_over_height_and_width(dtype, threads):
     sums = x.astype(np.int64).sum((1, 2))
     starts = np.cumsum([0] + [45 // threads] * threads) if threads > 1 else np.array([0, 45])
     rounds_up = np.zeros(45, bool)
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in itertools.pairwise(starts):
         rounds_up[start : start + (end - start) // 16 * 16] = True
     want = [[rescaled(int(v), real, u) + bias for v, u in zip(row, rounds_up, strict=True)] for row in sums]
     axes = Tensor.constant(np.array([1, 2], np.int32))
@@ -186,7 +193,9 @@ def test_sum_in_float32(dtype):
     bias = np.float32(np.float32(-zero_point) * ratio) * np.float32(13)
     want = away((x.astype(np.int64).sum(1).astype(np.float32) * ratio + bias).astype(float)) + zero_point
     axes = Tensor.constant(np.array([1], np.int32))
-    y = compute("SUM", [quantized(x.shape, dtype, scale, zero_point), axes], quantized([5], dtype, out_scale, zero_point), [x])
+    y = compute(
+        "SUM", [quantized(x.shape, dtype, scale, zero_point), axes], quantized([5], dtype, out_scale, zero_point), [x]
+    )
     same(y, clip(want, dtype))
 
 
@@ -203,7 +212,9 @@ def test_sum_of_booleans_is_refused_unless_nothing_is_summed():
 def test_softmax_rows_sum_to_one(dtype):
     x = np.random.default_rng(4).integers(-100, 100, (7, 23)).astype(np.int8).view(dtype)
     zero_point = -128 if dtype == "int8" else 0
-    y = compute("SOFTMAX", [quantized(x.shape, dtype, 0.07)], quantized(x.shape, dtype, 1 / 256, zero_point), [x], beta=1.0)
+    y = compute(
+        "SOFTMAX", [quantized(x.shape, dtype, 0.07)], quantized(x.shape, dtype, 1 / 256, zero_point), [x], beta=1.0
+    )
     powers = np.exp((x.astype(float) - x.max(1, keepdims=True)) * np.float32(0.07))
     want = powers / powers.sum(1, keepdims=True) * 256 + zero_point
     assert np.abs(y - want).max() <= 0.5001 or y.max() == LIMITS[dtype].max
