@@ -76,8 +76,9 @@ cdef inline void local_response_row_eigen(
     local_response_scales(x, y, depth, radius, bias, alpha)
     for c in range(depth):
         if beta == 1:
-            y[c] = x[c] * inverse(y[c])
+            y[c] = inverse(y[c])
         elif beta == <float>0.5:
-            y[c] = x[c] * inverse(sqrtf(y[c]))
+            y[c] = inverse(sqrtf(y[c]))
         else:
-            y[c] = x[c] * eigen_power(y[c], -beta)
+            y[c] = eigen_power(y[c], -beta)
+        y[c] = x[c] * y[c] if y[c] == y[c] else y[c]
