@@ -10,9 +10,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, Place, Resize, place_f32, real
 
 
-cdef inline float first_nan(float a, float b, float c, float d, float total) noexcept nogil:
-    """What a sum with NaNs is: the first of them."""
-    return a if a != a else b if b != b else c if c != c else d if d != d else total
+cdef inline float last_nan(float a, float b, float c, float d, float total) noexcept nogil:
+    """What a sum with NaNs is: the last of them."""
+    return d if d != d else c if c != c else b if b != b else a if a != a else total
 
 
 cdef inline void mix_weighted(
@@ -28,7 +28,7 @@ cdef inline void mix_weighted(
     for c in range(depth):
         if real is float:
             v = <float>0 + top_left[c] * w00 + top_right[c] * w01 + bottom_left[c] * w10 + bottom_right[c] * w11
-            y[c] = v if v == v else first_nan(top_left[c] * w00, top_right[c] * w01, bottom_left[c] * w10, bottom_right[c] * w11, v)
+            y[c] = v if v == v else last_nan(top_left[c] * w00, top_right[c] * w01, bottom_left[c] * w10, bottom_right[c] * w11, v)
         else:
             y[c] = <uint8_t><int32_t>(<float>top_left[c] * w00 + <float>top_right[c] * w01 + <float>bottom_left[c] * w10
                                       + <float>bottom_right[c] * w11 + <float>0.5)
