@@ -3,6 +3,7 @@
 python -m compat                                              # generated cases, tflm_cy against TensorFlow, BUILTIN_REF
 python -m compat --models DIR --seeds 5                       # the models below DIR, 5 seeds x 3 consecutive invokes
 python -m compat --op CONV_2D --dtype int8 --seed 7           # one operator and type, one seed
+python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of several operators
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -35,6 +36,7 @@ def parser():
     p.add_argument("--python-a", help="the Python that runs side a, when it is installed in another environment")
     p.add_argument("--python-b", help="the same for side b")
     p.add_argument("--mode", action="append", help="op resolver, repeatable, or 'all' (default BUILTIN_REF)")
+    p.add_argument("--threads", type=int, nargs="+", default=[1], help="num_threads of both sides, such as 1 2 4")
     p.add_argument("--op", action="append", help="only this operator, repeatable")
     p.add_argument("--dtype", help="only this type label, as in the report")
     p.add_argument("--case", help="only variants (with --models: files) that contain this text")
@@ -103,15 +105,17 @@ def main(argv=None):
     try:
         a, b = _side(args.a, args.python_a), _side(args.b, args.python_b)
         modes = _modes(args.mode)
+        if min(args.threads) < 1:
+            raise SideFailedError(f"--threads {min(args.threads)}: at least 1 is needed")
         cases, count = _cases(args)
         if not count:
             raise SideFailedError("nothing to compare: no case fits")
         labels = [side.label(modes[0]) if len(modes) == 1 else side.name for side in (a, b)]
         tally = Tally(tuple(labels), _side_arguments(args))
         started = time.monotonic()
-        results = run(cases, a, b, modes, args.jobs, args.timeout, not args.no_cache)
+        results = run(cases, a, b, modes, args.jobs, args.timeout, not args.no_cache, args.threads)
         try:
-            for result in track(results, count * len(modes), tally):
+            for result in track(results, count * len(modes) * len(args.threads), tally):
                 tally.add(result)
         except KeyboardInterrupt:
             print("compat: stopped; this is what was compared", file=sys.stderr)

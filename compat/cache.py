@@ -1,4 +1,4 @@
-"""Outcomes of released runtimes, kept on disk: the same case on the same version, mode and CPU gives the same bytes.
+"""Outcomes of released runtimes, kept on disk: the same case on the same version, mode, threads and CPU.
 
 Kept under `$XDG_CACHE_HOME/tflm_cy_compat` (or ~/.cache); deleting the folder is always safe. Crashes and hangs are
 kept too, they cost most. A side without distributions (this package) is never cached.
@@ -18,7 +18,7 @@ from pathlib import Path
 from .outcome import Outcome
 from .sides import load_side
 
-FORMAT = 1
+FORMAT = 2  # of what is kept: another number makes all that was kept before unfindable
 
 
 def cache_folder():
@@ -70,22 +70,22 @@ class OutcomeCache:
         version = side_version(side, python) if enabled else None
         self._prefix = version and "|".join([str(FORMAT), version, cpu_flags(), platform.machine()])
 
-    def _file(self, case_digest, mode):
-        name = hashlib.sha256(f"{self._prefix}|{mode}|{case_digest}".encode()).hexdigest()
+    def _file(self, case_digest, mode, threads):
+        name = hashlib.sha256(f"{self._prefix}|{mode}|{threads}|{case_digest}".encode()).hexdigest()
         return cache_folder() / name[:2] / name[2:]
 
-    def get(self, case_digest, mode):
+    def get(self, case_digest, mode, threads=1):
         if not self._prefix:
             return None
         try:
-            return Outcome.from_json(json.loads(zlib.decompress(self._file(case_digest, mode).read_bytes())))
+            return Outcome.from_json(json.loads(zlib.decompress(self._file(case_digest, mode, threads).read_bytes())))
         except (OSError, ValueError, zlib.error, TypeError, KeyError):
             return None
 
-    def put(self, case_digest, mode, outcome):
+    def put(self, case_digest, mode, outcome, threads=1):
         if not self._prefix:
             return
-        file = self._file(case_digest, mode)
+        file = self._file(case_digest, mode, threads)
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(f".{os.getpid()}")
         partial.write_bytes(zlib.compress(json.dumps(outcome.to_json()).encode(), 1))

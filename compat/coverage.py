@@ -1,10 +1,10 @@
 """The coverage table of README, made from a report of `python -m compat --json`.
 
-    python -m compat --json report.json
+    python -m compat --mode all --json report.json
     python -m compat.coverage report.json README.md
 
-One row per operator: the types with the number of cases in which every byte was equal; types with differences stand
-apart, and operators that are declared but have no case in the report are named below the table.
+One row per operator: the types, and per mode the number of cases in which every byte was equal, that both refused, or
+that differ; operators that are declared but have no case in the report are named below the table.
 """
 
 import argparse
@@ -17,39 +17,61 @@ from tflm_cy.ops.index import MODULES
 MARKERS = ("<!-- coverage -->", "<!-- /coverage -->")
 
 
+SHORT = {"BUILTIN_REF": "REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES": "WITHOUT_DELEGATES"}
+
+
 def table(report):
-    """The Markdown between the markers."""
-    equal, refused, other = defaultdict(dict), defaultdict(int), defaultdict(list)
+    """The Markdown between the markers: a row per operator, a column per mode."""
+    modes = list(dict.fromkeys(row["mode"] for row in report["rows"]))
+    types = defaultdict(lambda: defaultdict(set))  # operator -> type -> modes in which cases of it were equal
+    counts = defaultdict(lambda: defaultdict(int))  # (operator, mode) -> verdict -> cases
     for row in report["rows"]:
+        for verdict in ("equal", "refused", "deviates", "differs", "not compared"):
+            counts[row["op"], row["mode"]][verdict] += row.get(verdict, 0)
         if row.get("equal"):
-            equal[row["op"]][row["dtype"]] = row["equal"]
-        refused[row["op"]] += row.get("refused", 0)
-        other[row["op"]] += [
-            f"{row['dtype']}: {row[kind]} {text}"
-            for kind, text in (
-                ("differs", "differing"),
-                ("deviates", "deviating on purpose"),
-                ("not compared", "not compared"),
-            )
-            if row.get(kind)
-        ]
+            types[row["op"]][row["dtype"]].add(row["mode"])
     operators = sorted({row["op"] for row in report["rows"]})
     lines = [
         f"{report['total'].get('equal', 0)} cases equal, {report['total'].get('differs', 0)} differing "
-        f"({report['b']} against {report['a']}).",
+        f"({report['b']} against {report['a']}; {', '.join(modes)}).",
         "",
-        "| operator | equal cases by type | refused by both | other |",
-        "| --- | --- | --- | --- |",
+        f"| operator | types | {' | '.join(SHORT.get(mode, mode) for mode in modes)} |",
+        f"| --- | --- |{' --- |' * len(modes)}",
     ]
     for op in operators:
-        kinds = ", ".join(f"{dtype} {count}" for dtype, count in sorted(equal[op].items()))
-        lines.append(f"| {op} | {kinds or '-'} | {refused[op] or ''} | {'; '.join(other[op])} |")
+        cells = " | ".join(_cell(counts[op, mode]) for mode in modes)
+        lines.append(f"| {op} | {_types(types[op], modes)} | {cells} |")
     silent = sorted(set(MODULES) - set(operators))
     if silent:
         lines += ["", f"Declared, without a case of its own in this report: {', '.join(silent)}."]
     for deviation in report.get("deviations", []):
         lines += ["", f"Deviating on purpose ({deviation['count']}): {deviation['reason']}."]
     return "\n".join(lines)
+
+
+def _types(found, modes):
+    """The types with equal cases; one that is missing in some mode names those that it has."""
+    names = []
+    for dtype, where in sorted(found.items()):
+        here = "" if len(where) == len(modes) else f" ({', '.join(SHORT.get(m, m) for m in modes if m in where)})"
+        names.append(dtype + here)
+    return ", ".join(names) or "-"
+
+
+def _cell(verdicts):
+    """ "16", "16, 4 refused", "-"."""
+    words = [str(verdicts["equal"])] if verdicts["equal"] else []
+    words += [
+        f"{verdicts[key]} {text}"
+        for key, text in (
+            ("refused", "refused"),
+            ("deviates", "on purpose"),
+            ("differs", "DIFFER"),
+            ("not compared", "not compared"),
+        )
+        if verdicts[key]
+    ]
+    return ", ".join(words) or "-"
 
 
 def insert(text, content):

@@ -11,43 +11,54 @@ import numpy as np
 from .outcome import Array, Outcome
 
 
-def execute(open_interpreter, case, mode):
-    """The outcome of a case; `open_interpreter(model, mode)` makes the interpreter."""
-    started, stage, invokes = time.perf_counter(), ["construct"], []
+def execute(open_interpreter, case, mode, threads=1):
+    """The outcome of a case; `open_interpreter(model, mode, threads)` makes the interpreter."""
+    outcome, started = Outcome("ok", stage="construct"), time.perf_counter()
     try:
-        _run(open_interpreter, case, mode, stage, invokes)
-        outcome = Outcome("ok", invokes)
+        _run(open_interpreter, case, mode, threads, outcome)
+        outcome.stage = ""
     except Exception as error:
-        text = str(error).strip().replace("\n", " ")
-        outcome = Outcome("raised", invokes, stage[0], type(error).__name__, text[:500])
+        outcome.status, outcome.error = "raised", type(error).__name__
+        outcome.text = str(error).strip().replace("\n", " ")[:500]
     outcome.seconds = time.perf_counter() - started
     return outcome
 
 
-def _run(open_interpreter, case, mode, stage, invokes):
+def _run(open_interpreter, case, mode, threads, outcome):
+    """Fill the outcome in, its stage being the call that is under way."""
     model = case.model if isinstance(case.model, bytes) else str(case.model)
-    interpreter = open_interpreter(model, mode)
+    interpreter = open_interpreter(model, mode, threads)
     ready = False
     for feed in case.feeds:
-        stage[0] = "get_input_details"
+        outcome.stage = "get_input_details"
         inputs = interpreter.get_input_details()
-        stage[0] = "resize_tensor_input"
+        outcome.stage = "resize_tensor_input"
         for details, array in zip(inputs, feed, strict=True):
             if _shape(details) != list(np.shape(array)):
                 interpreter.resize_tensor_input(details["index"], np.shape(array))
                 ready = False
         if not ready:
-            stage[0] = "allocate_tensors"
+            outcome.stage = "allocate_tensors"
             interpreter.allocate_tensors()
             ready = True
-        stage[0] = "set_tensor"
+            outcome.stage = "_get_ops_details"
+            outcome.delegates = _delegates(interpreter)
+        outcome.stage = "set_tensor"
         for details, array in zip(inputs, feed, strict=True):
             interpreter.set_tensor(details["index"], array)
-        stage[0] = "invoke"
+        outcome.stage = "invoke"
         interpreter.invoke()
-        stage[0] = "get_tensor"
+        outcome.stage = "get_tensor"
         outputs = interpreter.get_output_details()
-        invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+        outcome.invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+
+
+def _delegates(interpreter):
+    """[inputs, outputs] of each node named DELEGATE; None where an interpreter does not show its nodes."""
+    if not hasattr(interpreter, "_get_ops_details"):
+        return None
+    nodes = [node for node in interpreter._get_ops_details() if node["op_name"] == "DELEGATE"]
+    return [[[int(i) for i in node[role]] for role in ("inputs", "outputs")] for node in nodes]
 
 
 def _shape(details):

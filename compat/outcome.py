@@ -2,7 +2,8 @@
 
 An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that
 raised it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and
-the sign of a zero count. Texts of exceptions are kept for the report and never compared.
+the sign of a zero count. Texts of exceptions are kept for the report and never compared. What the default delegate has
+taken counts too: the inputs and outputs of each of the main graph's DELEGATE nodes, as users see them.
 """
 
 import base64
@@ -36,7 +37,11 @@ class Array:
 
 @dataclass
 class Outcome:
-    """`invokes[i][k]` is output k after invoke i. `stage` is the call that raised."""
+    """`invokes[i][k]` is output k after invoke i. `stage` is the call that raised.
+
+    `delegates[n]` are the inputs and the outputs of the n-th node named DELEGATE after allocation; None when it was not
+    reached, or the interpreter does not show its nodes.
+    """
 
     status: str
     invokes: list[list[Array]] = field(default_factory=list)
@@ -44,6 +49,7 @@ class Outcome:
     error: str = ""
     text: str = ""
     seconds: float = 0.0
+    delegates: list[list[list[int]]] | None = None
 
     def summary(self):
         """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
@@ -71,6 +77,9 @@ def difference(a, b):
     """None when both sides did the same, else what differs first, for people."""
     if a.status != b.status or a.error != b.error:
         return f"{a.summary()}  <>  {b.summary()}"
+    found = _delegates_difference(a.delegates, b.delegates)
+    if found:
+        return found
     for i, (outputs_a, outputs_b) in enumerate(zip(a.invokes, b.invokes, strict=False)):
         if len(outputs_a) != len(outputs_b):
             return f"invoke {i}: {len(outputs_a)} <> {len(outputs_b)} outputs"
@@ -81,6 +90,19 @@ def difference(a, b):
     if len(a.invokes) != len(b.invokes):
         return f"{len(a.invokes)} <> {len(b.invokes)} invokes"
     return None
+
+
+def _delegates_difference(a, b):
+    if a is None or b is None or a == b:
+        return None
+    if len(a) == len(b):
+        n = next(n for n, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+        return f"delegate node {n}: {_delegate(a[n])} <> {_delegate(b[n])}"
+    return f"delegate nodes: {', '.join(map(_delegate, a)) or 'none'} <> {', '.join(map(_delegate, b)) or 'none'}"
+
+
+def _delegate(node):
+    return f"{node[0]} -> {node[1]}"
 
 
 def _array_difference(x, y, shown=4):

@@ -32,17 +32,18 @@ class SideProcess:
         self._process = self._read = self._write = self._log = None
         self._heard = 0
 
-    def run(self, case, mode):
+    def run(self, case, mode, threads=1):
         """The outcome of a case on this side; only what hangs twice counts as hung, a machine may pause."""
-        return self._try(case, mode) or self._try(case, mode) or Outcome("hung", error=f"{self.timeout:g} s, twice")
+        job = case, mode, threads
+        return self._try(job) or self._try(job) or Outcome("hung", error=f"{self.timeout:g} s, twice")
 
-    def _try(self, case, mode):
+    def _try(self, job):
         """The outcome, or None when time ran out."""
         if self._process is None:
             self._start()
         self._heard = self._log.seek(0, os.SEEK_END)
         try:
-            self._write.send((case, mode))
+            self._write.send(job)
             if self._read.poll(self.timeout):
                 return self._read.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -8,6 +8,7 @@ Results come as they are ready. The first side decides: where its process dies o
 import queue
 import threading
 from dataclasses import dataclass
+from itertools import product
 
 from .cache import OutcomeCache
 from .case import Case
@@ -41,6 +42,7 @@ class Result:
     verdict: str
     difference: str | None = None
     reason: str | None = None
+    threads: int = 1
 
 
 def judge(case, mode, a, b, same_side=False):
@@ -51,14 +53,14 @@ def judge(case, mode, a, b, same_side=False):
     found = difference(a, b)
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
-    deviation = deviation_for(case.id, found)
+    deviation = deviation_for(case.id, found, mode)
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)
 
 
 class _Lane(threading.Thread):
-    """Takes (case, mode) from the queue, runs both sides one after the other, puts results."""
+    """Takes (case, mode, threads) from the queue, runs both sides one after the other, puts results."""
 
     def __init__(self, jobs, results, sides, caches, timeout):
         super().__init__(daemon=True)
@@ -83,26 +85,29 @@ class _Lane(threading.Thread):
         for process in self._processes:
             process.kill()
 
-    def _compare(self, case, mode):
+    def _compare(self, case, mode, threads):
         digest = case.digest()
         outcomes = []
         for side, process, cache in zip(self._sides, self._processes, self._caches, strict=True):
             side_mode = side.mode or mode
-            outcome = cache.get(digest, side_mode)
+            outcome = cache.get(digest, side_mode, threads)
             if outcome is None:
-                outcome = process.run(case, side_mode)
-                cache.put(digest, side_mode, outcome)
+                outcome = process.run(case, side_mode, threads)
+                cache.put(digest, side_mode, outcome, threads)
             outcomes.append(outcome)
-        return judge(case, mode, *outcomes, same_side=self._sides[0].name == self._sides[1].name)
+        result = judge(case, mode, *outcomes, same_side=self._sides[0].name == self._sides[1].name)
+        result.threads = threads
+        return result
 
 
-def run(cases, a, b, modes=("BUILTIN_REF",), jobs=1, timeout=120.0, use_cache=True):
-    """Yield a Result per case and mode. Raises SideFailedError when a side cannot be used at all."""
+def run(cases, a, b, modes=("BUILTIN_REF",), jobs=1, timeout=120.0, use_cache=True, threads=(1,)):
+    """Yield a Result per case, mode and number of threads. Raises SideFailedError when a side cannot be used at all."""
     pending, results = queue.Queue(maxsize=4 * jobs), queue.Queue()
     caches = [OutcomeCache(side.name, use_cache, side.python) for side in (a, b)]
     lanes = [_Lane(pending, results, (a, b), caches, timeout) for _ in range(jobs)]
     stopped = threading.Event()
-    feeder = threading.Thread(target=_feed, args=(cases, modes, pending, jobs, stopped, results), daemon=True)
+    settings = list(product(modes, threads))
+    feeder = threading.Thread(target=_feed, args=(cases, settings, pending, jobs, stopped, results), daemon=True)
     for thread in (*lanes, feeder):
         thread.start()
     try:
@@ -121,14 +126,14 @@ def run(cases, a, b, modes=("BUILTIN_REF",), jobs=1, timeout=120.0, use_cache=Tr
             lane.stop()
 
 
-def _feed(cases, modes, pending, jobs, stopped, results):
+def _feed(cases, settings, pending, jobs, stopped, results):
     """Fill the queue; a generator of cases that fails is the run's failure."""
     try:
         for case in cases:
-            for mode in modes:
+            for setting in settings:
                 while not stopped.is_set():
                     try:
-                        pending.put((case, mode), timeout=0.2)
+                        pending.put((case, *setting), timeout=0.2)
                         break
                     except queue.Full:
                         continue

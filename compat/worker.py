@@ -1,6 +1,6 @@
 """The process of one side: `python -m compat.worker SIDE READ_FD WRITE_FD`.
 
-It answers (case, mode) with an outcome until it is told None.
+It answers (case, mode, threads) with an outcome until it is told None.
 
 What a runtime prints goes to stderr, which the parent keeps in a file for the text of a crash.
 """

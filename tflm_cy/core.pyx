@@ -7,15 +7,15 @@ Every call holds the instance's lock: calls from several threads wait for each o
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
 free lock.
 
-A view (`view`) has a base object of class `View`, which keeps this object and thereby the memory alive and counts itself; while one lives,
-allocate, invoke and resize raise, so that memory never moves under it.
+A view (`view`) has a base object of `graph.view`, which keeps the memory alive and counts itself; while one lives, allocate, invoke and
+resize raise, so that memory never moves under it.
 """
 import os
 
 import numpy as np
 
 from cpython.buffer cimport (
-    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_IsContiguous,
+    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_IsContiguous,
     PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
@@ -31,16 +31,18 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.partition import delegate
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
     DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS, DIMENSION_SEGMENTS_TYPE, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
     QUANTIZATION_DIMENSION, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER, SUBGRAPH_TENSORS, TENSOR_NAME,
-    TENSOR_QUANTIZATION, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
+    TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
 )
 from tflm_cy.schema.table cimport Vector, load_i32, table_i8, table_i32, table_table, table_u8, table_vector, vector_table
 
@@ -151,32 +153,14 @@ cdef bint same_dtype(object dtype, object expected) except -1:
     return dtype == expected and dtype.isnative
 
 
-cdef class View:
-    """Base object of a numpy view: a buffer over a tensor's memory that counts itself while it lives."""
-    cdef Core core
-    cdef void* data
-    cdef Py_ssize_t bytes
-    cdef bint readonly
-    cdef str what
-
-    def __dealloc__(self):
-        if self.core is not None:
-            self.core.live_views -= 1
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.data, self.bytes, self.readonly, flags)
-
-    def __releasebuffer__(self, Py_buffer* buffer):
-        pass
-
-
 cdef class Core:
     """See the module."""
     cdef object __weakref__
     cdef readonly Model model
     cdef readonly list subgraphs
-    cdef readonly int live_views
     cdef readonly int num_threads
+    cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
+    cdef bint clustering
     cdef PyThread_type_lock lock
     cdef long lock_fork
     cdef unsigned long owner
@@ -194,7 +178,9 @@ cdef class Core:
         if self.subgraphs is not None:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
-    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads):
+    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True):
+        self.default_delegate = default_delegate
+        self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all)
@@ -238,13 +224,14 @@ cdef class Core:
         return 0
 
     cdef int guard(self) except -1:
-        if self.live_views > 0:
-            raise RuntimeError(f"{GUARD}{self.live_views} view{'s' if self.live_views > 1 else ''}.")
+        cdef int alive = self.primary.shared.live_views
+        if alive > 0:
+            raise RuntimeError(f"{GUARD}{alive} view{'s' if alive > 1 else ''}.")
         return 0
 
     cpdef bint is_safe(self):
         """True while no view lives."""
-        return self.live_views == 0
+        return self.primary.shared.live_views == 0
 
     cdef Subgraph subgraph(self, object index):
         cdef int i
@@ -288,12 +275,25 @@ cdef class Core:
 
     # ---------------------------------------------------------------- life cycle
 
+    def delegate(self, mine):
+        """Let a delegate take its nodes of all subgraphs."""
+        for g in self.subgraphs:
+            delegate(g, mine, self.clustering)
+
+    cdef int apply_default_delegate(self) except -1:
+        """At the first allocation of any subgraph, before anything is prepared."""
+        if self.default_delegate is not None:
+            make, self.default_delegate = self.default_delegate, None
+            self.delegate(make())
+        return 0
+
     def allocate(self, subgraph_index=0):
         """Prepare and plan a subgraph; nothing when it is ready."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         self.enter()
         try:
             self.guard()
+            self.apply_default_delegate()
             g.num_threads = self.num_threads
             g.allocate()
         finally:
@@ -306,6 +306,19 @@ cdef class Core:
         try:
             self.guard()
             g.invoke()
+        finally:
+            self.leave()
+
+    def run_node(self, index, subgraph_index=0):
+        """Run one node of a graph that preserves all tensors, on the values that its inputs hold."""
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef int n = small_index(index)
+        if not g.preserve_all:
+            raise RuntimeError("single nodes run with experimental_preserve_all_tensors=True only")
+        self.enter()
+        try:
+            self.guard()
+            g.run_node(n)
         finally:
             self.leave()
 
@@ -368,7 +381,8 @@ cdef class Core:
         cdef Tensor* tensor
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
             tensor = &g.tensors[PyLong_AsLong(index)]
-            if value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor):
+            if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
+                    and not g.is_hidden(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
                 return
         g = self.subgraph(subgraph_index)
@@ -399,7 +413,7 @@ cdef class Core:
                         f"of input {t}.")
             if is_constant(tensor):
                 raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
-            if tensor.data == NULL:
+            if tensor.data == NULL or g.is_hidden(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
@@ -473,7 +487,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index):
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
-            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor):
+            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
                 array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
                 if self.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
@@ -519,6 +533,10 @@ cdef class Core:
         cdef const Tensor* tensor = &g.tensors[t]
         if tensor.type == RESOURCE or tensor.type == VARIANT:
             raise ValueError(f"tensor {t} holds a handle, which has no value to read")
+        if g.is_hidden(t):
+            raise ValueError(
+                f"{NULL_DATA}: tensor {t} '{self.tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
+                "experimental_preserve_all_tensors=True")
         if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
             raise ValueError(NULL_DATA)
         if g.is_overwritten(t):
@@ -531,7 +549,6 @@ cdef class Core:
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef const Tensor* tensor
-        cdef View base
         cdef int t
         self.enter()
         try:
@@ -544,14 +561,8 @@ cdef class Core:
             self.expect_readable(g, t)
             if tensor.bytes == 0:
                 return self.get_unlocked(g, t)           # nothing to look at
-            base = View.__new__(View)
-            base.core = self
-            self.live_views += 1
-            base.data = tensor.data
-            base.bytes = tensor.bytes
-            base.readonly = tensor.allocation == CONSTANT
             dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]
-            array = ndarray(self.shape_tuple(g, t), dtype, base)
+            array = ndarray(self.shape_tuple(g, t), dtype, view(g, tensor, tensor.allocation == CONSTANT))
             return array if tensor.rank > 0 else array[()]
         finally:
             self.leave()
@@ -574,6 +585,7 @@ cdef class Core:
                     self.resize_unlocked(g, t, shape, False)
             if not g.ready:
                 self.guard()
+            self.apply_default_delegate()
             g.num_threads = self.num_threads
             g.allocate()
             for name, value in values.items():
@@ -613,7 +625,7 @@ cdef class Core:
         cdef int t = self.tensor_index(g, index)
         cdef const Tensor* tensor = &g.tensors[t]
         cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
-        shape = np.array(shape_of(tensor), dtype=np.int32)
+        shape = np.array(self.stored_shape(table) if g.is_hidden(t) else shape_of(tensor), dtype=np.int32)
         signature = self.signature(g, t)
         single = tensor.scale_count == 1
         return {
@@ -626,6 +638,10 @@ cdef class Core:
             "quantization_parameters": self.quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION)),
             "sparsity_parameters": sparsity(table_table(table, TENSOR_SPARSITY)),
         }
+
+    cdef list stored_shape(self, const uint8_t* table):
+        cdef Vector vector = table_vector(table, TENSOR_SHAPE)
+        return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
 
     cdef dict quantization(self, Subgraph g, const Tensor* tensor, const uint8_t* table):
         cdef const uint8_t* details
@@ -652,8 +668,16 @@ cdef class Core:
             return self.get_unlocked(g, t).ravel().astype(dtype)
         return np.array([], dtype=dtype)
 
+    def execution_plan(self, subgraph_index=0):
+        """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
+        return list(self.subgraph(subgraph_index).execution_plan)
+
+    def delegate_nodes(self, subgraph_index=0):
+        """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
+        return {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in self.subgraph(subgraph_index).partitions}
+
     def node_count(self, subgraph_index=0):
-        return self.subgraph(subgraph_index).node_count
+        return self.subgraph(subgraph_index).listed_nodes
 
     def node_details(self, index, subgraph_index=0):
         """The details dictionary of an operator."""
@@ -661,7 +685,7 @@ cdef class Core:
         cdef int n = small_index(index)
         cdef const Node* node
         cdef int i
-        if not 0 <= n < g.node_count:
+        if not 0 <= n < g.listed_nodes:
             raise ValueError("Invalid node index")
         node = &g.nodes[n]
         inputs = [node.inputs[i] for i in range(node.input_count)]

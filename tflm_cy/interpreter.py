@@ -95,6 +95,13 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+def _default_delegate():
+    """TensorFlow's default delegate; imported only when an interpreter that has it allocates."""
+    from tflm_cy.delegates.xnnpack.delegate import XnnpackDelegate
+
+    return XnnpackDelegate()
+
+
 def _as_int32(index):
     """An unsigned index of the file as the int that readers take it for; none that exists is negative."""
     return index - (1 << 32) if index >= 1 << 31 else index
@@ -189,7 +196,8 @@ class Interpreter:
         The model as any C-contiguous buffer (bytes, bytearray, memoryview, mmap, numpy array); held, used in place and
         never written to.
     experimental_delegates : list, optional
-        Must be empty or None for now.
+        Objects with `supports(node)` and `build(subset)`, see `tflm_cy.delegates.python`; they take their nodes here, before the
+        default delegate.
     num_threads : int, optional
         At least 1; None is 1. Never changes results.
     experimental_op_resolver_type : OpResolverType
@@ -235,18 +243,35 @@ class Interpreter:
         threads = _thread_count(num_threads)
         model = self._open(model_path, model_content)
         self._delegates = list(experimental_delegates) if experimental_delegates else []
-        if self._delegates:
-            raise ValueError("delegates cannot be used: tflm_cy runs on the CPU only")
+        for mine in self._delegates:
+            if not (hasattr(mine, "supports") and hasattr(mine, "build")):
+                raise ValueError(
+                    f"a delegate is an object with supports(node) and build(subset), not {type(mine).__name__}; "
+                    "tflm_cy runs on the CPU only"
+                )
         self._arguments = {
             "model_path": model_path,
             "model_content": model_content,
             "num_threads": num_threads,
             "experimental_op_resolver_type": resolver,
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
+            "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
+            "experimental_delegates": self._delegates or None,
         }
         self._interpreter = Core(
-            model, find, resolver is OpResolverType.BUILTIN_REF, bool(experimental_preserve_all_tensors), threads
+            model,
+            find,
+            resolver is OpResolverType.BUILTIN_REF,
+            bool(experimental_preserve_all_tensors),
+            threads,
+            _default_delegate if resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
+            not experimental_disable_delegate_clustering,
         )
+        if self._delegates:
+            from tflm_cy.delegates.python import PythonDelegate
+
+            for mine in self._delegates:
+                self._interpreter.delegate(PythonDelegate(mine))
         self._signature_defs = {}
         for key, subgraph, *sides in model.signatures:
             inputs, outputs = ({name: _as_int32(index) for name, index in sorted(side)} for side in sides)
@@ -403,6 +428,37 @@ class Interpreter:
 
     def _get_ops_details(self):
         return [self._interpreter.node_details(i) for i in range(self._interpreter.node_count())]
+
+    def execution_plan(self, subgraph_index=0):
+        """Node indices in the order in which they run, those of a delegate as their DELEGATE node; final after `allocate_tensors`.
+
+        Indices are those of `_get_ops_details()`.
+        """
+        return self._interpreter.execution_plan(subgraph_index)
+
+    def delegate_nodes(self, subgraph_index=0):
+        """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
+        return self._interpreter.delegate_nodes(subgraph_index)
+
+    def quirks(self, subgraph_index=0):
+        """What is peculiar about this model in this mode: results that TensorFlow's default mode gives and that would surprise.
+
+        Final after `allocate_tensors`, when the default delegate has taken its nodes. Nothing is ever printed.
+
+        Returns
+        -------
+        list of dict
+            node (int), op_name, rule (a short name), effect and way_out (sentences).
+        """
+        if not self._interpreter.execution_plan(subgraph_index):
+            return []
+        from tflm_cy.delegates.xnnpack.quirks import quirks
+
+        return quirks(self._interpreter.subgraphs[subgraph_index])
+
+    def _run_node(self, node_index, subgraph_index=0):
+        """Run one node on the values that its inputs hold; needs experimental_preserve_all_tensors and one `invoke` before."""
+        return self._interpreter.run_node(node_index, subgraph_index)
 
     def get_signature_list(self):
         """`{signature key: {"inputs": [names], "outputs": [names]}}`, names in byte order."""

@@ -1,4 +1,4 @@
-"""Generated single-operator cases: one file per operator family, found by existing.
+"""Generated cases: one file per operator family, found by existing; `graphs` has those of several operators (GRAPH).
 
 A family file decorates functions with the operators, type labels and variants that they can make; each function takes a
 `Draw` (seeded random material, see `draw`) and returns one case:

@@ -26,9 +26,9 @@ SPECIAL_FLOATS = np.array(
     np.float32,
 )
 
-# Where two NaN meet in an addition the first operand's sign wins, and which is first is the compiler's choice. Sums of
-# products are therefore fed NaN or infinities (which make NaN of the other sign), never both in one case.
-_SUMS_OF_PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "BATCH_MATMUL")
+# Where two NaN meet in an addition the first operand's sign wins, and which is first is the compiler's choice. Operators that
+# add up values are therefore fed NaN or infinities (which make NaN of the other sign), never both in one case.
+_SUMS = ("SOFTMAX", "LOG_SOFTMAX", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "BATCH_MATMUL")
 _WITHOUT_NAN = SPECIAL_FLOATS[~np.isnan(SPECIAL_FLOATS)]
 _WITHOUT_INFINITY = SPECIAL_FLOATS[~(np.abs(SPECIAL_FLOATS) > 1e18)]
 
@@ -103,7 +103,7 @@ class Draw:
     def special_floats(self, shape):
         """Normal values with about a third of them replaced by special ones."""
         values, specials = self.normal(shape, 4), SPECIAL_FLOATS
-        if self.op in _SUMS_OF_PRODUCTS:
+        if self.op in _SUMS:
             specials = _WITHOUT_INFINITY if self.seed % 2 else _WITHOUT_NAN
         picked = specials[self.rng.integers(0, len(specials), shape)]
         return np.where(self.rng.random(shape) < 0.35, picked, values).astype(np.float32)
@@ -138,8 +138,18 @@ class Draw:
 
 
 def describe(model):
-    """The first operator's inputs and options, for people."""
-    operator = model.subgraphs[0].operators[0]
+    """The first operator's inputs and options, for people; of a graph all operators and tensors."""
+    graph = model.subgraphs[0]
+    if len(graph.operators) > 2:
+        return "; ".join(_describe_node(graph, operator) for operator in graph.operators)
+    operator = graph.operators[0]
     inputs = " ".join("-" if t is None else f"{t.dtype}{t.shape}" for t in operator["inputs"])
     options = operator["options"][1][1] if operator["options"] else {}
     return " ".join([inputs, *(f"{k}={v}" for k, v in options.items())]).replace(", ", ",")
+
+
+def _describe_node(graph, operator):
+    """`CONV_2D(0 1 2)->3 int8[1,4,4,2]`: tensors by index."""
+    inputs, outputs = (" ".join(str(graph.index_of(t)) for t in operator[role]) for role in ("inputs", "outputs"))
+    shape = "".join(f" {t.dtype}{t.shape}".replace(", ", ",") for t in operator["outputs"][:1] if t is not None)
+    return f"{operator['name']}({inputs})->{outputs}{shape}"

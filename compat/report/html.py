@@ -3,7 +3,7 @@
 from html import escape
 
 from ..run import EQUAL, REFUSED, VERDICTS
-from .plain import reproduction
+from .plain import reproduction, setting
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>compat</title><style>
@@ -30,7 +30,7 @@ def to_html(tally):
         a=escape(tally.sides[0]),
         b=escape(tally.sides[1]),
         summary=escape(", ".join(f"{total[v]} {v}" for v in VERDICTS) + f"; {tally.seconds:.0f} s"),
-        head="".join(f"<th>{escape(h)}</th>" for h in ("operator", "type", "mode", *VERDICTS)),
+        head="".join(f"<th>{escape(h)}</th>" for h in ("operator", "type", "mode", "threads", *VERDICTS)),
         rows="\n".join(_row(key, counts) for key, counts in sorted(tally.rows.items())),
         sections="\n".join(_sections(tally)),
     )
@@ -38,7 +38,7 @@ def to_html(tally):
 
 def _row(key, counts):
     worst = next((v for v in ("differs", "deviates") if counts[v]), "")
-    cells = "".join(f"<td>{escape(k)}</td>" for k in key)
+    cells = "".join(f"<td>{escape(str(k))}</td>" for k in key)
     numbers = "".join(f"<td class=n>{counts[v] or ''}</td>" for v in VERDICTS)
     return f'<tr class="{worst}">{cells}{numbers}</tr>'
 
@@ -54,6 +54,6 @@ def _sections(tally):
             continue
         yield f"<h2>{verdict if verdict not in (EQUAL, REFUSED) else 'unexpected: ' + verdict} ({len(found)})</h2>"
         for result in found:
-            yield f"<h3>{escape(result.case.id)} {escape(result.mode)}</h3>"
+            yield f"<h3>{escape(result.case.id)} {escape(setting(result))}</h3>"
             lines = (result.case.text, result.difference or result.a.summary(), reproduction(result, tally.arguments))
             yield f"<pre>{escape(chr(10).join(lines))}</pre>"

@@ -23,7 +23,7 @@ class Tally:
 
     def add(self, result):
         case = result.case
-        row = self.rows.setdefault((case.op, case.dtype, result.mode), Counter())
+        row = self.rows.setdefault((case.op, case.dtype, result.mode, result.threads), Counter())
         row[result.verdict] += 1
         if _unexpected(result):
             row["unexpectedly accepted" if case.refused else "unexpectedly refused"] += 1
@@ -56,7 +56,13 @@ def reproduction(result, arguments=()):
         parts += ["--models", str(case.model)]
     else:
         parts += ["--op", case.op, "--dtype", case.dtype, "--case", case.variant]
-    return shlex.join([*parts, "--mode", result.mode, "--seed", str(case.seed)])
+    parts += ["--mode", result.mode, "--seed", str(case.seed)]
+    return shlex.join(parts if result.threads == 1 else [*parts, "--threads", str(result.threads)])
+
+
+def setting(result):
+    """The mode and, where there are several, the threads."""
+    return result.mode if result.threads == 1 else f"{result.mode} {result.threads} threads"
 
 
 def to_text(tally, verbose=False):
@@ -64,11 +70,13 @@ def to_text(tally, verbose=False):
     lines = [f"a = {tally.sides[0]}, b = {tally.sides[1]}; a decides", "", *_table(tally), ""]
     lines += _differences(tally, None if verbose else SHOWN_PER_ROW)
     for result in tally.of(NOT_COMPARED):
-        lines += [f"NOT COMPARED {result.case.id} {result.mode}: {result.difference}"]
+        lines += [f"NOT COMPARED {result.case.id} {setting(result)}: {result.difference}"]
     if verbose:
         for result in tally.listed:
             if result.verdict in (EQUAL, REFUSED):
-                lines.append(f"UNEXPECTED {result.case.id} {result.mode}: a {result.a.summary()}  [{result.case.text}]")
+                lines.append(
+                    f"UNEXPECTED {result.case.id} {setting(result)}: a {result.a.summary()}  [{result.case.text}]"
+                )
     for reason, count in tally.reasons.most_common():
         lines.append(f"DEVIATES {count} x: {reason}")
     total = tally.total()
@@ -84,20 +92,23 @@ def _differences(tally, limit):
     """What differs, the first `limit` of each row of the table."""
     lines, shown = [], Counter()
     for result in tally.of(DIFFERS):
-        row = result.case.op, result.case.dtype, result.mode
+        row = result.case.op, result.case.dtype, result.mode, result.threads
         shown[row] += 1
         if limit is not None and shown[row] > limit:
             continue
-        lines += [f"DIFFERS {result.case.id} {result.mode}", f"    {result.case.text}" if result.case.text else None]
+        lines += [
+            f"DIFFERS {result.case.id} {setting(result)}",
+            f"    {result.case.text}" if result.case.text else None,
+        ]
         lines += [f"    {result.difference}", f"    {reproduction(result, tally.arguments)}"]
     left = sum(max(0, count - limit) for count in shown.values()) if limit is not None else 0
     return [*lines, f"({left} more differences: --verbose shows them, --json and --html hold them)"] if left else lines
 
 
 def _table(tally):
-    rows = [("operator", "type", "mode", *VERDICTS)]
+    rows = [("operator", "type", "mode", "threads", *VERDICTS)]
     for key, counts in sorted(tally.rows.items()):
-        rows.append((*key, *(str(counts[v] or "") for v in VERDICTS)))
+        rows.append((*map(str, key), *(str(counts[v] or "") for v in VERDICTS)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -109,12 +120,16 @@ def to_json(tally):
         "b": tally.sides[1],
         "seconds": round(tally.seconds, 1),
         "total": dict(tally.total()),
-        "rows": [{"op": o, "dtype": d, "mode": m, **counts} for (o, d, m), counts in sorted(tally.rows.items())],
+        "rows": [
+            {"op": op, "dtype": dtype, "mode": mode, "threads": threads, **counts}
+            for (op, dtype, mode, threads), counts in sorted(tally.rows.items())
+        ],
         "deviations": [{"reason": reason, "count": count} for reason, count in tally.reasons.most_common()],
         "listed": [
             {
                 "case": result.case.id,
                 "mode": result.mode,
+                "threads": result.threads,
                 "attributes": result.case.text,
                 "verdict": result.verdict,
                 "a": result.a.summary(),

@@ -2,10 +2,10 @@
 
 A side is a module with
 
-    MODES           the op resolvers that it has, by TensorFlow's names DISTRIBUTIONS   the packages whose version
-    stands for its behaviour: its outcomes may be cached; () means never cached start()         import the runtime;
-    returns `open_interpreter(model, mode)`, which makes an object with
-                    tf.lite.Interpreter's methods from bytes or a path
+    MODES           the op resolvers that it has, by TensorFlow's names
+    DISTRIBUTIONS   the packages whose version stands for its behaviour: its outcomes may be cached; () means never
+    start()         import the runtime; returns `open_interpreter(model, mode, threads=1)`, which makes an object
+                    with tf.lite.Interpreter's methods from bytes or a path
 
 Nothing is imported before `start`. A side is named by its file here, or by any importable module's name.
 """
@@ -26,8 +26,8 @@ def lookalike(module_name, names=("Interpreter", "OpResolverType")):
     module = importlib.import_module(module_name)
     interpreter, resolvers = (getattr(module, name) for name in names)
 
-    def open_interpreter(model, mode):
+    def open_interpreter(model, mode, threads=1):
         source = {"model_content": model} if isinstance(model, bytes) else {"model_path": model}
-        return interpreter(**source, num_threads=1, experimental_op_resolver_type=getattr(resolvers, mode))
+        return interpreter(**source, num_threads=threads, experimental_op_resolver_type=getattr(resolvers, mode))
 
     return open_interpreter

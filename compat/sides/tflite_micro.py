@@ -1,4 +1,4 @@
-"""The microcontroller runtime's Python package; it has one arithmetic of its own, whichever mode is asked.
+"""The microcontroller runtime's Python package; one arithmetic and one thread, whatever is asked.
 
 Its interpreter knows inputs and outputs by position and cannot resize; the arena is fixed at construction.
 """
@@ -52,4 +52,4 @@ class _Interpreter:
 
 def start():
     runtime = importlib.import_module("tflite_micro").runtime
-    return lambda model, mode: _Interpreter(runtime, model)
+    return lambda model, mode, threads=1: _Interpreter(runtime, model)

@@ -21,13 +21,24 @@ def test_cases_are_reproducible_and_name_their_operator(op):
         assert one.id == again.id and one.digest() == again.digest()
         model = read_model(one.model)
         used = {operator_name(model, o) for graph in model["subgraphs"] for o in graph["operators"]}
-        assert one.op in used
+        assert one.op in used or one.op == "GRAPH"
         assert len(one.feeds) == 3 and all(len(f) == len(model["subgraphs"][0]["inputs"]) for f in one.feeds)
 
 
 def test_seeds_and_variants_differ():
     digests = [case.digest() for case in generated_cases(range(4), ops=["CONV_2D"])]
     assert len(set(digests)) == len(digests)
+
+
+def test_50_seeds_of_graphs_are_more_than_1000_of_every_sort():
+    graphs = kinds(["GRAPH"])
+    assert len(graphs) * 50 > 1000
+    assert {k.dtype for k in graphs} == {"float32", "int8", "uint8", "dynamic_range", "float16", "mixed"}
+    models = [read_model(case.model) for case in generated_cases(range(2), 1, ops=["GRAPH"])]
+    counts = [sum(len(graph["operators"]) for graph in model["subgraphs"]) for model in models]
+    assert 4 < sum(counts) / len(counts) < 9 and max(counts) < 25
+    used = {operator_name(m, o) for m in models for graph in m["subgraphs"] for o in graph["operators"]}
+    assert len(used) > 50
 
 
 def test_selection():
@@ -41,7 +52,7 @@ def test_outcomes_are_cached_by_case_and_mode(monkeypatch, tmp_path):
     monkeypatch.setattr("compat.cache.side_version", lambda side, python=None: {"released": "released 1.0"}.get(side))
     cache, outcome = OutcomeCache("released"), Outcome("crashed", error="SIGABRT")
     cache.put("digest", "AUTO", outcome)
-    assert cache.get("digest", "AUTO") == outcome
+    assert cache.get("digest", "AUTO") == outcome and cache.get("digest", "AUTO", threads=2) is None
     assert cache.get("digest", "BUILTIN_REF") is None and cache.get("other", "AUTO") is None
     assert OutcomeCache("released", enabled=False).get("digest", "AUTO") is None
     ours = OutcomeCache("tflm_cy")

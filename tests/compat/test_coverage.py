@@ -5,26 +5,27 @@ import pytest
 from compat.coverage import insert, table
 
 REPORT = {
-    "a": "tensorflow:BUILTIN_REF",
-    "b": "tflm_cy:BUILTIN_REF",
-    "total": {"equal": 7, "differs": 1},
+    "a": "tensorflow",
+    "b": "tflm_cy",
+    "total": {"equal": 11, "differs": 1},
     "rows": [
-        {"op": "ADD", "dtype": "int8", "equal": 4},
-        {"op": "ADD", "dtype": "float32", "equal": 3, "refused": 2},
-        {"op": "NEG", "dtype": "float32", "differs": 1},
+        {"op": "ADD", "dtype": "int8", "mode": "BUILTIN_REF", "equal": 4},
+        {"op": "ADD", "dtype": "int8", "mode": "AUTO", "equal": 4},
+        {"op": "ADD", "dtype": "float32", "mode": "BUILTIN_REF", "equal": 3, "refused": 2},
+        {"op": "NEG", "dtype": "float32", "mode": "AUTO", "differs": 1},
     ],
     "deviations": [{"reason": "on purpose", "count": 3}],
 }
 
 
-def test_counts_by_type():
-    assert "| ADD | float32 3, int8 4 | 2 |  |" in table(REPORT)
+def test_counts_by_mode():
+    assert "| ADD | float32 (REF), int8 | 7, 2 refused | 4 |" in table(REPORT)
 
 
 def test_differences_are_not_hidden():
     text = table(REPORT)
-    assert "| NEG | - |  | float32: 1 differing |" in text
-    assert "7 cases equal, 1 differing" in text
+    assert "| NEG | - | - | 1 DIFFER |" in text
+    assert "11 cases equal, 1 differing" in text
     assert "on purpose" in text
 
 

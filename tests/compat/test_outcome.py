@@ -49,6 +49,19 @@ def test_every_output_and_invoke_counts():
     assert "1 <> 2 outputs" in difference(ok(one), ok(one, one))
 
 
+def test_what_a_delegate_took_counts_before_the_bytes():
+    def delegated(*nodes):
+        return Outcome("ok", [[Array.of(np.int8([1]))]], delegates=[[list(i), list(o)] for i, o in nodes])
+
+    one, other = ([0, 1], [2]), ([0, 1], [2, 3])
+    assert difference(delegated(one), delegated(one)) is None
+    assert (
+        difference(delegated(one, one), delegated(one, other)) == "delegate node 1: [0, 1] -> [2] <> [0, 1] -> [2, 3]"
+    )
+    assert difference(delegated(one), delegated()) == "delegate nodes: [0, 1] -> [2] <> none"
+    assert difference(delegated(one), ok(np.int8([1]))) is None  # a side that does not show its nodes
+
+
 def test_exceptions_compare_by_type():
     def raised(error, text):
         return Outcome("raised", error=error, stage="invoke", text=text)
@@ -69,5 +82,6 @@ def test_strings_and_unknown_types_are_bytes():
 
 def test_outcomes_survive_json():
     before = ok(np.array([np.nan, -0.0], np.float32), np.zeros([0], np.int8))
+    before.delegates = [[[0, 1], [2]]]
     after = Outcome.from_json(before.to_json())
     assert after == before and after.invokes[0][0].values().tobytes() == before.invokes[0][0].data

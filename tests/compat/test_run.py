@@ -12,7 +12,7 @@ from compat.builder import Model, Tensor
 from compat.case import Case
 from compat.outcome import Outcome
 from compat.process import SideFailedError, SideProcess
-from compat.report import Tally, to_html, to_json, to_text
+from compat.report import Tally, reproduction, to_html, to_json, to_text
 from compat.run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, Side, judge, run
 
 FAKES = Path(__file__).parent / "fakes"
@@ -70,6 +70,15 @@ def test_an_input_of_another_shape_is_resized():
     assert result.verdict == EQUAL and result.a.invokes[0][0].shape == (2, 3)
 
 
+def test_threads_are_passed_on_and_what_a_delegate_took_comes_back():
+    found = run([case(0)], Side("fake_same"), Side("fake_same"), threads=(1, 2, 4), timeout=20)
+    results = {result.threads: result for result in found}
+    assert {threads: r.a.delegates for threads, r in results.items()} == {1: [], 2: [[[0], [2]]], 4: [[[0], [4]]]}
+    results[2].b.delegates = [[[0], [1, 2]]]
+    judged = judge(results[2].case, "AUTO", results[2].a, results[2].b)
+    assert judged.verdict == DIFFERS and judged.difference == "delegate node 0: [0] -> [2] <> [0] -> [1, 2]"
+
+
 def test_a_side_that_is_not_installed_is_no_result():
     with pytest.raises(SideFailedError, match="a_package_that_nobody_has"):
         SideProcess("fake_missing").run(case(0), "BUILTIN_REF")
@@ -84,7 +93,13 @@ def test_the_report_names_the_command_for_each_difference():
     command = "--b fake_wrong --op RELU --dtype float32 --case random --mode BUILTIN_REF --seed 7"
     text, page, data = to_text(tally), to_html(tally), to_json(tally)
     assert command in text and command in page and command in data["listed"][0]["command"]
+    assert "--threads" not in command and "threads" in text.splitlines()[2]
     assert tally.failed() and data["total"] == {EQUAL: 1, DIFFERS: 1} and "made by hand" in text
+
+
+def test_the_command_of_a_run_with_threads_names_them():
+    result = next(run([case(3, 7)], Side("fake_same"), Side("fake_wrong"), threads=(4,), timeout=20))
+    assert reproduction(result).endswith("--mode BUILTIN_REF --seed 7 --threads 4")
 
 
 def test_exit_codes(capsys, tmp_path):
@@ -96,6 +111,9 @@ def test_exit_codes(capsys, tmp_path):
     assert main([*same, "--op", "NO_SUCH_OP"]) == 2
     assert main(["--a", "no_such_side"]) == 2
     assert main([*same, "--mode", "NO_MODE"]) == 2
+    assert main([*same, "--threads", "0"]) == 2
+    assert main([*same, "--json", str(report), "--threads", "1", "2"]) == 0
+    assert [row["threads"] for row in json.loads(report.read_text())["rows"]] == [1, 2]
     assert main(["--a", "fake_same", "--b", "fake_missing", "--op", "SQUARE", "--seeds", "1", "--jobs", "1"]) == 2
     capsys.readouterr()
 

@@ -1,10 +1,13 @@
 """Lifetimes as a user sees them: what stays readable, what shares memory, what preserve_all_tensors changes."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tflm_cy import Interpreter, OpResolverType
 
 
 def chain(length, size=256):
@@ -65,8 +68,23 @@ def test_written_but_never_read_is_kept():
     main.op("ADD", [a, one], [b])
     main.op("ADD", [b, one], [y])
     main.outputs = [y]
-    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     interpreter.set_tensor(0, np.full(64, 5, np.float32))
     interpreter.invoke()
     assert interpreter.get_tensor(2)[0] == 6
+
+
+def test_the_collector_frees_interpreters_in_cycles():
+    """Interpreters that only cycles hold are freed whole, in whatever order the collector takes their parts."""
+    x, y = Tensor([4], "float32"), Tensor([4], "float32")
+    blob = Model.single("NEG", [x], [y]).to_bytes()
+    for _ in range(20):
+        interpreter = Interpreter(model_content=blob)
+        interpreter.allocate_tensors()
+        interpreter.invoke()
+        interpreter.me = [interpreter, interpreter._interpreter, interpreter._interpreter.subgraphs]
+        reference = weakref.ref(interpreter)
+        del interpreter
+        gc.collect()
+        assert reference() is None

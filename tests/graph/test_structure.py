@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tflm_cy import Interpreter, OpResolverType
 
 ONE = np.ones(4, np.float32)
 
@@ -55,8 +55,12 @@ def test_bad_outputs_read_as_none():
 def test_an_error_names_node_and_shapes():
     x, y = Tensor([2, 3], "float32"), Tensor([2, 3], "float32")
     blob = Model.single("ADD", [x, Tensor.constant(ONE)], [y]).to_bytes()
-    interpreter = Interpreter(model_content=blob)
     with pytest.raises(RuntimeError, match=r"Node number 0 \(ADD\) failed to prepare.*FLOAT32 \[2, 3\], FLOAT32 \[4\]"):
+        Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType.BUILTIN_REF).allocate_tensors()
+    interpreter = Interpreter(model_content=blob)
+    with pytest.raises(
+        RuntimeError, match=r"Delegate\) failed to prepare. It runs ADD \(node 0\).*FLOAT32 \[2, 3\], FLOAT32 \[4\]"
+    ):
         interpreter.allocate_tensors()
     with pytest.raises(RuntimeError, match="not ready"):
         interpreter.invoke()

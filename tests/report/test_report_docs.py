@@ -6,7 +6,19 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["report", "report.table", "report.picture", "cli.errors", "cli.model"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report",
+        "report.table",
+        "report.picture",
+        "report.bits",
+        "report.rules",
+        "report.page",
+        "cli.errors",
+        "cli.model",
+    ],
+)
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(f"tflm_cy.{name}"))
     assert result.attempted > 0

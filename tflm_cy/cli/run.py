@@ -43,9 +43,7 @@ def run(args):
     interpreter = open_model(args.model, args.mode)
     with refused(args.model):
         inputs = interpreter.get_input_details()
-        values = _load(args.input, inputs) if args.input else _draw(args.random, inputs)
-        for details, value in zip(inputs, values, strict=True):
-            _fit(interpreter, details, value)
+        values = read_inputs(interpreter, args.input, args.random)
         interpreter.allocate_tensors()
         for details, value in zip(inputs, values, strict=True):
             interpreter.set_tensor(details["index"], value)
@@ -60,6 +58,15 @@ def run(args):
     if args.output:
         with refused(args.output):
             _store(args.output, [d["name"] for d in details], outputs)
+
+
+def read_inputs(interpreter, paths, seed):
+    """One array per input, from files or random; open dimensions are resized to the arrays' shapes."""
+    inputs = interpreter.get_input_details()
+    values = _load(paths, inputs) if paths else _draw(seed, inputs)
+    for details, value in zip(inputs, values, strict=True):
+        _fit(interpreter, details, value)
+    return values
 
 
 def _seed(text):

@@ -19,18 +19,20 @@ from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.slots cimport (
-    CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES, MODEL_SUBGRAPHS,
-    OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
-    QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT, SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS,
-    SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
+    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES,
+    MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
+    QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE, QUANTIZATION_DIMENSION, QUANTIZATION_SCALE, QUANTIZATION_ZERO_POINT,
+    SUBGRAPH_INPUTS, SUBGRAPH_NAME, SUBGRAPH_OPERATORS, SUBGRAPH_OUTPUTS, SUBGRAPH_TENSORS, TENSOR_IS_VARIABLE,
+    TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.table cimport (
-    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u32, table_vector, vector_i32, vector_table,
+    Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
 )
 from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
+    BLOCKWISE = 2                # of the union QuantizationDetails
 
 
 cpdef list load(Model model, find, bint reference, bint preserve_all):
@@ -61,7 +63,7 @@ cdef str text_of(Vector vector):
 
 
 cdef list operator_codes(Model model, find, bint reference):
-    """(name, Registration or None, version) of every operator code; ValueError for an unknown builtin or version."""
+    """(name, Registration or None, version, custom) of every operator code; ValueError for an unknown builtin or version."""
     cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
     cdef const uint8_t* table
     cdef Registration registration
@@ -74,7 +76,7 @@ cdef list operator_codes(Model model, find, bint reference):
         version = table_i32(table, CODE_VERSION, 1)
         if code == CUSTOM:
             name = text_of(table_vector(table, CODE_CUSTOM))
-            codes.append((name, find(name, True), version))
+            codes.append((name, find(name, True), version, True))
             continue
         if not 0 <= code < len(BUILTIN_NAMES):
             raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
@@ -87,7 +89,7 @@ cdef list operator_codes(Model model, find, bint reference):
             raise ValueError(
                 f"Didn't find op for builtin opcode '{name}' version '{version}'. An older version of this builtin might be supported. "
                 "Registration failed.")
-        codes.append((name, registration, version))
+        codes.append((name, registration, version, False))
     return codes
 
 
@@ -103,7 +105,9 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     g.table = table
     g.name = text_of(table_vector(table, SUBGRAPH_NAME))
     g.tensor_count = tensors.length
-    g.node_count = g.plan_count = nodes.length
+    g.node_count = g.node_capacity = g.listed_nodes = g.plan_count = nodes.length
+    g.execution_plan = list(range(g.node_count))
+    g.custom_nodes = set()
     g.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
     g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
     g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
@@ -189,7 +193,11 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
     cdef Vector zeros = table_vector(table, QUANTIZATION_ZERO_POINT)
     cdef float* scale_copy
     cdef int32_t* zero_copy
+    cdef const uint8_t* details = table_table(table, QUANTIZATION_DETAILS)
     cdef uint32_t i
+    if details != NULL and table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == BLOCKWISE:
+        tensor.block_size = table_i32(details, BLOCKWISE_BLOCK_SIZE, 0)
+        tensor.block_scales = table_i32(details, BLOCKWISE_SCALES, 0)
     if scales.length == 0:
         return 0
     scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
@@ -211,7 +219,7 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
 
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
     cdef Node* node = &g.nodes[index]
-    name, registration, version = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
+    name, registration, version, custom = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
     node.index = index
     node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
@@ -221,6 +229,8 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     node.version = version
     node.arithmetic = g.arithmetic
     g.registrations.append(registration)
+    if custom:
+        g.custom_nodes.add(index)
     g.operator_names.append(name)
     return 0
 

@@ -2,20 +2,14 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.memory.arena cimport Arena
+from tflm_cy.graph.workspace cimport Workspace
 from tflm_cy.schema.model cimport Model
 
 
-cdef struct Scratch:                 # a request of a node for memory while it runs
-    int64_t bytes
-    int32_t step
-    int64_t offset
-
-
-cdef class Subgraph(Context):
+cdef class Subgraph(Workspace):
     # as loaded
     cdef readonly int index
     cdef readonly str name
@@ -25,10 +19,18 @@ cdef class Subgraph(Context):
     cdef readonly list operator_names
     cdef Resources shared
     cdef const uint8_t* table
-    cdef Node* nodes
-    cdef int node_count
-    cdef int32_t* plan               # the execution plan: node indices
+    cdef readonly set custom_nodes   # the nodes with a custom operator
+    cdef Node* nodes                 # the file's, then what delegates add
+    cdef readonly int node_count
+    cdef int node_capacity
+    cdef public int listed_nodes     # nodes below are shown to the user
+    cdef public list execution_plan  # node indices, a delegate's partition as its DELEGATE node
+    cdef readonly list partitions
+    cdef int32_t* plan               # the steps: the execution plan with each partition's own nodes in its place
     cdef int plan_count
+    cdef uint8_t* flushes            # per step: denormals count as zeros; NULL without delegates
+    cdef list step_partitions        # per step, None outside of partitions
+    cdef uint8_t* hidden             # per tensor: seen by a partition's own nodes only; NULL without delegates
     cdef int32_t* inputs
     cdef int32_t input_count
     cdef int32_t* outputs
@@ -39,18 +41,11 @@ cdef class Subgraph(Context):
     cdef int arithmetic              # of the nodes that no delegate takes
 
     # memory
-    cdef readonly Arena arena
     cdef size_t loaded               # mark of the tail behind what loading put there
-    cdef void** owned                # memory of tensors that the arena does not hold: strings, dynamic outputs
-    cdef size_t* owned_capacity
     cdef int32_t* first_use
     cdef int32_t* last_use
-    cdef Scratch* scratch_requests
-    cdef int scratch_count
-    cdef int scratch_capacity
     cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
-    cdef list kept
 
     # progress
     cdef readonly bint ready
@@ -62,26 +57,22 @@ cdef class Subgraph(Context):
     cdef int stage_zero_scratch
     cdef size_t stage_zero_mark
     cdef int prepared_end
-    cdef int current_step
-    cdef bint dynamic_seen
     cdef int failed_step
-    cdef object failure              # an exception from a stage prepared while invoking
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
+    cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
-    cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
     cdef bint is_overwritten(self, int index) noexcept
-    cdef int set_text(self, int index, list items) except -1
-    cdef list text(self, int index)
 
     cdef int descend(self) except -1
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1
+    cdef bint is_hidden(self, int index) noexcept nogil
     cdef int allocate_variables(self) except -1
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil

@@ -15,115 +15,39 @@ a tensor twice, reading it before it is written, calling a subgraph from within 
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
+from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
 )
-from tflm_cy.memory.arena cimport KIND_OP_DATA, KIND_VARIABLE
+from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK, Workspace
+from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 
 cdef enum:
-    HEAD_ALIGNMENT = 64
-    SLACK = 64
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
-    MOST_STRINGS = 1 << 27   # in one tensor
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
 
-cdef class Subgraph(Context):
+cdef class Subgraph(Workspace):
     """See the module; made by `graph.loader.load`."""
 
     def __cinit__(self):
         self.stage_blocks = []
         self.kept = []
         self.resized = set()
+        self.partitions = []
 
-    def __dealloc__(self):
-        cdef int t
-        if self.owned != NULL:
-            for t in range(self.tensor_count):
-                free(self.owned[t])
-        free(self.scratch_requests)
-        free(self.scratch_buffers)
-
-    # ---------------------------------------------------------------- what operators call in prepare
-
-    cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
-        """Give an output its shape; its bytes follow from it."""
-        cdef int64_t size
-        cdef int d
-        if rank > MAX_RANK or rank < 0:
-            raise ValueError(f"rank {rank} of tensor {tensor.index} exceeds {MAX_RANK}")
-        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
-            if rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)]):
-                return 0
-            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
-        size = bytes_of(tensor.type, rank, dims)
-        if size < 0:
-            raise ValueError(
-                f"BytesRequired number of elements overflowed: shape {[dims[d] for d in range(rank)]} of tensor {tensor.index}")
-        for d in range(rank):
-            tensor.dims[d] = dims[d]
-        tensor.rank = rank
-        tensor.bytes = 0 if tensor.type == STRING else size
-        return 0
-
-    cdef int set_dynamic(self, Tensor* tensor) except -1:
-        """The shape of this output is known only while invoking."""
-        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
-            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
-        tensor.allocation = DYNAMIC
-        tensor.data = NULL
-        tensor.bytes = 0
-        self.dynamic_seen = True
-        return 0
-
-    cdef int set_computed(self, Tensor* tensor) except -1:
-        """The value of this output is known now: gives it memory in the tail, to be filled by prepare."""
-        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
-            raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
-        tensor.allocation = COMPUTED
-        tensor.data = self.arena.allocate_tail(tensor.bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
-        return 0
-
-    cdef void* persistent(self, size_t bytes) except NULL:
-        """Zeroed memory until the next prepare, 64-byte aligned."""
-        if self.state != PREPARE:
-            raise RuntimeError("persistent memory can be had in prepare only")
-        return self.arena.allocate_tail(bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
-
-    cdef int request_scratch(self, size_t bytes) except -1:
-        """Memory while this node runs; the handle is for `scratch`."""
-        cdef Scratch* requests
-        if self.state != PREPARE:
-            raise RuntimeError("scratch memory can be requested in prepare only")
-        if bytes > <size_t>1 << 46:
-            raise ValueError(f"a scratch buffer of {bytes} bytes is too large")
-        if self.scratch_count == self.scratch_capacity:
-            requests = <Scratch*>realloc(self.scratch_requests, (2 * self.scratch_capacity + 8) * sizeof(Scratch))
-            if requests == NULL:
-                raise MemoryError()
-            self.scratch_requests = requests
-            self.scratch_capacity = 2 * self.scratch_capacity + 8
-        requests = &self.scratch_requests[self.scratch_count]
-        requests.bytes = bytes
-        requests.step = self.current_step
-        requests.offset = 0
-        self.scratch_count += 1
-        return self.scratch_count - 1
-
-    cdef int keep(self, object value) except -1:
-        self.kept.append(value)
-        return 0
+    # ---------------------------------------------------------------- what operators ask for
 
     cdef Context subgraph(self, int index):
         """Another subgraph of the model, for control flow."""
@@ -136,45 +60,6 @@ cdef class Subgraph(Context):
 
     cdef str operator_name(self, const Node* node):
         return self.operator_names[node.index]
-
-    # ---------------------------------------------------------------- what operators call in invoke
-
-    cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
-        """Give a dynamic output its shape and memory."""
-        cdef int64_t size
-        cdef int d
-        if tensor.allocation != DYNAMIC or rank > MAX_RANK or rank < 0:
-            return self.fail_with(b"tensor %ld cannot be shaped while invoking (rank %ld). ", tensor.index, rank)
-        size = bytes_of(tensor.type, rank, dims)
-        if size < 0:
-            return self.fail_with(b"BytesRequired number of elements overflowed for tensor %ld (rank %ld). ", tensor.index, rank)
-        for d in range(rank):
-            tensor.dims[d] = dims[d]
-        tensor.rank = rank
-        if tensor.type == STRING:
-            return 0
-        return self.resize_bytes(tensor, size)
-
-    cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
-        """Memory of a string or dynamic tensor, without touching its shape."""
-        if tensor.allocation != DYNAMIC:
-            return self.fail_with(b"tensor %ld has fixed memory, %ld bytes were asked for. ", tensor.index, bytes)
-        if self.reserve_owned(tensor.index, bytes) != 0:
-            return self.fail_with(b"no memory for tensor %ld of %ld bytes. ", tensor.index, bytes)
-        tensor.bytes = bytes
-        return 0
-
-    cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil:
-        """Own memory of at least so many bytes; the tensor points to it."""
-        cdef void* data
-        if self.owned[index] == NULL or self.owned_capacity[index] < bytes:
-            data = realloc(self.owned[index], bytes + SLACK)
-            if data == NULL:
-                return -1
-            self.owned[index] = data
-            self.owned_capacity[index] = bytes
-        self.tensors[index].data = self.owned[index]
-        return 0
 
     # ---------------------------------------------------------------- called by another subgraph
 
@@ -205,23 +90,6 @@ cdef class Subgraph(Context):
                 return True
         return False
 
-    cdef int store(self, Tensor* target, const Tensor* value) except -1:
-        """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
-        if target == value:
-            return 0
-        if value.data == NULL:
-            raise ValueError(f"tensor {value.index} has no value")
-        if target.type != value.type:
-            raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
-        if target.allocation == DYNAMIC:
-            if self.resize(target, value.rank, value.dims) != 0 or self.resize_bytes(target, value.bytes) != 0:
-                raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
-        if target.bytes != value.bytes or is_constant(target):
-            raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
-        if value.bytes > 0:
-            memcpy(target.data, value.data, value.bytes)
-        return 0
-
     cdef int call(self, Context caller) noexcept:
         try:
             PyErr_CheckSignals()
@@ -229,13 +97,6 @@ cdef class Subgraph(Context):
         except BaseException as error:
             return caller.fail_because(error)
         return 0
-
-    cdef int fail_because(self, object error) noexcept:
-        """The text of an error goes into this subgraph's own; an interruption or a lack of memory passes through."""
-        if isinstance(error, MemoryError) or not isinstance(error, Exception):
-            self.failure = error
-            return -1
-        return self.fail(str(error).encode("utf-8", "replace"))
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -278,6 +139,10 @@ cdef class Subgraph(Context):
                 memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
         return 0
 
+    cdef bint is_hidden(self, int index) noexcept nogil:
+        """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
+        return self.hidden != NULL and self.hidden[index]
+
     cdef bint is_overwritten(self, int index) noexcept:
         """True when another tensor or a scratch buffer has used this tensor's bytes after it was written."""
         cdef const Tensor* tensor = &self.tensors[index]
@@ -299,49 +164,6 @@ cdef class Subgraph(Context):
                 if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
                     return True
         return False
-
-    cdef int set_text(self, int index, list items) except -1:
-        """Store byte strings in a string tensor: count, offsets, characters."""
-        cdef Tensor* tensor = &self.tensors[index]
-        cdef bytes body = b"".join(items)
-        cdef int length = len(items)
-        cdef int64_t total = 4 * (<int64_t>length + 2) + len(body)
-        cdef int32_t* head
-        cdef int i
-        if total > 0x7FFFFFFF:
-            raise ValueError("a string tensor holds at most 2 GiB")
-        if self.reserve_owned(index, total) != 0:
-            raise MemoryError(f"no memory for {total} bytes of strings")
-        head = <int32_t*>tensor.data
-        head[0] = length
-        head[1] = 4 * (length + 2)
-        for i in range(length):
-            head[i + 2] = head[i + 1] + <int32_t>len(items[i])
-        memcpy(<char*>tensor.data + head[1], <const char*>body, len(body))
-        tensor.bytes = total
-        return 0
-
-    cdef list text(self, int index):
-        """The byte strings of a string tensor; empty ones as long as it was never set."""
-        cdef Tensor* tensor = &self.tensors[index]
-        cdef const char* start = <const char*>tensor.data
-        cdef int32_t[2] edges
-        cdef int32_t stored = 0
-        cdef int i
-        cdef list items = []
-        if start == NULL:
-            if count(tensor) > MOST_STRINGS:
-                raise MemoryError(f"no memory for {count(tensor)} strings")
-            return [b""] * count(tensor)
-        memcpy(&stored, start, 4)
-        if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
-            raise ValueError(f"tensor {index} holds no strings")
-        for i in range(stored):
-            memcpy(edges, start + 4 * (i + 1), 8)
-            if edges[0] < 0 or edges[1] < edges[0] or <size_t>edges[1] > tensor.bytes:
-                raise ValueError(f"tensor {index} holds no strings")
-            items.append(start[edges[0]:edges[1]])
-        return items
 
     # ---------------------------------------------------------------- prepare and plan
 
@@ -438,6 +260,9 @@ cdef class Subgraph(Context):
     cdef int prepare_node(self, int step) except -1:
         cdef Node* node = &self.nodes[self.plan[step]]
         cdef Registration registration = self.registrations[node.index]
+        if self.step_partitions is not None and self.step_partitions[step] is not None:
+            if self.step_partitions[step].defect is not None:
+                raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
         self.current_step = step
@@ -496,8 +321,14 @@ cdef class Subgraph(Context):
         text = str(reason).rstrip()
         if not text.endswith((".", "!", "?")):
             text += "."
-        return RuntimeError(
-            f"{text} Node number {node.index} ({self.operator_names[node.index]}) failed to {verb}. Inputs: {', '.join(tensors)}")
+        name = self.operator_names[node.index]
+        partition = None if self.step_partitions is None else self.step_partitions[step]
+        who = f"Node number {node.index} ({name}) failed to {verb}."
+        if partition is not None:
+            who = f"Node number {partition.index} ({partition.delegate.name}) failed to {verb}."
+            if node.index != partition.index:
+                who += f" It runs {name}{f' (node {node.index})' if node.index < self.listed_nodes else ''}."
+        return RuntimeError(f"{text} {who} Inputs: {', '.join(tensors)}")
 
     cdef int allocate_variables(self) except -1:
         cdef Tensor* tensor
@@ -610,18 +441,60 @@ cdef class Subgraph(Context):
         """The loop over the nodes. -1: `failure` is set, or `message` and `failed_step` are."""
         cdef int step = 0
         cdef Node* node
+        cdef bint flushing = False
+        cdef unsigned long long mode = 0
         self.prepared_end = self.stage_zero_end
         while True:
             while step < self.prepared_end:
                 node = &self.nodes[self.plan[step]]
+                if self.flushes != NULL and self.flushes[step] != flushing:
+                    flushing = not flushing
+                    if flushing:
+                        mode = flush_denormals()
+                    else:
+                        restore_denormals(mode)
                 if node.invoke(self, node) != 0:
+                    if flushing:
+                        restore_denormals(mode)
                     self.failed_step = step
                     return -1
                 step += 1
+            if flushing:
+                restore_denormals(mode)
+                flushing = False
             if step >= self.plan_count:
                 return 0
             if self.next_stage(step) != 0:
                 return -1
+
+    cdef int run_node(self, int index) except -1:
+        """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
+        cdef Node* node
+        cdef int step, status
+        cdef unsigned long long mode = 0
+        cdef bint flushing
+        for step in range(self.plan_count):
+            partition = None if self.step_partitions is None else self.step_partitions[step]
+            if self.plan[step] == index or (partition is not None and partition.nodes == [index]):
+                break
+        else:
+            raise ValueError(f"node {index} does not run by itself")
+        if not self.ready or step >= self.prepared_end:
+            raise RuntimeError(f"node {index} is not prepared")
+        node = &self.nodes[self.plan[step]]
+        flushing = self.flushes != NULL and self.flushes[step]
+        with nogil:
+            if flushing:
+                mode = flush_denormals()
+            status = node.invoke(self, node)
+            if flushing:
+                restore_denormals(mode)
+        if status != 0:
+            if self.failure is not None:
+                failure, self.failure = self.failure, None
+                raise failure
+            raise self.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
+        return 0
 
     cdef int next_stage(self, int step) noexcept with gil:
         """Prepare the nodes behind a dynamic output, whose shape is known now."""

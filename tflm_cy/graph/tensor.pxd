@@ -60,6 +60,8 @@ cdef struct Tensor:
     const float* scales
     const int32_t* zero_points
     int32_t quantized_dimension
+    int32_t block_size       # values of a row that share a scale (blockwise quantization), 0: none such
+    int32_t block_scales     # the tensor with these scales, [rows, blocks]
     const uint8_t* sparsity  # SparsityParameters table or NULL
 
 

@@ -1,4 +1,4 @@
-"""What people read: text tables and pictures for the terminal. Plain data in, text out; knows nothing of models.
+"""What people read: text tables, pictures for the terminal, distances of values, pages. Plain data in, text out; knows nothing of models.
 
 >>> from tflm_cy.report import text_table
 >>> print(text_table(["tensor", "bytes"], [["x", 64], ["weights", 2304]]))
@@ -8,7 +8,22 @@ x           64
 weights   2304
 """
 
+from tflm_cy.report.bits import Distance, distance
+from tflm_cy.report.page import difference_page
 from tflm_cy.report.picture import gallery, grey_picture, picture_style
+from tflm_cy.report.rules import explain
 from tflm_cy.report.table import byte_size, duration, printable, text_table
 
-__all__ = ["byte_size", "duration", "gallery", "grey_picture", "picture_style", "printable", "text_table"]
+__all__ = [
+    "Distance",
+    "byte_size",
+    "difference_page",
+    "distance",
+    "duration",
+    "explain",
+    "gallery",
+    "grey_picture",
+    "picture_style",
+    "printable",
+    "text_table",
+]

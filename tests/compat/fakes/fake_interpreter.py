@@ -9,11 +9,15 @@ DISTRIBUTIONS = ()
 class FakeInterpreter:
     """tf.lite.Interpreter's calls; `function` makes the output of an invoke from the input."""
 
-    def __init__(self, function):
+    def __init__(self, function, threads=1):
+        self.threads, self.delegate = threads, []
         self.function, self.value, self.ready, self.output = function, np.zeros(4, np.float32), False, None
 
     def get_input_details(self):
         return [{"index": 0, "shape": np.array(self.value.shape), "dtype": np.float32}]
+
+    def _get_ops_details(self):
+        return [{"op_name": "RELU", "inputs": [0], "outputs": [1]}, *self.delegate]
 
     def get_output_details(self):
         return [{"index": 1}]
@@ -23,6 +27,8 @@ class FakeInterpreter:
 
     def allocate_tensors(self):
         self.ready = True
+        if self.threads > 1:  # not what threads do anywhere: it shows both in the outcome
+            self.delegate = [{"op_name": "DELEGATE", "inputs": np.array([0]), "outputs": np.array([self.threads])}]
 
     def set_tensor(self, index, value):
         self.value = value
@@ -38,4 +44,4 @@ class FakeInterpreter:
 
 def side(function):
     """`start` of a side whose interpreters compute `function`."""
-    return lambda: lambda model, mode: FakeInterpreter(function)
+    return lambda: lambda model, mode, threads=1: FakeInterpreter(function, threads)

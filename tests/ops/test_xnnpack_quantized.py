@@ -1,0 +1,511 @@
+"""The default mode's operators on int8 and uint8, and with float32 activations times narrow weights: known answers by numpy.
+
+Every model here is one node that the default delegate takes. Scales are powers of two where a fused product and sum could round twice.
+"""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter
+from tflm_cy.ops import generation
+
+from .one_operator import same
+
+pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+
+F32 = np.float32
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+
+
+def run(op, inputs, outputs, feeds, version=1, **options):
+    """The outputs after two invokes in the default mode, the node being delegated."""
+    interpreter = Interpreter(model_content=Model.single(op, inputs, outputs, version, **options).to_bytes())
+    interpreter.allocate_tensors()
+    assert any(node["op_name"] == "DELEGATE" for node in interpreter._get_ops_details())
+    for detail, value in zip(interpreter.get_input_details(), feeds, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def every(dtype):
+    low, high = LIMITS[dtype]
+    return np.arange(low, high + 1).astype(dtype)
+
+
+def narrowed(values, dtype):
+    return np.clip(values, *LIMITS[dtype]).astype(dtype)
+
+
+def requantized(sums, scales, zero_point, dtype):
+    """One float32 product, nearest even."""
+    return narrowed(np.rint(sums.astype(F32) * F32(scales)) + zero_point, dtype)
+
+
+def away(values):
+    return np.where(values < 0, -np.floor(0.5 - values), np.floor(values + 0.5))
+
+
+# ---- elementwise
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_quantize_rounds_to_even_and_nan_is_the_highest(dtype):
+    x = np.array([0.5, 1.5, 2.5, -0.5, 1e30, -1e30, np.inf, -np.inf, np.nan, -0.0], F32)
+    low, high = LIMITS[dtype]
+    [got] = run("QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, dtype, scale=1.0, zero_point=10)], [x])
+    same(got, np.array([10, 12, 12, 10, high, low, high, low, high, 10], dtype))
+
+
+def test_quantize_takes_denormals_for_zero():
+    x = np.array([1e-40, -1e-40, 1.2e-38], F32)
+    [got] = run("QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, "int8", scale=1.2e-38, zero_point=3)], [x])
+    same(got, np.array([3, 3, 4], np.int8))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_dequantize(dtype):
+    x = every(dtype)
+    [got] = run("DEQUANTIZE", [Tensor(x.shape, dtype, scale=0.3, zero_point=7)], [Tensor(x.shape, "float32")], [x], 2)
+    same(got, (x.astype(np.int32) - 7).astype(F32) * F32(0.3))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_rescaling_has_eight_fractional_bits(dtype):
+    x = every(dtype)
+    tensors = [Tensor(x.shape, dtype, scale=0.1, zero_point=5)], [Tensor(x.shape, dtype, scale=0.07, zero_point=9)]
+    d = x.astype(int) - 5
+    [got] = run("QUANTIZE", *tensors, [x])
+    same(got, narrowed(((d * 366 + 128) >> 8) + 9, dtype))  # 256 * 0.1 / 0.07 = 365.7
+    [got] = run("LEAKY_RELU", *tensors, [x], alpha=0.25)
+    same(got, narrowed(((np.where(d > 0, d * 366, d * 91) + 128) >> 8) + 9, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_round_half_up(dtype, sign):
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(*LIMITS[dtype], shape).astype(dtype) for shape in [(3, 1, 50), (4, 50)])
+    tensors = [Tensor(a.shape, dtype, scale=0.5, zero_point=3), Tensor(b.shape, dtype, scale=0.25, zero_point=8)]
+    y = Tensor([3, 4, 50], dtype, scale=1.0, zero_point=20)
+    [got] = run("ADD" if sign > 0 else "SUB", tensors, [y], [a, b], fused_activation_function="RELU6")
+    want = np.floor((a.astype(int) - 3) / 2 + sign * (b.astype(int) - 8) / 4 + 0.5) + 20
+    same(got, np.clip(want, 20, 26).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_products_round_to_even_but_squares_away_from_zero(dtype):
+    x = every(dtype)
+    tensor = Tensor(x.shape, dtype, scale=0.5, zero_point=11)
+    y = Tensor(x.shape, dtype, scale=2.0, zero_point=1)
+    d = x.astype(int) - 11
+    [got] = run("MUL", [tensor, Tensor.constant(x, scale=0.5, zero_point=11)], [y], [x])
+    same(got, narrowed(np.rint(d * d / 8) + 1, dtype))
+    model = Model()
+    main = model.subgraph("main")
+    main.op("MUL", [tensor, tensor], [y], 1)
+    main.outputs = [y]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    same(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]), narrowed(away(d * d / 8 + 1), dtype))
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "function"),
+    [
+        ("LOGISTIC", "int8", lambda v: 1 / (1 + np.exp(-v))),
+        ("LOGISTIC", "uint8", lambda v: 1 / (1 + np.exp(-v))),
+        ("TANH", "int8", np.tanh),
+        ("TANH", "uint8", np.tanh),
+        ("ELU", "int8", lambda v: np.where(v < 0, np.expm1(v), v)),
+    ],
+)
+def test_tables(op, dtype, function):
+    """Any scale of the output will do."""
+    x = every(dtype)
+    [got] = run(
+        op,
+        [Tensor(x.shape, dtype, scale=0.03, zero_point=9)],
+        [Tensor(x.shape, dtype, scale=0.011, zero_point=70)],
+        [x],
+    )
+    v = (x.astype(F32) - F32(9)) * F32(0.03)
+    same(got, narrowed(away(function(v.astype(float)).astype(F32) * (F32(1) / F32(0.011)) + F32(70)), dtype))
+
+
+# ---- convolutions and matrix products
+
+
+def padded_windows(x, kernel, stride, dilation, padding):
+    """[batch, rows, columns, taps..., channels]; what lies outside is 0."""
+    before, out = [], []
+    for size, k, s, d in zip(x.shape[1:3], kernel, stride, dilation, strict=True):
+        out.append(-(-size // s) if padding == "SAME" else (size - (k - 1) * d - 1) // s + 1)
+        before.append(max((out[-1] - 1) * s + (k - 1) * d + 1 - size, 0) // 2 if padding == "SAME" else 0)
+    wide = np.zeros((len(x), x.shape[1] + 40, x.shape[2] + 40, x.shape[3]), np.int64)
+    wide[:, before[0] : before[0] + x.shape[1], before[1] : before[1] + x.shape[2]] = x
+    found = np.zeros((len(x), *out, *kernel, x.shape[3]), np.int64)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            rows = wide[:, top : top + out[0] * stride[0] : stride[0], left : left + out[1] * stride[1] : stride[1]]
+            found[:, :, :, i, j] = rows[:, : out[0], : out[1]]
+    return found
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "dilation"), [((1, 1), (1, 1), (1, 1)), ((3, 2), (2, 1), (1, 1)), ((3, 3), (1, 1), (2, 1))]
+)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_convolutions(dtype, kernel, stride, dilation, padding):
+    rng = np.random.default_rng(2)
+    low, high = LIMITS[dtype]
+    x = rng.integers(low, high + 1, (2, 9, 8, 4)).astype(dtype)
+    w = rng.integers(low, high + 1, (6, *kernel, 4)).astype(dtype)
+    depthwise = rng.integers(low, high + 1, (1, *kernel, 8)).astype(dtype)
+    bias = rng.integers(-3000, 3000, 8).astype(np.int32)
+    w_zero = 100 if dtype == "uint8" else 0
+    geometry = {
+        "stride_h": stride[0],
+        "stride_w": stride[1],
+        "dilation_h_factor": dilation[0],
+        "dilation_w_factor": dilation[1],
+    }
+    image = Tensor(x.shape, dtype, scale=0.05, zero_point=12)
+    windows = padded_windows(x.astype(int) - 12, kernel, stride, dilation, padding)
+    scales = np.array([0.003, 0.002, 0.001, 0.004, 0.002, 0.005], F32) if dtype == "int8" else np.array([0.002], F32)
+    y = Tensor([*windows.shape[:3], 6], dtype, scale=0.4, zero_point=-20 if dtype == "int8" else 90)
+    [got] = run(
+        "CONV_2D",
+        [image, Tensor.constant(w, scale=scales, zero_point=w_zero), Tensor.constant(bias[:6], scale=F32(0.05) * scales, zero_point=0)],
+        [y], [x], padding=padding, **geometry,
+    )  # fmt: skip
+    sums = np.einsum("nhwijc,oijc->nhwo", windows, w.astype(int) - w_zero) + bias[:6]
+    same(got, requantized(sums, (F32(0.05) * scales) / F32(0.4), y.zero_point, dtype))
+    y = Tensor([*windows.shape[:3], 8], dtype, scale=0.4, zero_point=40)
+    [got] = run(
+        "DEPTHWISE_CONV_2D",
+        [image, Tensor.constant(depthwise, scale=0.01, zero_point=w_zero), Tensor.constant(bias, scale=0.0005, zero_point=0)],
+        [y], [x], padding=padding, depth_multiplier=2, fused_activation_function="RELU", **geometry,
+    )  # fmt: skip
+    sums = (np.repeat(windows, 2, -1) * (depthwise[0].astype(int) - w_zero)).sum((3, 4)) + bias
+    same(got, np.maximum(requantized(sums, F32(0.05) * F32(0.01) / F32(0.4), 40, dtype), 40))
+
+
+@pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+def test_same_padding_below_zero_leaves_the_bias(op):
+    x = np.full((1, 12, 12, 2), 50, np.int8)
+    w = np.full((2, 2, 2, 2) if op == "CONV_2D" else (1, 2, 2, 2), 9, np.int8)
+    inputs = [Tensor(x.shape, "int8", scale=0.5, zero_point=0), Tensor.constant(w, scale=0.5, zero_point=0)]
+    bias = Tensor.constant(np.array([40, -8], np.int32), scale=0.25, zero_point=0)
+    extra = {"depth_multiplier": 1} if op != "CONV_2D" else {}
+    y = Tensor([1, 4, 4, 2], "int8", scale=1.0, zero_point=0)
+    [got] = run(op, [*inputs, bias], [y], [x], padding="SAME", stride_h=3, stride_w=3, **extra)
+    same(got, np.broadcast_to(np.array([10, -2], np.int8), (1, 4, 4, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+def test_transpose_conv(dtype):
+    rng = np.random.default_rng(3)
+    weights = "int8" if dtype == "float32" else dtype
+    w = rng.integers(*LIMITS[weights], (3, 3, 3, 2)).astype(weights)
+    w_zero, zero = (100, 7) if dtype == "uint8" else (0, 7)
+    if dtype == "float32":  # 255 steps: the scale is 1, the zero point 0
+        x = rng.integers(-128, 128, (2, 4, 5, 2)).astype(F32)
+        x[:, 0, 0] = [-128, 127]
+        zero = 0
+    else:
+        x = rng.integers(*LIMITS[dtype], (2, 4, 5, 2)).astype(dtype)
+    sums = np.zeros((2, 9, 11, 3), int)
+    for i in range(4):
+        for j in range(5):
+            pixel = x[:, i, j].astype(int) - zero
+            sums[:, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3] += np.einsum("nc,oijc->nijo", pixel, w.astype(int) - w_zero)
+    shape = Tensor.constant(np.array(sums.shape, np.int32))
+    weight = Tensor.constant(w, scale=0.5, zero_point=w_zero)
+    if dtype == "float32":
+        inputs, y = [shape, weight, Tensor(x.shape, dtype), None], Tensor(sums.shape, dtype)
+        want = sums.astype(F32) * F32(0.5)
+    else:
+        bias = Tensor.constant(np.array([5, 0, -9], np.int32), scale=0.25, zero_point=0)
+        inputs, y = (
+            [shape, weight, Tensor(x.shape, dtype, scale=0.5, zero_point=zero), bias],
+            Tensor(sums.shape, dtype, scale=64.0, zero_point=3),
+        )
+        want = requantized(sums + np.array([5, 0, -9]), 0.25 / 64, 3, dtype)
+    if inputs[-1] is None:
+        inputs.pop()
+    [got] = run("TRANSPOSE_CONV", inputs, [y], [x], 4, padding="VALID", stride_h=2, stride_w=2)
+    same(got, want)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("dtype", "weights"), [("int8", "int8"), ("int8", "int4"), ("int8", "int2"), ("uint8", "uint8")]
+)
+def test_fully_connected(dtype, weights, rows):
+    rng = np.random.default_rng(4)
+    low, high = {"int4": (-8, 7), "int2": (-2, 1), **LIMITS}[weights]
+    x = rng.integers(*LIMITS[dtype], (rows, 20)).astype(dtype)
+    w = rng.integers(low, high + 1, (5, 20)).astype("int8" if weights != "uint8" else weights)
+    w_zero = 77 if weights == "uint8" else 0
+    scales = np.array([0.5, 0.25, 1, 2, 0.125], F32) if weights != "uint8" else F32(0.5)
+    weight = Tensor.constant(w, weights, scale=scales, zero_point=w_zero)
+    y = Tensor([rows, 5], dtype, scale=128.0, zero_point=4)
+    [got] = run("FULLY_CONNECTED", [Tensor(x.shape, dtype, scale=0.5, zero_point=9), weight], [y], [x])
+    sums = (x.astype(int) - 9) @ (w.astype(int) - w_zero).T
+    same(got, requantized(sums, scales / 256, 4, dtype))
+
+
+def test_sums_beyond_32_bits_of_a_negative_zero_point():
+    """Scaled below -2^31: the AVX-512 kernels add the zero point without saturation."""
+    x = np.array([[127]], np.int8)
+    bias = Tensor.constant(np.array([-(2**31)], np.int32), scale=1.0, zero_point=0)
+    inputs = [
+        Tensor(x.shape, "int8", scale=1.0, zero_point=0),
+        Tensor.constant(np.array([[0]], np.int8), scale=100.0, zero_point=0),
+        bias,
+    ]
+    [got] = run("FULLY_CONNECTED", inputs, [Tensor([1, 1], "int8", scale=1.0, zero_point=-1)], [x])
+    same(got, np.array([[127 if generation.generation_name() == "avx512" else -128]], np.int8))
+
+
+@pytest.mark.parametrize("adjoint", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_batch_matmul(adjoint, fixed):
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-128, 128, (2, 1, 3, 6)).astype(np.int8), rng.integers(-128, 128, (4, 6, 5)).astype(np.int8)
+    want = requantized((a.astype(int) - 3) @ b.astype(int), 0.25 / 32, -7, "int8")
+    a = a.swapaxes(2, 3).copy() if adjoint[0] else a
+    b = b.swapaxes(1, 2).copy() if adjoint[1] else b
+    right = Tensor.constant(b, scale=0.5, zero_point=0) if fixed else Tensor(b.shape, "int8", scale=0.5, zero_point=0)
+    [got] = run(
+        "BATCH_MATMUL", [Tensor(a.shape, "int8", scale=0.5, zero_point=3), right], [Tensor(want.shape, "int8", scale=32.0, zero_point=-7)],
+        [a] if fixed else [a, b], adj_x=adjoint[0], adj_y=adjoint[1],
+    )  # fmt: skip
+    same(got, want)
+
+
+# ---- dynamic range
+
+
+def quantized_row(x):
+    """Whole numbers less the zero point, and the value of a step."""
+    low, high = min(F32(0), x.min()), max(F32(0), x.max())
+    scale = F32(255) / (high - low)
+    zero = (
+        F32(-128) - low * scale
+        if (F32(-128) + low * scale) + (F32(127) + high * scale) > 0
+        else F32(127) - high * scale
+    )
+    zero = np.rint(np.clip(zero, -128, 127))
+    return np.clip(np.rint(x * scale), -128 - zero, 127 - zero).astype(int), F32(1) / scale
+
+
+@pytest.mark.parametrize("activations", ["float32", "int8"])
+def test_int4_of_zero_point_8(activations):
+    """Unsigned beside floats, signed beside int8."""
+    x = np.array([[-128, 127]], activations)
+    weight = Tensor.constant(np.array([[0, 1], [0, -1]], np.int8), "int4", scale=[1.0, 1.0], zero_point=8)
+    quantization = {"scale": 1.0, "zero_point": 0} if activations == "int8" else {}
+    x[0, 1] = 1 if activations == "int8" else 127
+    [got] = run(
+        "FULLY_CONNECTED",
+        [Tensor(x.shape, activations, **quantization), weight],
+        [Tensor([1, 2], activations, **quantization)],
+        [x],
+    )
+    want = [[1, -1]] if activations == "int8" else [[128 * 8 - 7 * 127, 128 * 8 + 7 * 127]]
+    same(got, np.array(want, activations))
+
+
+@pytest.mark.parametrize("weights", ["int8", "int4", "int2"])
+def test_dynamic_fully_connected_quantizes_each_row(weights):
+    rng = np.random.default_rng(6)
+    low, high = {"int4": (-8, 7), "int2": (-2, 1), "int8": (-128, 127)}[weights]
+    x = (rng.standard_normal((3, 24)) * [[1], [1000], [0.001]]).astype(F32)
+    w = rng.integers(low, high + 1, (4, 24)).astype(np.int8)
+    scales = np.array([0.5, 0.25, 2, 0.125], F32)
+    [got] = run(
+        "FULLY_CONNECTED", [Tensor(x.shape, "float32"), Tensor.constant(w, weights, scale=scales, zero_point=0)],
+        [Tensor([3, 4], "float32")], [x], fused_activation_function="RELU",
+    )  # fmt: skip
+    want = []
+    for row in x:
+        q, step = quantized_row(row)
+        want.append(np.maximum((q @ w.T.astype(int)).astype(F32) * step * scales, F32(0)))
+    same(got, np.array(want, F32))
+
+
+def test_blockwise_scales():
+    """One float16 scale per 32 weights of a row. Everything is exact here: whole steps of x, scales that are powers of two."""
+    rng = np.random.default_rng(11)
+    x = rng.integers(-128, 128, (3, 64)).astype(F32)
+    x[:, :2] = [-128, 127]
+    w = rng.integers(-8, 8, (5, 64)).astype(np.int8)
+    scales = (2.0 ** rng.integers(-4, 3, (5, 2))).astype(np.float16)
+    bias = rng.integers(-9, 9, 5).astype(F32)
+    model = Model()
+    main = model.subgraph("main")
+    scale = Tensor.constant(scales)
+    main.tensor(scale)
+    details = ("BlockwiseQuantization", {"scales": main.index_of(scale), "zero_points": -1, "block_size": 32})
+    weight = Tensor.constant(w, "int4", quantization={"details": details, "quantized_dimension": 0})
+    y = Tensor([3, 5], "float32")
+    main.op("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, Tensor.constant(bias)], [y], 1)
+    main.outputs = [y]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    got = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    same(got, (x @ (w * np.repeat(scales.astype(F32), 32, 1)).T + bias).astype(F32))
+
+
+@pytest.mark.parametrize("kernel", [1, 2])
+def test_dynamic_convolution_quantizes_images_but_pixels_of_a_1x1_filter(kernel):
+    rng = np.random.default_rng(7)
+    x = (rng.standard_normal((2, 3, 3, 5)) * rng.choice([1, 100], (2, 3, 3, 1))).astype(F32)
+    w = rng.integers(-128, 128, (4, kernel, kernel, 5)).astype(np.int8)
+    bias = np.array([8, -4, 0, 0.5], F32)
+    out = 4 - kernel
+    [got] = run(
+        "CONV_2D", [Tensor(x.shape, "float32"), Tensor.constant(w, scale=0.5, zero_point=0), Tensor.constant(bias)],
+        [Tensor([2, out, out, 4], "float32")], [x], 5, padding="VALID", stride_h=1, stride_w=1,
+    )  # fmt: skip
+    want = np.zeros((2, out, out, 4), F32)
+    for n, i, j in np.ndindex(2, out, out):
+        part = x[n, i, j] if kernel == 1 else x[n]
+        q, step = quantized_row(part)
+        window = q if kernel == 1 else q[i : i + kernel, j : j + kernel]
+        total = (window.reshape(-1) @ w.reshape(4, -1).T.astype(int)).astype(F32) * step
+        want[n, i, j] = (total.astype(float) * 0.5 + bias).astype(F32)  # fused: one rounding
+    same(got, want)
+
+
+def test_dynamic_batch_matmul():
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((2, 3, 7)).astype(F32), rng.integers(-128, 128, (2, 7, 4)).astype(np.int8)
+    scales = np.array([0.5, 1, 4, 0.25], F32)
+    [got] = run(
+        "BATCH_MATMUL", [Tensor(a.shape, "float32"), Tensor.constant(b, scale=scales, zero_point=0, axis=2)],
+        [Tensor([2, 3, 4], "float32")], [a], 4,
+    )  # fmt: skip
+    want = np.zeros((2, 3, 4), F32)
+    for n, i in np.ndindex(2, 3):
+        q, step = quantized_row(a[n, i])
+        want[n, i] = (q @ b[n].astype(int)).astype(F32) * step * scales
+    same(got, want)
+
+
+def test_dynamic_rows_with_nan_and_zeros():
+    """A row of zeros gives the bias; a NaN becomes the highest step, and a NaN sum the lower limit."""
+    x = np.array([[0, 0, 0, 0], [1, np.nan, -1, 0]], F32)
+    bias = Tensor.constant(np.array([2, 0, -0.0, 1], F32))
+    weight = Tensor.constant(np.eye(4, dtype=np.int8), scale=1.0, zero_point=0)
+    [got] = run("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, bias], [Tensor([2, 4], "float32")], [x])
+    same(got[0], np.array([2, 0, 0, 1], F32))
+    assert np.isfinite(got[1]).all()
+
+
+# ---- images and reductions
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_max_pool(dtype):
+    x = np.random.default_rng(9).integers(*LIMITS[dtype], (2, 5, 6, 3)).astype(dtype)
+    tensor = Tensor(x.shape, dtype, scale=0.25, zero_point=10)
+    y = Tensor([2, 4, 5, 3], dtype, scale=0.25, zero_point=10)
+    [got] = run(
+        "MAX_POOL_2D", [tensor], [y], [x], padding="VALID", stride_h=1, stride_w=1, filter_height=2, filter_width=2,
+        fused_activation_function="RELU_N1_TO_1",
+    )  # fmt: skip
+    want = np.max([x[:, :-1, :-1], x[:, 1:, :-1], x[:, :-1, 1:], x[:, 1:, 1:]], 0)
+    same(got, np.clip(want, 6, 14))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_resize_bilinear(dtype):
+    x = np.array([[0, 100], [50, 101]], dtype).reshape(1, 2, 2, 1)
+    tensors = [Tensor(x.shape, dtype, scale=1.0, zero_point=0), Tensor.constant(np.array([4, 4], np.int32))]
+    y = Tensor([1, 4, 4, 1], dtype, scale=1.0, zero_point=0)
+    [got] = run("RESIZE_BILINEAR", tensors, [y], [x], 3, half_pixel_centers=True)
+    weights = np.array([0, 0.25, 0.75, 1])
+    rows = x[0, :1, :, 0] + (x[0, 1:, :, 0].astype(float) - x[0, :1, :, 0]) * weights[:, None]
+    want = np.floor(rows[:, :1] + (rows[:, 1:] - rows[:, :1]) * weights + 0.5)
+    same(got[0, :, :, 0], want.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_reductions(dtype):
+    x = np.random.default_rng(10).integers(*LIMITS[dtype], (2, 5, 6, 3)).astype(dtype)
+    tensors = [Tensor(x.shape, dtype, scale=0.5, zero_point=3), Tensor.constant(np.array([1, -2], np.int32))]
+    y = Tensor([2, 3], dtype, scale=2.0, zero_point=20)
+    total = x.astype(int).sum((1, 2)).astype(F32)
+    [got] = run("SUM", tensors, [y], [x])
+    same(got, narrowed(away(total * F32(0.25) + (F32(20) - F32(90) * F32(0.25))), dtype))
+    scale = F32(0.25) * (F32(1) / F32(30))
+    [got] = run("MEAN", tensors, [y], [x])
+    same(got, narrowed(away(total * scale + (F32(20) - F32(90) * scale)), dtype))
+    [got] = run("REDUCE_MAX", tensors, [y], [x])
+    same(got, x.max((1, 2)))
+    [got] = run("REDUCE_MIN", tensors, [y], [x])
+    same(got, x.min((1, 2)))
+
+
+def test_an_axis_that_is_named_twice():
+    tensors = [Tensor([2, 3], "int8", scale=1.0, zero_point=0), Tensor.constant(np.array([1, -1], np.int32))]
+    with pytest.raises((ValueError, RuntimeError), match="twice"):
+        run("MEAN", tensors, [Tensor([2], "int8", scale=1.0, zero_point=0)], [])
+
+
+# ---- copies
+
+
+def test_slice_from_the_end():
+    x = np.arange(12, dtype=F32).reshape(2, 6)
+    begin, size = (Tensor.constant(np.array(values, np.int32)) for values in ([0, -1], [2, 1]))
+    [got] = run("SLICE", [Tensor(x.shape, "float32"), begin, size], [Tensor([2, 1], "float32")], [x])
+    same(got, x[:, -1:])
+
+
+def test_strided_slice_to_zero_is_to_the_end():
+    x = np.arange(12, dtype=np.int8).reshape(2, 6)
+    tensor = Tensor(x.shape, "int8", scale=1.0, zero_point=0)
+    vectors = [Tensor.constant(np.array(values, np.int32)) for values in ([0, 1], [2, 0], [1, 1])]
+    [got] = run("STRIDED_SLICE", [tensor, *vectors], [Tensor([2, 5], "int8", scale=1.0, zero_point=0)], [x])
+    same(got, x[:, 1:])
+
+
+def test_concatenation_ignores_its_activation():
+    x = np.array([[-1, 2]], F32)
+    tensor = Tensor(x.shape, "float32")
+    [got] = run(
+        "CONCATENATION",
+        [tensor, Tensor(x.shape, "float32")],
+        [Tensor([2, 2], "float32")],
+        [x, x],
+        axis=0,
+        fused_activation_function="RELU",
+    )
+    same(got, np.concatenate([x, x]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_pad_of_six_dimensions(dtype):
+    x = np.arange(8).reshape(1, 2, 1, 2, 1, 2).astype(dtype)
+    borders = np.array([[0, 1], [1, 0], [0, 0], [2, 0], [0, 0], [0, 3]], np.int32)
+    quantization = {"scale": 1.0, "zero_point": 5} if dtype == "int8" else {}
+    want = np.pad(x, borders, constant_values=5 if dtype == "int8" else 0)
+    [got] = run(
+        "PAD",
+        [Tensor(x.shape, dtype, **quantization), Tensor.constant(borders)],
+        [Tensor(want.shape, dtype, **quantization)],
+        [x],
+    )
+    same(got, want)

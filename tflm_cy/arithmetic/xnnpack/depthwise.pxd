@@ -1,0 +1,123 @@
+"""float32 depthwise convolution of the xnnpack arithmetic: one filter per channel.
+
+    acc = bias[c];  acc = fma(x[tap][c], w[tap][c], acc) tap after tap;  y = min(high, max(low, acc))
+
+- Up to 25 taps the order is filter column, then filter row, and a kernel of 3, 4, 9 or 25 taps runs: the surplus ones have weight +0 and read
+  real input (shows when that is NaN or infinite, or when the sum is -0). XNNPACK keeps a table of tap pointers for each output row, columns
+  of kh pointers each, which neighbouring windows share; the surplus taps are the next entries of that table, in the end those of the next
+  output row, and after the last row the very last tap again.
+- More taps go through the matrix kernels: filter row, then filter column, none surplus. The chain is the same, so it is computed here.
+
+Source: XNNPACK's f32-dwconv microkernels and xnn_indirection_init_dwconv2d.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, fma8, load8, load_part8, max8, min8, splat8, store8, store_part8
+
+cdef enum:
+    LARGEST_TILE = 25
+
+
+cdef inline ptrdiff_t tile_size(ptrdiff_t taps) noexcept nogil:
+    """Taps of the kernel that runs."""
+    if taps > LARGEST_TILE:
+        return taps
+    return 3 if taps <= 3 else 4 if taps <= 4 else 9 if taps <= 9 else LARGEST_TILE
+
+
+cdef inline void pack_taps(const ConvShape* g, const float* w, ptrdiff_t tap_stride, ptrdiff_t channel_stride, float* packed) noexcept nogil:
+    """packed[tap][c] in the order of the taps; the surplus ones are left as they are, 0. w[(ky * kw + kx) * tap_stride + c * channel_stride]."""
+    cdef ptrdiff_t taps = g.kh * g.kw
+    cdef ptrdiff_t t, c, from_tap
+    for t in range(taps):
+        from_tap = t if taps > LARGEST_TILE else t % g.kh * g.kw + t / g.kh
+        for c in range(g.ic):
+            packed[t * g.ic + c] = w[from_tap * tap_stride + c * channel_stride]
+
+
+cdef inline const float* tap_at(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t ky, ptrdiff_t kx,
+) noexcept nogil:
+    cdef ptrdiff_t iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
+    cdef ptrdiff_t ix = ox * g.stride_w - g.pad_w + kx * g.dilation_w
+    return image + (iy * g.iw + ix) * g.ic if 0 <= iy < g.ih and 0 <= ix < g.iw else zeros
+
+
+cdef inline const float* surplus_tap(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t t,
+) noexcept nogil:
+    """Entry t of the table counted from this window's first."""
+    cdef ptrdiff_t columns_apart = g.kw if g.dilation_w > 1 else min(g.stride_w, g.kw)
+    cdef ptrdiff_t length = (g.ow - 1) * columns_apart + g.kw           # columns of the table of one output row
+    cdef ptrdiff_t column = ox * columns_apart + t / g.kh
+    cdef ptrdiff_t row = oy + column / length
+    cdef ptrdiff_t window
+    column = column % length
+    if row >= g.oh:
+        return tap_at(g, image, zeros, g.oh - 1, g.ow - 1, g.kh - 1, g.kw - 1)
+    window = min(column / columns_apart, g.ow - 1)
+    return tap_at(g, image, zeros, row, window, t % g.kh, column - window * columns_apart)
+
+
+cdef inline void depthwise_taps(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t tile, const float** at,
+) noexcept nogil:
+    cdef ptrdiff_t taps = g.kh * g.kw
+    cdef ptrdiff_t t
+    for t in range(taps):
+        if taps > LARGEST_TILE:
+            at[t] = tap_at(g, image, zeros, oy, ox, t / g.kw, t % g.kw)
+        else:
+            at[t] = tap_at(g, image, zeros, oy, ox, t % g.kh, t / g.kh)
+    for t in range(taps, tile):
+        at[t] = surplus_tap(g, image, zeros, oy, ox, t)
+
+
+cdef inline void depthwise_pixel(
+    const float** at, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, f32x8 low, f32x8 high, float* y,
+) noexcept nogil:
+    cdef f32x8 a, b, d, e
+    cdef const float* p
+    cdef ptrdiff_t c = 0
+    cdef ptrdiff_t t, left
+    while c + 32 <= channels:
+        a = load8(bias + c)
+        b = load8(bias + c + 8)
+        d = load8(bias + c + 16)
+        e = load8(bias + c + 24)
+        p = w + c
+        for t in range(tile):
+            a = fma8(load8(at[t] + c), load8(p), a)
+            b = fma8(load8(at[t] + c + 8), load8(p + 8), b)
+            d = fma8(load8(at[t] + c + 16), load8(p + 16), d)
+            e = fma8(load8(at[t] + c + 24), load8(p + 24), e)
+            p += channels
+        store8(y + c, min8(high, max8(low, a)))
+        store8(y + c + 8, min8(high, max8(low, b)))
+        store8(y + c + 16, min8(high, max8(low, d)))
+        store8(y + c + 24, min8(high, max8(low, e)))
+        c += 32
+    while c < channels:
+        left = min(channels - c, <ptrdiff_t>8)
+        a = load_part8(bias + c, left)
+        for t in range(tile):
+            a = fma8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), a)
+        store_part8(y + c, min8(high, max8(low, a)), left)
+        c += 8
+
+
+cdef inline void depthwise_f32(
+    const ConvShape* g, const float* x, const float* packed, const float* bias, const float* zeros, float low, float high,
+    const float** at, float* y,
+) noexcept nogil:
+    """packed: tile_size(kh * kw) rows of channels; at: as many pointers; zeros: one row of channels."""
+    cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
+    cdef ptrdiff_t n, oy, ox
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                depthwise_taps(g, x, zeros, oy, ox, tile, at)
+                depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+                y += g.ic
+        x += g.ih * g.iw * g.ic

@@ -1,0 +1,60 @@
+/* What the xnnpack arithmetic takes from the CPU itself: its approximate reciprocal square roots, which are the vendor's tables and
+ * therefore executed, not modelled, and which of XNNPACK's generations of kernels TensorFlow would choose on it.
+ *
+ * The functions carry their own target, so that a file compiled for plain x86-64 may include this; call them only where
+ * tflm_cy_cpu_has_... is true. Elsewhere than on x86-64 the roots are computed and the CPU has nothing. */
+#ifndef TFLM_CY_GENERATION_H
+#define TFLM_CY_GENERATION_H
+
+#include <math.h>
+#include <stddef.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+static inline int tflm_cy_cpu_has_avx2_fma(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static inline int tflm_cy_cpu_has_avx512f(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && tflm_cy_cpu_has_avx2_fma();
+}
+
+static inline int tflm_cy_cpu_has_avx512vnni(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni") && tflm_cy_cpu_has_avx512f();
+}
+
+/* VRSQRT14PS */
+__attribute__((target("avx512f"))) static inline void tflm_cy_rsqrt14(const float *x, float *y, ptrdiff_t n) {
+  ptrdiff_t i = 0;
+  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, _mm512_rsqrt14_ps(_mm512_loadu_ps(x + i)));
+  if (i < n) {
+    __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);
+    _mm512_mask_storeu_ps(y + i, rest, _mm512_rsqrt14_ps(_mm512_maskz_loadu_ps(rest, x + i)));
+  }
+}
+
+/* RSQRTPS */
+static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
+  ptrdiff_t i = 0;
+  for (; i + 4 <= n; i += 4) _mm_storeu_ps(y + i, _mm_rsqrt_ps(_mm_loadu_ps(x + i)));
+  for (; i < n; i++) y[i] = _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x[i])));
+}
+
+#else
+
+static inline int tflm_cy_cpu_has_avx2_fma(void) { return 0; }
+static inline int tflm_cy_cpu_has_avx512f(void) { return 0; }
+static inline int tflm_cy_cpu_has_avx512vnni(void) { return 0; }
+
+static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) y[i] = 1.0f / sqrtf(x[i]);
+}
+
+static inline void tflm_cy_rsqrt14(const float *x, float *y, ptrdiff_t n) { tflm_cy_rsqrtps(x, y, n); }
+
+#endif
+#endif

@@ -1,0 +1,36 @@
+"""MEAN and SUM of int8 and uint8 in XNNPACK's arithmetic: exact sums, then one float32 multiplication and one addition.
+
+    average_sums(sums, ready_average(x.scale, x.zero_point, y.scale, y.zero_point, n, True), -128, 127, y, outputs)
+
+The zero points' share stays a float32 number; the result is rounded half away from zero.
+Source: XNNPACK's rsum kernels, bytes checked against TensorFlow 2.21.
+"""
+from libc.math cimport roundf
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
+
+cdef struct Average:
+    float scale
+    float offset
+
+
+cdef inline Average ready_average(
+    float x_scale, int32_t x_zero_point, float y_scale, int32_t y_zero_point, int64_t n, bint mean,
+) noexcept nogil:
+    """n: elements of a sum."""
+    cdef Average a
+    a.scale = x_scale / y_scale
+    if mean:
+        a.scale = a.scale * (<float>1.0 / <float>n)
+    a.offset = <float>y_zero_point - (<float>n * <float>x_zero_point) * a.scale
+    return a
+
+
+cdef inline void average_sums(const int32_t* sums, Average a, int32_t low, int32_t high, byte8* y, int64_t outputs) noexcept nogil:
+    cdef int64_t i
+    cdef float v
+    for i in range(outputs):
+        v = roundf(<float>sums[i] * a.scale + a.offset)
+        v = v if v > <float>low else <float>low
+        y[i] = <byte8><int32_t>(v if v < <float>high else <float>high)

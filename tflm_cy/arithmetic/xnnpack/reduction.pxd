@@ -1,0 +1,311 @@
+"""float32 sums, sums of squares, maxima and minima over axes as XNNPACK orders them.
+
+A shape is brought to six runs of axes that are alternately kept and reduced (neighbours of the same kind merge, axes of length 1 keep their
+kind, missing runs in front are 1). `scale` is 1, or 1 / count for a mean.
+
+| the last axis is | sums | |
+| --- | --- | --- |
+| reduced | y = y + row_sum(run) * scale over the outer reduced runs in rising order | the product is fused with AVX-512 |
+| kept | per channel t = x + t from 0 along the innermost reduced run, y = y + t * scale over the outer ones | two roundings |
+
+`row_sum` has 4 accumulators of eight lanes, 32 values a turn (two of sixteen with AVX-512, which differ in what is left over only); sums of
+squares with AVX-512 four of sixteen, and there the squares are fused as well. In the end a tree: lanes 4, 2, 1 apart.
+
+Maxima and minima have four accumulators; only NaN (the later operand wins) and zeros of different signs show the order.
+
+Source: XNNPACK's f32-rsum, f32-rdsum, f32-rsum2, f32-rminmax and f32-rdminmax microkernels.
+"""
+from libc.math cimport INFINITY, fmaf
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from tflm_cy.arithmetic.xnnpack.lanes cimport (
+    add8, f32x8, fma8, load8, load_part8, max8, min8, splat8, store8, store_part8,
+)
+
+cdef enum:
+    RUNS = 6
+
+cdef enum Extreme:
+    MAXIMUM = 0
+    MINIMUM = 1
+
+cdef struct ReduceShape:
+    int64_t[RUNS] dims
+    int64_t[RUNS] strides        # of the input, in values
+    bint last_reduced            # runs 1, 3, 5 are reduced, else 0, 2, 4
+    int64_t count                # values per output
+
+
+cdef inline ReduceShape reduce_shape(int rank, const int32_t* dims, uint32_t reduced) noexcept nogil:
+    """`reduced` has bit d set when axis d is reduced; at most six dimensions."""
+    cdef ReduceShape s
+    cdef int64_t[RUNS] runs
+    cdef int length = 0
+    cdef int d
+    cdef bint reduce
+    cdef bint previous = False
+    s.count = 1
+    for d in range(rank):
+        reduce = (reduced >> d) & 1
+        if reduce:
+            s.count *= dims[d]
+        if length > 0 and reduce == previous:
+            runs[length - 1] *= dims[d]
+        else:
+            runs[length] = dims[d]
+            length += 1
+        previous = reduce
+    s.last_reduced = previous
+    for d in range(RUNS):
+        s.dims[d] = runs[d - RUNS + length] if d >= RUNS - length else 1
+    s.strides[RUNS - 1] = 1
+    for d in range(RUNS - 2, -1, -1):
+        s.strides[d] = s.strides[d + 1] * s.dims[d + 1]
+    return s
+
+
+# ---- sums along a row
+cdef inline float tree_sum(f32x8 v) noexcept nogil:
+    """Lanes 4, 2, 1 apart."""
+    cdef float[16] lanes
+    store8(lanes + 8, splat8(0))
+    store8(lanes, v)
+    store8(lanes, add8(load8(lanes), load8(lanes + 4)))
+    store8(lanes, add8(load8(lanes), load8(lanes + 2)))
+    store8(lanes, add8(load8(lanes), load8(lanes + 1)))
+    return lanes[0]
+
+
+cdef inline f32x8 part_or_zero(const float* x, int64_t n) noexcept nogil:
+    """The first n values, then +0; none when n <= 0."""
+    return load8(x) if n >= 8 else load_part8(x, n) if n > 0 else splat8(0)
+
+
+cdef inline f32x8 add_term(f32x8 acc, f32x8 v, bint square) noexcept nogil:
+    return add8(acc, v * v) if square else add8(acc, v)
+
+
+cdef inline float row_sum(const float* x, int64_t n, bint square, bint wide) noexcept nogil:
+    """Of values, or (two roundings) of squares. wide: AVX-512, values only."""
+    cdef f32x8 a = splat8(0)
+    cdef f32x8 b = a
+    cdef f32x8 c = a
+    cdef f32x8 d = a
+    cdef int64_t i = 0
+    while i + 32 <= n:
+        a = add_term(a, load8(x + i), square)
+        b = add_term(b, load8(x + i + 8), square)
+        c = add_term(c, load8(x + i + 16), square)
+        d = add_term(d, load8(x + i + 24), square)
+        i += 32
+    if wide:
+        if i + 16 <= n:
+            a = add8(a, load8(x + i))
+            b = add8(b, load8(x + i + 8))
+            i += 16
+        a = add8(a, c)
+        b = add8(b, d)
+        if i < n:
+            a = add8(a, part_or_zero(x + i, n - i))
+            b = add8(b, part_or_zero(x + i + 8, n - i - 8))
+        return tree_sum(add8(a, b))
+    if i + 8 <= n:
+        a = add_term(a, load8(x + i), square)
+        i += 8
+    if i + 8 <= n:
+        b = add_term(b, load8(x + i), square)
+        i += 8
+    if i + 8 <= n:
+        c = add_term(c, load8(x + i), square)
+        i += 8
+    a = add8(add8(a, c), add8(b, d))
+    if i < n:
+        a = add_term(a, load_part8(x + i, n - i), square)
+    return tree_sum(a)
+
+
+cdef inline float row_sum_squares_wide(const float* x, int64_t n) noexcept nogil:
+    """AVX-512: four accumulators of sixteen lanes, each two here."""
+    cdef f32x8 a = splat8(0)
+    cdef f32x8 a2 = a
+    cdef f32x8 b = a
+    cdef f32x8 b2 = a
+    cdef f32x8 c = a
+    cdef f32x8 c2 = a
+    cdef f32x8 d = a
+    cdef f32x8 d2 = a
+    cdef f32x8 v
+    cdef int64_t i = 0
+    while i + 64 <= n:
+        a = fma8(load8(x + i), load8(x + i), a)
+        a2 = fma8(load8(x + i + 8), load8(x + i + 8), a2)
+        b = fma8(load8(x + i + 16), load8(x + i + 16), b)
+        b2 = fma8(load8(x + i + 24), load8(x + i + 24), b2)
+        c = fma8(load8(x + i + 32), load8(x + i + 32), c)
+        c2 = fma8(load8(x + i + 40), load8(x + i + 40), c2)
+        d = fma8(load8(x + i + 48), load8(x + i + 48), d)
+        d2 = fma8(load8(x + i + 56), load8(x + i + 56), d2)
+        i += 64
+    if i + 16 <= n:
+        a = fma8(load8(x + i), load8(x + i), a)
+        a2 = fma8(load8(x + i + 8), load8(x + i + 8), a2)
+        i += 16
+    if i + 16 <= n:
+        b = fma8(load8(x + i), load8(x + i), b)
+        b2 = fma8(load8(x + i + 8), load8(x + i + 8), b2)
+        i += 16
+    if i + 16 <= n:
+        c = fma8(load8(x + i), load8(x + i), c)
+        c2 = fma8(load8(x + i + 8), load8(x + i + 8), c2)
+        i += 16
+    a = add8(add8(a, c), add8(b, d))
+    a2 = add8(add8(a2, c2), add8(b2, d2))
+    if i < n:
+        v = part_or_zero(x + i, n - i)
+        a = fma8(v, v, a)
+        v = part_or_zero(x + i + 8, n - i - 8)
+        a2 = fma8(v, v, a2)
+    return tree_sum(add8(a, a2))
+
+
+cdef inline void sum_rows(const ReduceShape* s, const float* x, float scale, bint square, bint wide, float* y) noexcept nogil:
+    """The last axis is reduced."""
+    cdef int64_t a, b, c, i, j
+    cdef const float* run
+    cdef float total, acc
+    for a in range(s.dims[0]):
+        for b in range(s.dims[2]):
+            for c in range(s.dims[4]):
+                acc = 0
+                for i in range(s.dims[1]):
+                    for j in range(s.dims[3]):
+                        run = x + a * s.strides[0] + i * s.strides[1] + b * s.strides[2] + j * s.strides[3] + c * s.strides[4]
+                        total = row_sum_squares_wide(run, s.dims[5]) if square and wide else row_sum(run, s.dims[5], square, wide)
+                        acc = fmaf(total, scale, acc) if wide else acc + total * scale
+                y[0] = acc
+                y += 1
+
+
+# ---- sums down the channels
+cdef inline f32x8 column_sum(const float* x, int64_t n, int64_t stride, int64_t lanes, bint square, bint wide) noexcept nogil:
+    """Of n values each of eight (or fewer) channels."""
+    cdef f32x8 t = splat8(0)
+    cdef f32x8 v
+    cdef int64_t i
+    for i in range(n):
+        v = load8(x) if lanes >= 8 else load_part8(x, lanes)
+        if not square:
+            t = add8(v, t)
+        elif wide:
+            t = fma8(v, v, t)
+        else:
+            t = add8(t, v * v)
+        x += stride
+    return t
+
+
+cdef inline void sum_columns(const ReduceShape* s, const float* x, float scale, bint square, bint wide, float* y) noexcept nogil:
+    """The last axis is kept."""
+    cdef int64_t a, b, c, k, j
+    cdef int64_t channels = s.dims[5]
+    cdef const float* run
+    cdef f32x8 acc
+    for a in range(s.dims[1]):
+        for b in range(s.dims[3]):
+            c = 0
+            while c < channels:
+                acc = splat8(0)
+                for k in range(s.dims[0]):
+                    for j in range(s.dims[2]):
+                        run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
+                        acc = add8(acc, column_sum(run, s.dims[4], s.strides[4], channels - c, square, wide) * splat8(scale))
+                if channels - c >= 8:
+                    store8(y + c, acc)
+                else:
+                    store_part8(y + c, acc, channels - c)
+                c += 8
+            y += channels
+
+
+# ---- maxima and minima
+cdef inline f32x8 pick8(int extreme, f32x8 a, f32x8 b) noexcept nogil:
+    return max8(a, b) if extreme == MAXIMUM else min8(a, b)
+
+
+cdef inline float row_extreme(int extreme, const float* x, int64_t n, float start, bint wide) noexcept nogil:
+    """Four accumulators of eight lanes (wide: sixteen, each two here); values that fill no vector meet every lane."""
+    cdef f32x8 a[8]
+    cdef int64_t i = 0
+    cdef int halves = 2 if wide else 1
+    cdef int64_t width = 8 * halves
+    cdef int r
+    cdef f32x8 v
+    for r in range(8):
+        a[r] = splat8(start)
+    while i + 4 * width <= n:
+        for r in range(4 * halves):
+            a[r] = pick8(extreme, a[r], load8(x + i + 8 * r))
+        i += 4 * width
+    for r in range(halves):
+        v = pick8(extreme, a[r], a[halves + r])
+        a[r] = pick8(extreme, v, pick8(extreme, a[2 * halves + r], a[3 * halves + r]))
+    while i + width <= n:
+        for r in range(halves):
+            a[r] = pick8(extreme, a[r], load8(x + i + 8 * r))
+        i += width
+    while i < n:
+        for r in range(halves):
+            a[r] = pick8(extreme, a[r], splat8(x[i]))
+        i += 1
+    return tree_extreme(extreme, pick8(extreme, a[0], a[1]) if wide else a[0])
+
+
+cdef inline float tree_extreme(int extreme, f32x8 v) noexcept nogil:
+    cdef float[16] lanes
+    cdef int step = 4
+    store8(lanes + 8, v)
+    store8(lanes, v)
+    while step > 0:
+        store8(lanes, pick8(extreme, load8(lanes), load8(lanes + step)))
+        step >>= 1
+    return lanes[0]
+
+
+cdef inline void extreme_rows(int extreme, const ReduceShape* s, const float* x, bint wide, float* y) noexcept nogil:
+    """The last axis is reduced."""
+    cdef int64_t a, b, c, i, j
+    cdef float best
+    for a in range(s.dims[0]):
+        for b in range(s.dims[2]):
+            for c in range(s.dims[4]):
+                best = -INFINITY if extreme == MAXIMUM else INFINITY
+                for i in range(s.dims[1]):
+                    for j in range(s.dims[3]):
+                        best = row_extreme(
+                            extreme, x + a * s.strides[0] + i * s.strides[1] + b * s.strides[2] + j * s.strides[3] + c * s.strides[4],
+                            s.dims[5], best, wide,
+                        )
+                y[0] = best
+                y += 1
+
+
+cdef inline void extreme_columns(int extreme, const ReduceShape* s, const float* x, float* y) noexcept nogil:
+    """The last axis is kept."""
+    cdef int64_t a, b, c, k, j, i, lanes
+    cdef int64_t channels = s.dims[5]
+    cdef const float* run
+    cdef f32x8 acc
+    for a in range(s.dims[1]):
+        for b in range(s.dims[3]):
+            c = 0
+            while c < channels:
+                lanes = min(channels - c, <int64_t>8)
+                acc = splat8(-INFINITY if extreme == MAXIMUM else INFINITY)
+                for k in range(s.dims[0]):
+                    for j in range(s.dims[2]):
+                        run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
+                        for i in range(s.dims[4]):
+                            acc = pick8(extreme, acc, load_part8(run + i * s.strides[4], lanes))
+                store_part8(y + c, acc, lanes)
+                c += 8
+            y += channels

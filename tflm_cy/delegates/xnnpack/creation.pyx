@@ -1,0 +1,113 @@
+"""Why the delegate cannot run a node that it has taken: then allocation fails, as TensorFlow's does.
+
+    creation_defect(claims, node)      # a sentence, or None
+
+A claim does not look at the values of scales and zero points, nor whether both sides of a copy agree; creating the XNNPACK
+graph does, and there is no way back then. One bad node spoils its partition, and a partition the whole allocation.
+
+Source: google/XNNPACK:src/subgraph/.
+"""
+from tflm_cy.delegates.xnnpack.claims cimport Claims
+from tflm_cy.delegates.xnnpack.claims import UNARY
+from tflm_cy.delegates.xnnpack.datatype cimport (
+    FP16, FP32, NO_DATATYPE, QCINT32, QINT8, QINT32, QUINT8, datatype, same_parameters, zero_point_0,
+)
+from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.tensor cimport CONSTANT, INT8, RESOURCE, Tensor
+
+FIRST_ONLY = frozenset((
+    "MEAN", "PAD", "REDUCE_MAX", "REDUCE_MIN", "SUM", "RESHAPE", "RESIZE_BILINEAR", "STRIDED_SLICE", "SLICE", "TRANSPOSE"))
+SAME_PARAMETERS = frozenset((
+    "TRANSPOSE", "SLICE", "STRIDED_SLICE", "PAD", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MAX_POOL_2D", "RESIZE_BILINEAR", "CONCATENATION",
+    "RESHAPE"))
+SAME_TYPE = frozenset(("SPLIT", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
+
+
+cdef int type_of(Claims claims, int t) except -1:
+    return FP16 if t in claims.elided else datatype(claims.g, &claims.g.tensors[t])
+
+
+cdef bint agree(Claims claims, int a, int b) except -1:
+    cdef int type = type_of(claims, a)
+    if type != type_of(claims, b):
+        return False
+    return type == FP32 or type == FP16 or same_parameters(&claims.g.tensors[a], &claims.g.tensors[b])
+
+
+cdef str matrix_defect(Claims claims, const Node* node, str op, int x, int y):
+    """FULLY_CONNECTED and the convolutions: biases and the scale of the result."""
+    cdef int k = 3 if op == "TRANSPOSE_CONV" else 2
+    cdef int w = node.inputs[1]
+    cdef const Tensor* filter = &claims.g.tensors[w]
+    cdef int x_type = type_of(claims, x)
+    cdef int w_type = type_of(claims, w)
+    cdef int bias = NO_DATATYPE
+    cdef float scale
+    cdef int i
+    if node.input_count > k and node.inputs[k] >= 0:
+        bias = type_of(claims, node.inputs[k])
+    if x_type != type_of(claims, y) and (x_type == FP32 or x_type == QINT8 or x_type == QUINT8):
+        return "input and output have different types"
+    if x_type == FP32:
+        if bias != NO_DATATYPE and bias != (w_type if w_type == FP16 else FP32):
+            return "the bias has another type than the sums"
+        return None
+    if w_type == FP32 or w_type == FP16:
+        return "a float filter with a quantized input"
+    if op != "FULLY_CONNECTED" and w_type == QINT8 and zero_point_0(filter) != 0:
+        return "an int8 filter has a zero point"
+    if bias != NO_DATATYPE and bias != (QINT32 if w_type == QINT8 or w_type == QUINT8 else QCINT32):
+        return "the bias has one scale and the filter several, or the reverse"
+    for i in range(filter.scale_count):
+        scale = claims.g.tensors[x].scale * filter.scales[i]
+        if scale / claims.g.tensors[y].scale >= 256:
+            return "the scale of the sums is 256 or more times the output's"
+    return None
+
+
+cpdef str creation_defect(Claims claims, int index):
+    """Why this node of a partition cannot be created, None when it can; not for nodes that are unpacked, nor for VAR_HANDLE."""
+    cdef const Node* node = &claims.g.nodes[index]
+    cdef str op = claims.g.operator_names[index]
+    cdef int first = 1 if op == "SPLIT" or op == "TRANSPOSE_CONV" else 0
+    cdef int end = 1 if op in FIRST_ONLY else 2 if op == "SPLIT" else node.input_count
+    cdef int i, x, y, t
+    cdef const Tensor* value
+    cdef list used = [node.inputs[i] for i in range(first, end)] + [node.outputs[i] for i in range(node.output_count)]
+    for t in used:
+        if t < 0 or claims.g.tensors[t].type == RESOURCE:
+            continue
+        if index in claims.g.custom_nodes and t not in (used[0], used[len(used) - 1]):
+            continue
+        if type_of(claims, t) == NO_DATATYPE:
+            return f"{op}: the type or the quantization of tensor {t} is not supported (scale not positive, zero point out of range)"
+        if claims.g.tensors[t].rank > 6:
+            return f"{op}: tensor {t} has rank {claims.g.tensors[t].rank}"
+    if op == "READ_VARIABLE" or op == "ASSIGN_VARIABLE":
+        value = &claims.g.tensors[node.outputs[0] if op == "READ_VARIABLE" else node.inputs[1]]
+        if not same_parameters(value, &claims.g.tensors[<int>claims.proxies[node.inputs[0]]]):
+            return f"{op}: the variable's values have different quantization parameters"
+        return None
+    x = node.inputs[2 if op == "TRANSPOSE_CONV" else 1 if op == "SPLIT" else 0] if node.input_count else -1
+    y = node.outputs[0]
+    if op in SAME_PARAMETERS:
+        for i in range(first, end):
+            if not agree(claims, node.inputs[i], y):
+                return f"{op}: the quantization parameters of input and output differ"
+    elif op in SAME_TYPE:
+        for i in range(node.output_count):
+            if type_of(claims, x) != type_of(claims, node.outputs[i]):
+                return f"{op}: the types of input and output differ"
+    elif op in UNARY and op != "QUANTIZE" and op != "DEQUANTIZE":
+        if type_of(claims, x) != type_of(claims, y):
+            return f"{op}: the types of input and output differ"
+    elif op in ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"):
+        why = matrix_defect(claims, node, op, x, y)
+        return None if why is None else f"{op}: {why}"
+    elif op == "BATCH_MATMUL":
+        if type_of(claims, x) == QUINT8:
+            return "BATCH_MATMUL: uint8 is not supported"
+        value = &claims.g.tensors[node.inputs[1]]
+        if type_of(claims, x) == FP32 and value.type == INT8 and value.allocation != CONSTANT:
+            return "BATCH_MATMUL: float32 with an int8 right side that is no constant"
+    return None

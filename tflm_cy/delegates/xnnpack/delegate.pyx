@@ -1,0 +1,66 @@
+"""The default delegate on the contract of `graph.delegate`: claims, partitions' steps, and which bodies run.
+
+Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the
+same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delegate, and everything is computed as in
+BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare.
+"""
+from tflm_cy.delegates.xnnpack.claims cimport Claims
+from tflm_cy.delegates.xnnpack.creation import creation_defect
+from tflm_cy.delegates.xnnpack.rewrites import rewrite
+from tflm_cy.graph.context cimport XNNPACK, Node
+from tflm_cy.graph.delegate import Delegate
+from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport FLOAT16, INT2, INT4, INT8, UINT8
+from tflm_cy.ops import find_xnnpack
+from tflm_cy.ops.generation import supported
+
+
+cdef bint has_type(Subgraph g, const Node* node, int a, int b, int c, int d) noexcept:
+    """True when one of the node's tensors has one of four types."""
+    cdef int i, t, type
+    for i in range(node.input_count + node.output_count):
+        t = node.inputs[i] if i < node.input_count else node.outputs[i - node.input_count]
+        if t >= 0:
+            type = g.tensors[t].type
+            if type == a or type == b or type == c or type == d:
+                return True
+    return False
+
+
+class XnnpackDelegate(Delegate):
+    """TensorFlow's default delegate; one object serves all subgraphs of an interpreter."""
+
+    name = "TfLiteXNNPackDelegate"
+
+    def __init__(self):
+        self.claims = {}
+
+    def claim(self, Subgraph subgraph):
+        if not supported():
+            return []
+        claims = Claims(subgraph)
+        self.claims[subgraph.index] = claims
+        return claims.run()
+
+    def build(self, Subgraph subgraph, Partition partition):
+        cdef Claims claims = self.claims[subgraph.index]
+        cdef int n
+        partition.flushes = True
+        for n in partition.nodes:
+            subgraph.nodes[n].arithmetic = XNNPACK
+            if n in claims.unpacked or subgraph.operator_names[n] == "VAR_HANDLE":
+                continue
+            if partition.defect is None:
+                partition.defect = creation_defect(claims, n)
+            if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
+                continue                               # the usual body, where it knows float16
+            quantized = has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2)
+            registration = find_xnnpack(subgraph.operator_names[n], quantized)
+            if registration is not None:
+                subgraph.registrations[n] = registration
+        rewrite(subgraph, partition, float32_registration)
+
+
+def float32_registration(name):
+    return find_xnnpack(name, False)

@@ -1,0 +1,134 @@
+"""What XNNPACK makes of several nodes in one partition where it changes bits.
+
+| pattern | runs as |
+| --- | --- |
+| MEAN or SUM of SQUARE(x) or MUL(x, x) | a sum of squares with one rounding less, also when the square has other readers |
+| SUM(x) * c, c = 1 / n, or SUM(x) / n; c a constant of one element, n the number of summed elements | MEAN(x) |
+| RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
+
+All float32. Other rewrites (constants widened, copies merged, padding moved into a convolution) change no bit and are not made.
+
+Source: google/XNNPACK:src/subgraph.c.
+"""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, Node
+from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.partition import add_variant
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, Tensor, count
+from tflm_cy.schema.table cimport table_i8
+
+cdef float INFINITE = float("inf")
+CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+
+
+cdef bint is_float(Subgraph g, const Node* node) noexcept:
+    return node.input_count > 0 and node.inputs[0] >= 0 and g.tensors[node.inputs[0]].type == FLOAT32
+
+
+cdef int squared(Subgraph g, int n) except -2:
+    """x when node n computes x * x, else -1."""
+    cdef const Node* node = &g.nodes[n]
+    cdef str op = g.operator_names[n]
+    if not is_float(g, node):
+        return -1
+    if op == "SQUARE" and node.input_count == 1:
+        return node.inputs[0]
+    if op == "MUL" and node.input_count == 2 and node.inputs[0] == node.inputs[1] and table_i8(node.options, 0, 0) == 0:
+        return node.inputs[0]
+    return -1
+
+
+cdef int64_t summed(Subgraph g, const Node* node) except -1:
+    """How many elements a SUM adds up for one output, by the shapes of the file; 0 when its axes make no sense."""
+    cdef const Tensor* x = &g.tensors[node.inputs[0]]
+    cdef const Tensor* axes = &g.tensors[node.inputs[1]]
+    cdef int64_t i, n = 1
+    cdef int32_t axis
+    cdef set seen = set()
+    for i in range(min(count(axes), <int64_t>(axes.bytes // 4))):
+        memcpy(&axis, <const char*>axes.data + 4 * i, 4)
+        if axis < 0:
+            axis += x.rank
+        if not 0 <= axis < x.rank:
+            return 0
+        if axis not in seen:
+            n *= x.dims[axis]
+            seen.add(axis)
+    return n
+
+
+cdef bint is_mean_factor(Subgraph g, const Node* node, str op, int factor, int64_t n):
+    """True for a constant of one element that turns a sum of n elements into their mean."""
+    cdef const Tensor* t = &g.tensors[factor]
+    cdef float value
+    if n <= 0 or t.type != FLOAT32 or t.allocation != CONSTANT or count(t) != 1 or t.bytes < 4 or table_i8(node.options, 0, 0) != 0:
+        return False
+    memcpy(&value, t.data, 4)
+    return value == (<float>n if op == "DIV" else <float>1.0 / <float>n)
+
+
+def rewrite(Subgraph g, Partition partition, find):
+    """Set the partition's steps; `find(name)` gives the registration of a float32 operator's xnnpack arithmetic."""
+    cdef dict makers = {}                              # tensor -> node of the partition that computes it
+    cdef dict readers = {}                             # tensor -> number of nodes of the partition that read it
+    cdef dict sums = {}                                # output of a SUM -> the node that computes it now
+    cdef list steps = []
+    cdef Node* node
+    cdef int n, i, x, source, variant
+    for n in partition.nodes:
+        node = &g.nodes[n]
+        for i in range(node.output_count):
+            makers[node.outputs[i]] = n
+        for i in range(node.input_count):
+            readers[node.inputs[i]] = readers.get(node.inputs[i], 0) + 1
+    for n in partition.nodes:
+        node = &g.nodes[n]
+        op = g.operator_names[n]
+        x = node.inputs[0] if node.input_count > 0 else -1
+        if (op == "SUM" or op == "MEAN") and is_float(g, node):
+            source = squared(g, makers[x]) if x in makers else -1
+            variant = n
+            if source >= 0:
+                variant = add_variant(g, n, [source, node.inputs[1]], [node.outputs[0]])
+                g.nodes[variant].fusion = FUSED_SQUARE
+            if op == "SUM":
+                sums[g.nodes[n].outputs[0]] = variant
+            steps.append(variant)
+        elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
+            steps.append(as_mean(g, n, op, sums, find))
+        else:
+            if op in CLAMPS and is_float(g, node) and x in makers and readers[x] == 1 and x not in partition.outputs:
+                merge_clamp(g, makers[x], CLAMPS[op])
+            steps.append(n)
+    partition.steps = steps
+
+
+cdef int as_mean(Subgraph g, int n, str op, dict sums, find) except -1:
+    """The MEAN that a product with a SUM is, or the node itself."""
+    cdef const Node* node = &g.nodes[n]
+    cdef const Node* total
+    cdef int i, variant, added, fusion
+    for i in range(1 if op == "DIV" else 2):
+        if node.inputs[i] not in sums:
+            continue
+        added = sums[node.inputs[i]]
+        total = &g.nodes[added]
+        if not is_mean_factor(g, node, op, node.inputs[1 - i], summed(g, total)):
+            continue
+        fusion = total.fusion
+        variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [node.outputs[0]])
+        g.operator_names[variant] = "MEAN"
+        g.registrations[variant] = find("MEAN")
+        g.nodes[variant].fusion = fusion
+        return variant
+    return n
+
+
+cdef int merge_clamp(Subgraph g, int n, tuple bounds) except -1:
+    if g.operator_names[n] == "AVERAGE_POOL_2D" or g.operator_names[n] == "MAX_POOL_2D":
+        g.nodes[n].fusion = FUSED_CLAMP
+        g.nodes[n].clamp_low, g.nodes[n].clamp_high = bounds
+    return 0

@@ -1,0 +1,16 @@
+"""Cutting an execution plan into partitions of a delegate."""
+from tflm_cy.graph.subgraph cimport Subgraph
+
+
+cdef class Partition:
+    cdef readonly object delegate
+    cdef readonly int index          # of the DELEGATE node
+    cdef readonly list nodes         # claimed nodes, in the order in which they run
+    cdef readonly list inputs        # tensors read and not computed by them, constants included, ascending
+    cdef readonly list outputs       # tensors computed by them that others read or that the graph gives back, ascending
+    cdef public list steps           # what runs: node indices, by default the DELEGATE node alone
+    cdef public bint flushes         # denormals count as zeros while it runs
+    cdef public str defect           # why it cannot run: raised by allocate
+
+
+cdef list cut(Subgraph g, set claimed, bint clustering)

@@ -1,0 +1,13 @@
+"""A buffer over a tensor's memory that counts itself while it lives."""
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport Tensor
+
+
+cdef class View:
+    cdef Subgraph owner
+    cdef void* data
+    cdef Py_ssize_t bytes
+    cdef bint readonly
+
+
+cdef View view(Subgraph owner, const Tensor* tensor, bint readonly)

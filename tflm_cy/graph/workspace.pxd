@@ -1,0 +1,33 @@
+"""The part of a subgraph that operators call; told in `workspace.pyx`."""
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.graph.context cimport Context
+from tflm_cy.memory.arena cimport Arena
+
+cdef enum:
+    HEAD_ALIGNMENT = 64
+    SLACK = 64               # bytes behind every block that we own, which vector kernels may read
+
+
+cdef struct Scratch:                 # a request of a node for memory while it runs
+    int64_t bytes
+    int32_t step
+    int64_t offset
+
+
+cdef class Workspace(Context):
+    cdef readonly Arena arena
+    cdef void** owned                # memory of tensors that the arena does not hold: strings, dynamic outputs
+    cdef size_t* owned_capacity
+    cdef Scratch* scratch_requests
+    cdef int scratch_count
+    cdef int scratch_capacity
+    cdef list kept
+    cdef int current_step            # of the plan, in prepare
+    cdef bint dynamic_seen
+    cdef object failure              # an exception to be raised as it is
+
+    cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
+    cdef int set_text(self, int index, list items) except -1
+    cdef list text(self, int index)

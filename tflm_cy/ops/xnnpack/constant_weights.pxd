@@ -1,0 +1,137 @@
+"""What the quantized operators with weights share in prepare: weights as rows of bytes or int16, scales, biases, the output's clamp.
+
+Weights and biases of nodes that the delegate takes are constants; it has looked at their types and quantization, but at shapes only as the
+file has them. `want_*` raise ValueError.
+"""
+from libc.math cimport INFINITY
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
+from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.ops.generation cimport generation
+
+
+cdef inline int want_constant(const Tensor* tensor, str name, str what) except -1:
+    if not is_constant(tensor) or tensor.data == NULL:
+        raise ValueError(f"{name}: the {what} is not a constant")
+    return 0
+
+
+cdef inline int want_activations(const Tensor* x, const Tensor* w, const Tensor* y, str name) except -1:
+    """8-bit input and output of one type with weights of that type (or int4, int2), or float32 with int8 (int4, int2) weights."""
+    cdef bint narrow = w.type == INT8 or w.type == INT4 or w.type == INT2
+    if x.type != y.type or not (((x.type == INT8 or x.type == FLOAT32) and narrow) or (x.type == UINT8 and w.type == UINT8)):
+        raise ValueError(
+            f"{name}: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    if x.type != FLOAT32 and not (x.scale > 0 and y.scale > 0):
+        raise ValueError(f"{name}: the scales of input and output, {x.scale} and {y.scale}, are not positive")
+    return 0
+
+
+cdef inline int32_t weight_at(const Tensor* w, ptrdiff_t i) noexcept nogil:
+    """Value i; int4 and int2 lie with the lowest bits first."""
+    cdef const uint8_t* bytes = <const uint8_t*>w.data
+    if w.type == INT4:
+        return ((bytes[i >> 1] >> (4 * (i & 1)) & 15) ^ 8) - 8
+    if w.type == INT2:
+        return ((bytes[i >> 2] >> (2 * (i & 3)) & 3) ^ 2) - 2
+    return <int32_t>bytes[i] if w.type == UINT8 else <int32_t><int8_t>bytes[i]
+
+
+cdef inline const uint8_t* weight_rows(
+    Context context, const Tensor* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t row, bint unsigned_int4=False,
+) except NULL:
+    """Rows of `row` bytes with zeros behind the first `depth`; the file's own bytes where they serve."""
+    cdef int32_t flip = 8 if unsigned_int4 else 0
+    cdef uint8_t* packed
+    cdef ptrdiff_t r, i
+    if row == depth and (w.type == INT8 or w.type == UINT8):
+        return <const uint8_t*>w.data
+    packed = <uint8_t*>context.persistent(rows * row + 1)
+    for r in range(rows):
+        if w.type == INT8 or w.type == UINT8:
+            memcpy(packed + r * row, <const uint8_t*>w.data + r * depth, depth)
+            continue
+        for i in range(depth):
+            packed[r * row + i] = <uint8_t>(((weight_at(w, r * depth + i) + 8) ^ flip) - 8)
+    return packed
+
+
+cdef inline const int16_t* wide_weights(Context context, const Tensor* w, int32_t zero_point) except NULL:
+    """All values less the zero point."""
+    cdef ptrdiff_t n = count(w)
+    cdef int16_t* wide = <int16_t*>context.persistent(2 * n + 2)
+    cdef ptrdiff_t i
+    for i in range(n):
+        wide[i] = <int16_t>(weight_at(w, i) - zero_point)
+    return wide
+
+
+cdef inline int want_scales(const Tensor* w, ptrdiff_t channels, str name) except -1:
+    if w.scale_count != 1 and w.scale_count != channels:
+        raise ValueError(f"{name}: the weights have {w.scale_count} scales for {channels} channels")
+    return 0
+
+
+cdef inline int want_bias(const Tensor* b, ptrdiff_t channels, int type, str name) except -1:
+    """b may be NULL."""
+    if b == NULL:
+        return 0
+    want_constant(b, name, "bias")
+    if b.type != type or count(b) != channels:
+        raise ValueError(f"{name}: a bias of {count(b)} values {type_name(b.type)} for {channels} channels, wanted {type_name(type)}")
+    return 0
+
+
+cdef inline int prepare_requantize(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels, bint matrix,
+    Requantize* out, str name,
+) except -1:
+    """`matrix`: the kernels are those that add the zero point without saturation where the CPU has AVX-512."""
+    cdef int32_t* bias = <int32_t*>context.persistent(4 * channels + 4)
+    cdef float* scales = <float*>context.persistent(4 * channels + 4)
+    cdef Range32 limits = quantized_range(activation, y.scale, y.zero_point, y.type == INT8)
+    cdef ptrdiff_t c
+    want_scales(w, channels, name)
+    want_bias(b, channels, INT32, name)
+    for c in range(channels):
+        scales[c] = scale_of(x.scale, w.scales[c if w.scale_count > 1 else 0], y.scale)
+    if b != NULL:
+        memcpy(bias, b.data, 4 * channels)
+    out.bias = bias
+    out.scales = scales
+    out.zero_point = y.zero_point
+    out.low = limits.low - y.zero_point
+    out.high = limits.high - y.zero_point
+    out.wrap_below = -INFINITY
+    if matrix and y.type == INT8 and y.zero_point < 0 and generation() >= AVX512:
+        out.wrap_below = <float>-2147483648.0
+    return 0
+
+
+cdef inline int prepare_scaling(
+    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, Scaling* out, str name,
+) except -1:
+    """Dynamic range."""
+    cdef float* bias = <float*>context.persistent(4 * channels + 4)
+    cdef float* scales = <float*>context.persistent(4 * channels + 4)
+    cdef RangeF limits = real_range(activation)
+    cdef ptrdiff_t c
+    if w.block_size == 0:        # else the scales are the caller's
+        want_scales(w, channels, name)
+    want_bias(b, channels, FLOAT32, name)
+    for c in range(channels if w.block_size == 0 else 0):
+        scales[c] = w.scales[c if w.scale_count > 1 else 0]
+    if b != NULL:
+        memcpy(bias, b.data, 4 * channels)
+    out.bias = bias
+    out.scales = scales
+    out.low = limits.low
+    out.high = limits.high
+    return 0

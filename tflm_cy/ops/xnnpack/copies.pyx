@@ -1,0 +1,251 @@
+"""SLICE, STRIDED_SLICE, CONCATENATION and PAD where the default mode's bytes or limits are not the other arithmetics'. Any of its types.
+
+- SLICE, STRIDED_SLICE: a negative begin counts from the end, an end of 0 or less too (so that 0 is the end itself); what reaches beyond an
+  axis is cut off. Axes without an entry are whole. [0 1 2 3], begin -1, size 1 -> [3]; STRIDED_SLICE 1:0 -> [1 2 3].
+- CONCATENATION: the fused activation is ignored.
+- PAD: up to 6 dimensions; the border is the zero point.
+
+SPLIT, RESHAPE, TRANSPOSE, DEPTH_TO_SPACE and SPACE_TO_DEPTH are the same everywhere.
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{static-slice,concatenate,static-constant-pad}.c.
+"""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count_range, is_constant, shape_of, type_name, type_size
+from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
+from tflm_cy.schema.table cimport table_bool, table_i32
+
+cdef enum:                       # StridedSliceOptions
+    BEGIN_MASK = 0
+    END_MASK = 1
+    OFFSET = 5
+
+cdef enum:                       # ConcatenationOptions
+    AXIS = 0
+
+cdef enum:
+    COPY_RANK = 6                # XNN_MAX_TENSOR_DIMS
+
+cdef struct Copy:                # from `source` bytes into the input to `target` bytes into the output
+    Walk walk
+    int64_t source
+    int64_t target
+    int32_t zero_point           # PAD
+
+cdef struct Join:
+    int64_t rows                 # product of the dimensions before the axis
+    int64_t row                  # bytes of the output's row
+
+
+cdef int want_copyable(const Tensor* x, const Tensor* y, str name) except -1:
+    if x.type != y.type or (x.type != FLOAT32 and x.type != INT8 and x.type != UINT8):
+        raise ValueError(f"{name}: types {type_name(x.type)} and {type_name(y.type)} are not supported")
+    if x.rank > COPY_RANK:
+        raise ValueError(f"{name}: {x.rank} dimensions, at most {COPY_RANK} are supported")
+    return 0
+
+
+cdef int want_vector(const Tensor* tensor, int length, str name) except -1:
+    """A constant of at most 6 integers; `length` when that is not negative."""
+    want_index_type(tensor, name)
+    if not is_constant(tensor) or tensor.rank != 1 or tensor.dims[0] > COPY_RANK or (length >= 0 and tensor.dims[0] != length):
+        raise ValueError(f"{name} must be a constant vector, has the shape {shape_of(tensor)}")
+    return 0
+
+
+cdef int64_t back(int64_t size, int64_t steps) noexcept nogil:
+    """size - steps, not below 0; 0 for the negative steps that overflow gives."""
+    return size - steps if 0 <= steps < size else 0
+
+
+cdef int64_t first_of(int64_t begin, int64_t size) noexcept nogil:
+    cdef int64_t first = back(size, -begin) if begin < 0 else begin
+    return first if first < size else size
+
+
+cdef int64_t length_of(int64_t first, int64_t end, int64_t size) noexcept nogil:
+    cdef int64_t last = back(size, -end) if end <= 0 else end
+    return back(last if last < size else size, first)
+
+
+cdef int prepare_slice(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* begin = operand(context, node, 1)
+    cdef Tensor* size = operand(context, node, 2)
+    cdef int64_t[COPY_RANK] begins
+    cdef int64_t[COPY_RANK] ends
+    cdef int d
+    want_copyable(x, result(context, node, 0), "SLICE")
+    want_vector(begin, -1, "SLICE: begin")
+    want_vector(size, begin.dims[0], "SLICE: size")
+    for d in range(COPY_RANK):
+        begins[d] = 0
+        ends[d] = 0
+    for d in range(begin.dims[0]):
+        begins[d] = index_at(begin.type, begin.data, d)
+        ends[d] = begins[d] + index_at(size.type, size.data, d)
+    return prepare_part(context, node, begins, ends)
+
+
+cdef int prepare_strided_slice(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* begin = operand(context, node, 1)
+    cdef Tensor* end = operand(context, node, 2)
+    cdef Tensor* strides = operand(context, node, 3)
+    cdef int32_t begin_mask = table_i32(node.options, BEGIN_MASK, 0)
+    cdef int32_t end_mask = table_i32(node.options, END_MASK, 0)
+    cdef bint offset = table_bool(node.options, OFFSET, False)
+    cdef int64_t[COPY_RANK] begins
+    cdef int64_t[COPY_RANK] ends
+    cdef int d
+    want_copyable(x, result(context, node, 0), "STRIDED_SLICE")
+    want_vector(begin, x.rank, "STRIDED_SLICE: begin")
+    want_vector(end, x.rank, "STRIDED_SLICE: end")
+    want_vector(strides, x.rank, "STRIDED_SLICE: strides")
+    for d in range(x.rank):
+        if index_at(strides.type, strides.data, d) != 1:
+            raise ValueError("STRIDED_SLICE: a stride is not 1")
+        begins[d] = 0 if begin_mask >> d & 1 else index_at(begin.type, begin.data, d)
+        ends[d] = 0 if end_mask >> d & 1 else index_at(end.type, end.data, d) + (begins[d] if offset else 0)
+    return prepare_part(context, node, begins, ends)
+
+
+cdef int prepare_part(Context context, Node* node, const int64_t* begins, const int64_t* ends) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t[COPY_RANK] first
+    cdef Copy* op = <Copy*>context.persistent(sizeof(Copy))
+    cdef int d
+    if x.rank == 0:
+        raise ValueError(f"{context.operator_name(node)}: a scalar cannot be sliced")
+    for d in range(x.rank):
+        first[d] = first_of(begins[d], x.dims[d])
+        dims[d] = <int32_t>length_of(first[d], ends[d], x.dims[d])
+    context.set_shape(y, x.rank, dims)
+    op.source = 0
+    op.target = 0
+    begin_walk(&op.walk, type_size(x.type))
+    for d in range(x.rank):
+        add_axis(&op.walk, dims[d], bytes_behind(y, d), bytes_behind(x, d))
+        op.source += first[d] * bytes_behind(x, d)
+    finish_walk(&op.walk)
+    node.data = op
+    node.invoke = copy
+    return 0
+
+
+cdef int64_t bytes_behind(const Tensor* tensor, int d) noexcept nogil:
+    """Bytes from one step along dimension d to the next."""
+    return count_range(tensor, d + 1, tensor.rank) * type_size(tensor.type)
+
+
+cdef int copy(Context context, Node* node) noexcept nogil:
+    cdef Copy* op = <Copy*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    if y.bytes > 0:
+        walk_copy(&op.walk, <char*>y.data + op.target, <const char*>context.input(node, 0).data + op.source)
+    return 0
+
+
+cdef int prepare_pad(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* paddings = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int32_t[MAX_RANK] dims
+    cdef const int32_t* border = <const int32_t*>paddings.data
+    cdef int64_t size
+    cdef Copy* op
+    cdef int d
+    want_copyable(x, y, "PAD")
+    if (not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[0] != x.rank
+            or paddings.dims[1] != 2):
+        raise ValueError(f"PAD: the paddings must be a constant INT32 [{x.rank}, 2], are {type_name(paddings.type)} {shape_of(paddings)}")
+    for d in range(x.rank):
+        size = <int64_t>x.dims[d] + border[2 * d] + border[2 * d + 1]
+        if border[2 * d] < 0 or border[2 * d + 1] < 0 or size > 0x7FFFFFFF:
+            raise ValueError(f"PAD: paddings {border[2 * d]} and {border[2 * d + 1]} of dimension {d}")
+        dims[d] = <int32_t>size
+    context.set_shape(y, x.rank, dims)
+    op = <Copy*>context.persistent(sizeof(Copy))
+    op.zero_point = 0 if x.type == FLOAT32 else y.zero_point
+    op.source = 0
+    op.target = 0
+    begin_walk(&op.walk, type_size(x.type))
+    for d in range(x.rank):
+        add_axis(&op.walk, x.dims[d], bytes_behind(y, d), bytes_behind(x, d))
+        op.target += border[2 * d] * bytes_behind(y, d)
+    finish_walk(&op.walk)
+    node.data = op
+    node.invoke = pad
+    return 0
+
+
+cdef int pad(Context context, Node* node) noexcept nogil:
+    cdef Copy* op = <Copy*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef char[4] element
+    memcpy(element, &op.zero_point, 4)
+    fill(<char*>y.data, y.bytes, element, type_size(y.type))
+    return copy(context, node)
+
+
+cdef int prepare_concatenation(Context context, Node* node) except -1:
+    cdef Tensor* first = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int axis = table_i32(node.options, AXIS, 0)
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t total = 0
+    cdef Tensor* x
+    cdef Join* op
+    cdef int i, d
+    if axis < 0:
+        axis += first.rank
+    if axis < 0 or axis >= first.rank:
+        raise ValueError(f"CONCATENATION: axis {axis} of rank {first.rank}")
+    for d in range(first.rank):
+        dims[d] = first.dims[d]
+    for i in range(node.input_count):
+        x = operand(context, node, i)
+        want_copyable(x, y, "CONCATENATION")
+        if x.rank != first.rank:
+            raise ValueError(f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ in rank")
+        for d in range(first.rank):
+            if d != axis and x.dims[d] != first.dims[d]:
+                raise ValueError(f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ outside of axis {axis}")
+        total += x.dims[axis]
+    if total > 0x7FFFFFFF:
+        raise ValueError(f"CONCATENATION: the axis becomes too long: {total}")
+    dims[axis] = <int32_t>total
+    context.set_shape(y, first.rank, dims)
+    op = <Join*>context.persistent(sizeof(Join))
+    op.rows = count_range(y, 0, axis)
+    op.row = bytes_behind(y, axis - 1) if axis > 0 else <int64_t>y.bytes
+    node.data = op
+    node.invoke = join
+    return 0
+
+
+cdef int join(Context context, Node* node) noexcept nogil:
+    cdef Join* op = <Join*>node.data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef Tensor* x
+    cdef int64_t run
+    cdef int i
+    for i in range(node.input_count):
+        x = context.input(node, i)
+        run = x.bytes / op.rows if op.rows > 0 else 0
+        copy_runs(y, op.row, <const char*>x.data, run, run, op.rows)
+        y += run
+    return 0
+
+
+OPERATORS = {
+    "CONCATENATION": register(prepare_concatenation, version=99),
+    "PAD": register(prepare_pad, version=99),
+    "SLICE": register(prepare_slice, version=99),
+    "STRIDED_SLICE": register(prepare_strided_slice, version=99),
+}

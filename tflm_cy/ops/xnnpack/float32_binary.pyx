@@ -1,0 +1,176 @@
+"""ADD, SUB, MUL, DIV, SQUARED_DIFFERENCE, MAXIMUM, MINIMUM, PRELU in float32, broadcast as numpy does, up to six dimensions.
+
+ADD, SUB, MUL, DIV have a fused activation. MAXIMUM and MINIMUM are clamps when one operand is a constant of one element.
+Which operand comes first shows only when both are NaN, in MAXIMUM and MINIMUM with one NaN and with zeros of different signs:
+| | an operand repeats along the innermost axis |
+| --- | --- |
+| ADD, MUL | that one comes first |
+| MAXIMUM, MINIMUM, SQUARED_DIFFERENCE | that one comes second |
+| SUB, DIV, PRELU | as written (PRELU of AVX2: the slope comes first) |
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary elementwise operators.
+"""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.xnnpack.binary cimport (
+    add_f32, div_f32, maximum_f32, minimum_f32, mul_f32, prelu_f32_avx2, prelu_f32_avx512, prelu_one_f32_avx2, squared_difference_f32,
+    standing_operand, sub_f32,
+)
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
+from tflm_cy.ops.elementwise cimport Binary, check_arity, prepare_binary, required_input
+from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.table cimport table_i8
+
+cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOptions
+    FUSED_ACTIVATION_FUNCTION = 0
+
+cdef struct Clamp:
+    Parameters limits
+    int operand                  # that is clamped
+
+
+cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
+    cdef str name = context.operator_name(node)
+    cdef Binary* op = prepare_binary(context, node, name, swapped)
+    cdef Tensor* a = context.input(node, 0)
+    cdef Tensor* b = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
+    if a.type != FLOAT32 or b.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"{name}: types {type_name(a.type)}, {type_name(b.type)} -> {type_name(y.type)} are not supported")
+    check_rank(a, name)
+    check_rank(b, name)
+    limits[0] = float_limits(0)
+    op.how = limits
+    op.kernel = kernel
+    return op
+
+
+cdef int prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except -1:
+    """With a fused activation."""
+    cdef Binary* op = prepare_floats(context, node, kernel, swapped)
+    (<RangeF*>op.how)[0] = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    return 0
+
+
+cdef int standing(Context context, Node* node) except -2:
+    """The operand that repeats along the innermost axis, -1: neither. XNNPACK's kernel holds it in a register."""
+    cdef Tensor* a = required_input(context, node, 0, context.operator_name(node))
+    cdef Tensor* b = required_input(context, node, 1, context.operator_name(node))
+    return standing_operand(a.rank, a.dims, b.rank, b.dims)
+
+
+cdef int prepare_add(Context context, Node* node) except -1:
+    return prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
+
+
+cdef int prepare_sub(Context context, Node* node) except -1:
+    return prepare_clamped(context, node, <BinaryKernel>sub_f32)
+
+
+cdef int prepare_mul(Context context, Node* node) except -1:
+    return prepare_clamped(context, node, <BinaryKernel>mul_f32, standing(context, node) == 1)
+
+
+cdef int prepare_div(Context context, Node* node) except -1:
+    return prepare_clamped(context, node, <BinaryKernel>div_f32)
+
+
+cdef int prepare_squared_difference(Context context, Node* node) except -1:
+    prepare_floats(context, node, <BinaryKernel>squared_difference_f32, standing(context, node) == 0)
+    return 0
+
+
+# ---- MAXIMUM, MINIMUM
+cdef int prepare_maximum(Context context, Node* node) except -1:
+    cdef int constant = scalar_constant(context, node)
+    if constant < 0:
+        prepare_floats(context, node, <BinaryKernel>maximum_f32, standing(context, node) == 0)
+        return 0
+    return prepare_clamp(context, node, 1 - constant, constant_value(context, node, constant), INFINITY)
+
+
+cdef int prepare_minimum(Context context, Node* node) except -1:
+    cdef int constant = scalar_constant(context, node)
+    if constant < 0:
+        prepare_floats(context, node, <BinaryKernel>minimum_f32, standing(context, node) == 0)
+        return 0
+    return prepare_clamp(context, node, 1 - constant, -INFINITY, constant_value(context, node, constant))
+
+
+cdef int scalar_constant(Context context, Node* node) except -2:
+    """The operand that is a constant of one element, -1: none."""
+    cdef Tensor* tensor
+    cdef int i
+    for i in range(1, -1, -1):
+        tensor = required_input(context, node, i, context.operator_name(node))
+        if is_constant(tensor) and count(tensor) == 1 and tensor.type == FLOAT32:
+            return i
+    return -1
+
+
+cdef float constant_value(Context context, Node* node, int i) noexcept:
+    """-0 becomes +0."""
+    cdef float value = (<const float*>context.input(node, i).data)[0]
+    return <float>0 if value == 0 else value
+
+
+cdef int prepare_clamp(Context context, Node* node, int i, float low, float high) except -1:
+    """The output has the shape of operand i alone. Infinite limits make a copy, which keeps denormals."""
+    cdef Tensor* x = context.input(node, i)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Clamp* op = <Clamp*>context.persistent(sizeof(Clamp))
+    check_arity(node, 2, context.operator_name(node))
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"{context.operator_name(node)}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    check_rank(x, context.operator_name(node))
+    context.set_shape(y, x.rank, x.dims)
+    op.operand = i
+    op.limits.low = low
+    op.limits.high = high
+    node.data = op
+    node.invoke = copy_operand if low == -INFINITY and high == INFINITY else clamp_operand
+    return 0
+
+
+cdef int clamp_operand(Context context, Node* node) noexcept nogil:
+    cdef Clamp* op = <Clamp*>node.data
+    cdef Tensor* x = context.input(node, op.operand)
+    map8(relu8, &op.limits, <const float*>x.data, <float*>context.output(node, 0).data, count(x))
+    return 0
+
+
+cdef int copy_operand(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, (<Clamp*>node.data).operand)
+    memcpy(context.output(node, 0).data, x.data, count(x) * sizeof(float))
+    return 0
+
+
+# ---- PRELU
+cdef int prepare_prelu(Context context, Node* node) except -1:
+    cdef BinaryKernel kernel = <BinaryKernel>prelu_f32_avx512
+    if generation() != AVX512:
+        kernel = <BinaryKernel>prelu_one_f32_avx2 if standing(context, node) == 1 else <BinaryKernel>prelu_f32_avx2
+    prepare_floats(context, node, kernel)
+    return 0
+
+
+OPERATORS = {
+    "ADD": register(prepare_add, version=99),
+    "DIV": register(prepare_div, version=99),
+    "MAXIMUM": register(prepare_maximum, version=99),
+    "MINIMUM": register(prepare_minimum, version=99),
+    "MUL": register(prepare_mul, version=99),
+    "PRELU": register(prepare_prelu, version=99),
+    "SQUARED_DIFFERENCE": register(prepare_squared_difference, version=99),
+    "SUB": register(prepare_sub, version=99),
+}

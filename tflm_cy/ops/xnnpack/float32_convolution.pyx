@@ -1,0 +1,296 @@
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and the custom Convolution2DTransposeBias in float32, filters and biases constant.
+
+| node | kernel |
+| --- | --- |
+| CONV_2D, any groups; DEPTHWISE_CONV_2D with a multiplier above 1 (a group per input channel) | `convolve`: arithmetic/xnnpack/product.pxd |
+| groups of one input and one output channel of either | `convolve_depthwise`: arithmetic/xnnpack/depthwise.pxd |
+| TRANSPOSE_CONV, Convolution2DTransposeBias | `convolve_transposed` |
+
+A transposed convolution takes its padding from the output's shape in the file (the constant input, or the stored shape of a custom node's
+output); its real output follows from the padding and the real input: (size - 1) * stride + filter - padding, plus what VALID adjusts.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, tile_size
+from tflm_cy.arithmetic.xnnpack.product cimport (
+    ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
+
+cdef enum:                       # Conv2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FUSED_ACTIVATION = 3
+    DILATION_W = 4
+    DILATION_H = 5
+
+cdef enum:                       # DepthwiseConv2DOptions; the others are as above
+    DEPTHWISE_ACTIVATION = 4
+    DEPTHWISE_DILATION_W = 5
+    DEPTHWISE_DILATION_H = 6
+
+cdef enum:                       # TransposeConvOptions; the others are as above
+    TRANSPOSE_ACTIVATION = 3
+
+cdef struct Convolution:
+    ConvShape shape
+    RangeF range
+    float* packed
+    const float* bias            # depthwise; else part of the packed filters
+    const float* zeros           # what a tap outside of the image reads
+    ptrdiff_t* starts            # of each tap in the packed filters
+    int taps                     # scratch: pointers
+
+
+cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
+    """Checks of presence and types; the input's sizes."""
+    cdef str name = context.operator_name(node)
+    cdef Tensor* x = context.input(node, x_index)
+    cdef Tensor* w = context.input(node, w_index)
+    cdef Tensor* b = context.input(node, b_index)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Convolution* op
+    if node.output_count != 1 or x == NULL or w == NULL or y == NULL or (b == NULL and bias_required):
+        raise ValueError(f"{name}: an operand is missing")
+    if x.type != FLOAT32 or w.type != FLOAT32 or y.type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+        raise ValueError(f"{name}: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    if not is_constant(w) or (b != NULL and not is_constant(b)):
+        raise ValueError(f"{name}: filter and bias must be constants")
+    if x.rank != 4 or w.rank != 4:
+        raise ValueError(f"{name}: input and filter want 4 dimensions, have {shape_of(x)} and {shape_of(w)}")
+    op = <Convolution*>context.persistent(sizeof(Convolution))
+    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    op.shape.kh, op.shape.kw = w.dims[1], w.dims[2]
+    op.shape.stride_h = table_i32(node.options, STRIDE_H, 0)
+    op.shape.stride_w = table_i32(node.options, STRIDE_W, 0)
+    op.shape.dilation_h = 1
+    op.shape.dilation_w = 1
+    node.data = op
+    return op
+
+
+cdef int check_bias(const Tensor* b, ptrdiff_t channels, str name) except -1:
+    if b != NULL and count(b) != channels:
+        raise ValueError(f"{name}: a bias of the shape {shape_of(b)} for {channels} output channels")
+    return 0
+
+
+cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
+    """Output size and padding from strides and dilations; the output's shape."""
+    cdef ConvShape* g = &op.shape
+    cdef int32_t[4] dims
+    cdef int padding = table_i8(node.options, PADDING, 0)
+    set_window(g, padding, context.operator_name(node))
+    dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
+    context.set_shape(context.output(node, 0), 4, dims)
+    if padding == SAME and wraps_around(g):
+        move_outside(g)
+    return 0
+
+
+cdef int prepare_conv(Context context, Node* node) except -1:
+    cdef Convolution* op = begin(context, node, 0, 1, 2, True)
+    cdef ConvShape* g = &op.shape
+    cdef Tensor* w = context.input(node, 1)
+    g.oc, g.group_ic = w.dims[0], w.dims[3]
+    g.dilation_h = table_i32(node.options, DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    if g.group_ic <= 0 or g.ic <= 0 or g.ic % g.group_ic != 0 or g.oc % (g.ic / g.group_ic) != 0:
+        raise ValueError(f"CONV_2D: {g.ic} input channels, filters of {g.group_ic}, {g.oc} output channels")
+    g.groups = g.ic / g.group_ic
+    check_bias(context.input(node, 2), g.oc, "CONV_2D")
+    finish_window(context, node, op)
+    op.range = float_limits(table_i8(node.options, FUSED_ACTIVATION, 0))
+    if g.group_ic == 1 and g.oc == g.groups:
+        return use_depthwise(context, node, op, 1, g.kh * g.kw)
+    return use_product(context, node, op, g.kh * g.kw * g.group_ic, 1)
+
+
+cdef int prepare_depthwise(Context context, Node* node) except -1:
+    cdef Convolution* op = begin(context, node, 0, 1, 2, True)
+    cdef ConvShape* g = &op.shape
+    cdef Tensor* w = context.input(node, 1)
+    g.oc, g.group_ic, g.groups = w.dims[3], 1, g.ic
+    g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
+    if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
+        raise ValueError(f"DEPTHWISE_CONV_2D: {g.ic} input channels, a filter of the shape {shape_of(w)}")
+    check_bias(context.input(node, 2), g.oc, "DEPTHWISE_CONV_2D")
+    finish_window(context, node, op)
+    op.range = float_limits(table_i8(node.options, DEPTHWISE_ACTIVATION, 0))
+    if g.oc == g.ic:
+        return use_depthwise(context, node, op, g.oc, 1)
+    return use_product(context, node, op, 1, g.oc)
+
+
+cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t tap_stride, ptrdiff_t channel_stride) except -1:
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
+    op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
+    pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
+    op.bias = <const float*>context.input(node, 2).data
+    op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
+    op.taps = context.request_scratch(sizeof(float*) * tile)
+    node.invoke = convolve_depthwise
+    return 0
+
+
+cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t column_stride, ptrdiff_t k_stride) except -1:
+    cdef ConvShape* g = &op.shape
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* b = <const float*>context.input(node, 2).data
+    cdef ptrdiff_t group_oc = g.oc / g.groups
+    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t size = packed_size(group_oc, depth)
+    cdef ptrdiff_t group, tap
+    op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
+    for group in range(g.groups):
+        pack_filters(
+            w + group * group_oc * column_stride, b + group * group_oc, group_oc, depth, column_stride, k_stride,
+            op.packed + group * size,
+        )
+    op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
+    for tap in range(g.kh * g.kw):
+        op.starts[tap] = tap * g.group_ic
+    op.zeros = <const float*>context.persistent(sizeof(float) * g.group_ic)
+    op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
+    node.invoke = convolve
+    return 0
+
+
+# ---- transposed
+cdef int prepare_transpose(Context context, Node* node) except -1:
+    cdef Convolution* op = begin(context, node, 2, 1, 3, False)
+    cdef Tensor* shape = context.input(node, 0)
+    cdef const int32_t* size
+    if shape == NULL or shape.type != INT32 or count(shape) != 4 or not is_constant(shape):
+        raise ValueError("TRANSPOSE_CONV: the output shape must be four constant int32")
+    size = <const int32_t*>shape.data
+    op.range = float_limits(table_i8(node.options, TRANSPOSE_ACTIVATION, 0))
+    return finish_transposed(context, node, op, context.input(node, 3), table_i8(node.options, PADDING, 0), size[1], size[2])
+
+
+cdef int prepare_custom_transpose(Context context, Node* node) except -1:
+    """Custom data: int32 padding (1 SAME, 2 VALID), stride_width, stride_height."""
+    cdef Convolution* op = begin(context, node, 0, 1, 2, True)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t padding
+    if node.custom_options_size < 12 or y.rank != 4:
+        raise ValueError("Convolution2DTransposeBias wants 12 bytes of custom data and an output of 4 dimensions")
+    padding = load_i32(node.custom_options)
+    if padding != 1 and padding != 2:
+        raise ValueError(f"Convolution2DTransposeBias: padding {padding} is neither SAME (1) nor VALID (2)")
+    op.shape.stride_w = load_i32(node.custom_options + 4)
+    op.shape.stride_h = load_i32(node.custom_options + 8)
+    op.range = float_limits(0)
+    return finish_transposed(
+        context, node, op, context.input(node, 2), SAME if padding == 1 else VALID, y.dims[1], y.dims[2])
+
+
+cdef int64_t transposed_size(
+    int padding, int64_t size, int64_t filter, int64_t stride, int64_t stored, ptrdiff_t* before, str name,
+) except -1:
+    """Size of the real output along one axis from that of the stored one; `before` is what is cut off in front."""
+    cdef int64_t total = 0
+    cdef int64_t out = (size - 1) * stride + filter
+    if padding == SAME:
+        total = max(((stored + stride - 1) / stride - 1) * stride + filter - stored, <int64_t>0)
+    elif stored >= filter:
+        out += (stored - filter) % stride
+    before[0] = total / 2
+    out -= total
+    if out < 0 or out > 0x7FFFFFFF:
+        raise ValueError(f"{name}: {size} values along an axis give {out}")
+    return out
+
+
+cdef int finish_transposed(
+    Context context, Node* node, Convolution* op, const Tensor* b, int padding, int64_t stored_h, int64_t stored_w,
+) except -1:
+    cdef str name = context.operator_name(node)
+    cdef ConvShape* g = &op.shape
+    cdef Tensor* w = context.input(node, 1)
+    cdef const float* values = NULL
+    cdef int32_t[4] dims
+    cdef ptrdiff_t depth
+    if b != NULL:
+        values = <const float*>b.data
+    g.oc, g.group_ic, g.groups = w.dims[0], w.dims[3], 1
+    if g.group_ic != g.ic or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0 or stored_h < 0 or stored_w < 0:
+        raise ValueError(f"{name}: a filter of the shape {shape_of(w)} for an image {g.ih}x{g.iw}x{g.ic}")
+    if g.stride_h <= 0 or g.stride_w <= 0 or (padding != SAME and padding != VALID):
+        raise ValueError(f"{name}: strides {g.stride_h}, {g.stride_w}, padding {padding}")
+    check_bias(b, g.oc, name)
+    g.oh = transposed_size(padding, g.ih, g.kh, g.stride_h, stored_h, &g.pad_h, name)
+    g.ow = transposed_size(padding, g.iw, g.kw, g.stride_w, stored_w, &g.pad_w, name)
+    dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
+    context.set_shape(context.output(node, 0), 4, dims)
+    depth = g.kh * g.kw * g.ic
+    op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
+    pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
+    op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
+    op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
+    op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
+    node.invoke = convolve_transposed if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else convolve_transposed_custom
+    return 0
+
+
+# ---- invoke
+cdef int convolve(Context context, Node* node) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    cdef Taps t
+    t.x = <const float**>context.scratch(op.taps)
+    t.k = op.starts
+    conv_f32(
+        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t,
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    depthwise_f32(
+        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
+        <const float**>context.scratch(op.taps), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    cdef Taps t
+    t.x = <const float**>context.scratch(op.taps)
+    t.k = op.starts
+    transpose_conv_f32(
+        &op.shape, <const float*>x.data, op.packed, op.zeros, op.range.low, op.range.high, &t, <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_transposed(Context context, Node* node) noexcept nogil:
+    return transposed(context, node, context.input(node, 2))
+
+
+cdef int convolve_transposed_custom(Context context, Node* node) noexcept nogil:
+    return transposed(context, node, context.input(node, 0))
+
+
+OPERATORS = {
+    "CONV_2D": register(prepare_conv, version=99),
+    "Convolution2DTransposeBias": register(prepare_custom_transpose, version=99),
+    "DEPTHWISE_CONV_2D": register(prepare_depthwise, version=99),
+    "TRANSPOSE_CONV": register(prepare_transpose, version=99),
+}

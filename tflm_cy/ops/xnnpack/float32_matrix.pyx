@@ -1,0 +1,224 @@
+"""FULLY_CONNECTED and BATCH_MATMUL in float32: each output one chain of fused multiply-adds over the depth.
+
+FULLY_CONNECTED: constant weights [outputs, depth], optional constant bias. BATCH_MATMUL: x [..., m, k] times y [..., k, n], either stored
+transposed, batches broadcast, up to six dimensions; y constant or not.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
+from tflm_cy.schema.table cimport table_bool, table_i8
+
+cdef enum:                       # FullyConnectedOptions
+    FUSED_ACTIVATION = 0
+    KEEP_NUM_DIMS = 2
+
+cdef enum:                       # BatchMatMulOptions
+    ADJ_X = 0
+    ADJ_Y = 1
+
+cdef enum:
+    BATCH_DIMS = 4               # of a matrix product of six dimensions
+
+cdef struct FullyConnected:
+    ptrdiff_t rows
+    ptrdiff_t depth
+    ptrdiff_t outputs
+    RangeF range
+    float* packed
+
+cdef struct BatchMatmul:
+    ptrdiff_t m
+    ptrdiff_t k
+    ptrdiff_t n
+    int64_t[BATCH_DIMS] batches  # of the output
+    int64_t[BATCH_DIMS] x_step   # matrices to the next index, 0 where x broadcasts
+    int64_t[BATCH_DIMS] y_step
+    bint adj_x
+    bint adj_y
+    float* constant_columns      # all matrices of a constant y, packed; NULL:
+    int columns                  # scratch: one of them
+    int rows                     # scratch: a matrix of x turned
+
+
+# ---- FULLY_CONNECTED
+cdef int prepare_fully_connected(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef const float* bias = NULL
+    cdef FullyConnected* op
+    if node.output_count != 1 or x == NULL or w == NULL or y == NULL:
+        raise ValueError("FULLY_CONNECTED: an operand is missing")
+    if x.type != FLOAT32 or w.type != FLOAT32 or y.type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+        raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    if w.rank != 2 or w.dims[1] <= 0 or not is_constant(w) or (b != NULL and (not is_constant(b) or count(b) != w.dims[0])):
+        raise ValueError(f"FULLY_CONNECTED: weights {shape_of(w)} must be a constant matrix, the bias constant with a value per row")
+    op = <FullyConnected*>context.persistent(sizeof(FullyConnected))
+    op.outputs, op.depth = w.dims[0], w.dims[1]
+    set_fully_connected_shape(context, node, op, x, y)
+    op.range = float_limits(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
+    if b != NULL:
+        bias = <const float*>b.data
+    pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
+    node.data = op
+    node.invoke = fully_connected
+    return 0
+
+
+cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
+    """[rows, outputs], or x's shape with another last dimension (keep_num_dims)."""
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t total = count(x)
+    cdef int rank = 2
+    cdef int d
+    check_rank(x, "FULLY_CONNECTED")
+    if total % op.depth != 0:
+        raise ValueError(f"FULLY_CONNECTED: an input of the shape {shape_of(x)} has no whole rows of {op.depth}")
+    op.rows = total / op.depth
+    dims[0] = <int32_t>op.rows
+    dims[1] = <int32_t>op.outputs
+    if table_bool(node.options, KEEP_NUM_DIMS, False):
+        if x.rank < 1 or x.dims[x.rank - 1] != op.depth:
+            raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.depth}, the input has the shape {shape_of(x)}")
+        rank = x.rank
+        for d in range(rank - 1):
+            dims[d] = x.dims[d]
+        dims[rank - 1] = <int32_t>op.outputs
+    return context.set_shape(y, rank, dims)
+
+
+cdef int fully_connected(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    matrix_f32(
+        <const float*>context.input(node, 0).data, op.rows, op.depth, op.packed, op.outputs, op.range.low, op.range.high,
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+# ---- BATCH_MATMUL
+cdef int prepare_batch_matmul(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.input(node, 1)
+    cdef Tensor* z = context.output(node, 0)
+    cdef BatchMatmul* op
+    cdef ptrdiff_t size
+    cdef int64_t matrices, i
+    if node.input_count != 2 or node.output_count != 1 or x == NULL or y == NULL or z == NULL:
+        raise ValueError("BATCH_MATMUL wants two inputs and one output")
+    if x.type != FLOAT32 or y.type != FLOAT32 or z.type != FLOAT32:
+        raise ValueError(f"BATCH_MATMUL: types {type_name(x.type)} x {type_name(y.type)} -> {type_name(z.type)} are not supported")
+    op = <BatchMatmul*>context.persistent(sizeof(BatchMatmul))
+    op.adj_x = table_bool(node.options, ADJ_X, False)
+    op.adj_y = table_bool(node.options, ADJ_Y, False)
+    set_product_shape(context, op, x, y, z)
+    size = packed_size(op.n, op.k)
+    op.constant_columns = NULL
+    if is_constant(y):
+        matrices = count_range(y, 0, y.rank - 2)
+        op.constant_columns = <float*>context.persistent(sizeof(float) * matrices * size)
+        for i in range(matrices):
+            pack_columns(op, <const float*>y.data + i * op.k * op.n, op.constant_columns + i * size)
+    else:
+        op.columns = context.request_scratch(sizeof(float) * size)
+    if op.adj_x:
+        op.rows = context.request_scratch(sizeof(float) * op.m * op.k)
+    node.data = op
+    node.invoke = batch_matmul
+    return 0
+
+
+cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, const Tensor* y, Tensor* z) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t x_size = 1
+    cdef int64_t y_size = 1
+    cdef int32_t x_dim, y_dim
+    cdef int rank = max(x.rank, y.rank)
+    cdef int d
+    if x.rank < 2 or y.rank < 2 or rank > XNNPACK_RANK:
+        raise ValueError(f"BATCH_MATMUL: shapes {shape_of(x)} and {shape_of(y)}")
+    op.m = x.dims[x.rank - 1 if op.adj_x else x.rank - 2]
+    op.k = x.dims[x.rank - 2 if op.adj_x else x.rank - 1]
+    op.n = y.dims[y.rank - 2 if op.adj_y else y.rank - 1]
+    if op.k != y.dims[y.rank - 1 if op.adj_y else y.rank - 2]:
+        raise ValueError(f"BATCH_MATMUL: depths differ: shapes {shape_of(x)} and {shape_of(y)}")
+    for d in range(BATCH_DIMS):                             # from the innermost batch dimension outwards
+        x_dim = x.dims[x.rank - 3 - d] if x.rank >= 3 + d else 1
+        y_dim = y.dims[y.rank - 3 - d] if y.rank >= 3 + d else 1
+        if x_dim != y_dim and x_dim != 1 and y_dim != 1:
+            raise ValueError(f"BATCH_MATMUL: batches do not broadcast: shapes {shape_of(x)} and {shape_of(y)}")
+        op.batches[BATCH_DIMS - 1 - d] = y_dim if x_dim == 1 else x_dim
+        op.x_step[BATCH_DIMS - 1 - d] = 0 if x_dim == 1 else x_size
+        op.y_step[BATCH_DIMS - 1 - d] = 0 if y_dim == 1 else y_size
+        x_size *= x_dim
+        y_size *= y_dim
+    for d in range(rank - 2):
+        dims[d] = <int32_t>op.batches[BATCH_DIMS - rank + 2 + d]
+    dims[rank - 2] = <int32_t>op.m
+    dims[rank - 1] = <int32_t>op.n
+    return context.set_shape(z, rank, dims)
+
+
+cdef void pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
+    if op.adj_y:
+        pack_filters(y, NULL, op.n, op.k, op.k, 1, packed)
+    else:
+        pack_filters(y, NULL, op.n, op.k, 1, op.n, packed)
+
+
+cdef int batch_matmul(Context context, Node* node) noexcept nogil:
+    """The matrices of y are packed when first met; a run of batches that share one packs it once."""
+    cdef BatchMatmul* op = <BatchMatmul*>node.data
+    cdef RangeF limits = float_limits(0)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef const float* y = <const float*>context.input(node, 1).data
+    cdef float* z = <float*>context.output(node, 0).data
+    cdef float* columns = op.constant_columns
+    cdef ptrdiff_t size = packed_size(op.n, op.k)
+    cdef int64_t packed = -1
+    cdef int64_t a, b, c, d, xi, yi
+    cdef const float* rows
+    if op.constant_columns == NULL:
+        columns = <float*>context.scratch(op.columns)
+    for a in range(op.batches[0]):
+        for b in range(op.batches[1]):
+            for c in range(op.batches[2]):
+                for d in range(op.batches[3]):
+                    xi = a * op.x_step[0] + b * op.x_step[1] + c * op.x_step[2] + d * op.x_step[3]
+                    yi = a * op.y_step[0] + b * op.y_step[1] + c * op.y_step[2] + d * op.y_step[3]
+                    if op.constant_columns != NULL:
+                        columns = op.constant_columns + yi * size
+                    elif packed != yi:
+                        pack_columns(op, y + yi * op.k * op.n, columns)
+                        packed = yi
+                    rows = x + xi * op.m * op.k
+                    if op.adj_x:
+                        rows = turned(rows, op.k, op.m, <float*>context.scratch(op.rows))
+                    matrix_f32(rows, op.m, op.k, columns, op.n, limits.low, limits.high, z)
+                    z += op.m * op.n
+    return 0
+
+
+cdef const float* turned(const float* x, ptrdiff_t rows, ptrdiff_t columns, float* y) noexcept nogil:
+    """The transposed matrix."""
+    cdef ptrdiff_t r, c
+    for r in range(rows):
+        for c in range(columns):
+            y[c * rows + r] = x[r * columns + c]
+    return y
+
+
+OPERATORS = {
+    "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
+    "FULLY_CONNECTED": register(prepare_fully_connected, version=99),
+}

@@ -1,0 +1,229 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D and the custom MaxPoolingWithArgmax2D, MaxUnpooling2D in float32 over images NHWC.
+
+- A filter of one element is a copy (denormals stay), or a clamp when there is an activation.
+- Node.fusion = FUSED_CLAMP merges a clamp that followed: both limits are clamped to its range.
+- Custom data: int32 padding (1 SAME, 2 VALID), stride_width, stride_height, filter_width, filter_height, activation (which is ignored); the
+  strides are the filter's size. Places are uint32 in a tensor of any type of 4 bytes. Places outside of the window end TensorFlow's process,
+  here they are an error.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.arithmetic.xnnpack.pool cimport (
+    GROUP, PoolShape, argmax_pool_f32, average_pool_f32, groups_of, max_pool_f32, unpool_f32,
+)
+from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
+from tflm_cy.graph.context cimport FUSED_CLAMP, Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.window_2d cimport pad_before, windows_along
+from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
+
+cdef enum:                       # Pool2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FILTER_WIDTH = 3
+    FILTER_HEIGHT = 4
+    FUSED_ACTIVATION_FUNCTION = 5
+
+cdef struct Pool:
+    PoolShape shape
+    Parameters limits            # filters of one element
+    const float* zeros
+    int taps                     # scratch: pointers
+
+
+cdef Pool* begin(Context context, Node* node) except NULL:
+    """The input's sizes."""
+    cdef str name = context.operator_name(node)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Pool* op
+    if x.type != FLOAT32 or context.output(node, 0).type != FLOAT32:
+        raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(context.output(node, 0).type)} are not supported")
+    if x.rank != 4:
+        raise ValueError(f"{name} wants 4 dimensions, the input has the shape {shape_of(x)}")
+    op = <Pool*>context.persistent(sizeof(Pool))
+    op.shape.batches, op.shape.ih, op.shape.iw, op.shape.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    node.data = op
+    return op
+
+
+cdef int set_windows(Context context, const Node* node, Pool* op, int padding) except -1:
+    """Checks of the filter, output size, padding, room for the taps."""
+    cdef str name = context.operator_name(node)
+    cdef PoolShape* p = &op.shape
+    if p.kh <= 0 or p.kw <= 0 or p.stride_h <= 0 or p.stride_w <= 0 or p.stride_h > p.kh or p.stride_w > p.kw:
+        raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} with strides {p.stride_h}, {p.stride_w}")
+    if (padding != SAME and padding != VALID) or p.ih <= 0 or p.iw <= 0 or p.channels <= 0:
+        raise ValueError(f"{name}: padding {padding}, an image of {p.ih}x{p.iw}x{p.channels}")
+    p.oh = windows_along(padding, p.ih, p.kh, p.stride_h, 1)
+    p.ow = windows_along(padding, p.iw, p.kw, p.stride_w, 1)
+    if p.oh <= 0 or p.ow <= 0:
+        raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
+    if p.kh * p.kw > 0x7FFFFFF:
+        raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} is too large")
+    p.pad_h = pad_before(p.ih, p.kh, p.stride_h, 1, p.oh)
+    p.pad_w = pad_before(p.iw, p.kw, p.stride_w, 1, p.ow)
+    p.pad_bottom = max((p.oh - 1) * p.stride_h + p.kh - p.ih, <int64_t>0) - p.pad_h
+    op.taps = context.request_scratch(sizeof(float*) * GROUP * groups_of(p))
+    return 0
+
+
+cdef int set_image(Context context, const Node* node, int i, int64_t batches, int64_t height, int64_t width, int64_t channels) except -1:
+    cdef int32_t[4] dims
+    if height > 0x7FFFFFFF or width > 0x7FFFFFFF:
+        raise ValueError(f"{context.operator_name(node)}: an output of {height}x{width} pixels")
+    dims = [<int32_t>batches, <int32_t>height, <int32_t>width, <int32_t>channels]
+    return context.set_shape(context.output(node, i), 4, dims)
+
+
+# ---- AVERAGE_POOL_2D, MAX_POOL_2D
+cdef Pool* prepare_pool(Context context, Node* node) except NULL:
+    cdef PoolShape* p
+    cdef Pool* op
+    cdef RangeF r
+    expect_arity(context, node, 1, 1)
+    op = begin(context, node)
+    p = &op.shape
+    p.kh = table_i32(node.options, FILTER_HEIGHT, 0)
+    p.kw = table_i32(node.options, FILTER_WIDTH, 0)
+    p.stride_h = table_i32(node.options, STRIDE_H, 0)
+    p.stride_w = table_i32(node.options, STRIDE_W, 0)
+    set_windows(context, node, op, table_i8(node.options, PADDING, 0))
+    set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
+    r = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    if node.fusion == FUSED_CLAMP:
+        r.low = min(max(r.low, node.clamp_low), node.clamp_high)
+        r.high = min(max(r.high, node.clamp_low), node.clamp_high)
+    p.low, p.high = r.low, r.high
+    op.limits.low, op.limits.high = r.low, r.high
+    return op
+
+
+cdef int prepare_average(Context context, Node* node) except -1:
+    cdef Pool* op = prepare_pool(context, node)
+    op.zeros = <const float*>context.persistent(sizeof(float) * op.shape.channels)
+    node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else average
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    cdef Pool* op = prepare_pool(context, node)
+    node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else maximum
+    return 0
+
+
+cdef int single_tap(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.limits.low - op.limits.low == 0 or op.limits.high - op.limits.high == 0:       # one of them is finite
+        map8(relu8, &op.limits, <const float*>x.data, y, count(x))
+    else:
+        memcpy(y, x.data, count(x) * sizeof(float))
+    return 0
+
+
+cdef int average(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    average_pool_f32(
+        &op.shape, <const float*>context.input(node, 0).data, op.zeros, <const float**>context.scratch(op.taps),
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int maximum(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    max_pool_f32(
+        &op.shape, <const float*>context.input(node, 0).data, <const float**>context.scratch(op.taps),
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+# ---- MaxPoolingWithArgmax2D, MaxUnpooling2D
+cdef int read_custom(Context context, const Node* node, PoolShape* p) except -1:
+    """The filter, which is the stride, too; returns the padding as builtin operators count it."""
+    cdef int32_t padding
+    if node.custom_options_size < 24:
+        raise ValueError(f"{context.operator_name(node)} wants 24 bytes of custom data, has {node.custom_options_size}")
+    padding = load_i32(node.custom_options)
+    p.stride_w = p.kw = load_i32(node.custom_options + 4)
+    p.stride_h = p.kh = load_i32(node.custom_options + 8)
+    if p.kw != load_i32(node.custom_options + 12) or p.kh != load_i32(node.custom_options + 16) or padding < 1 or padding > 2:
+        raise ValueError(f"{context.operator_name(node)}: padding {padding}; the strides must be the filter's size")
+    return SAME if padding == 1 else VALID
+
+
+cdef int prepare_argmax(Context context, Node* node) except -1:
+    cdef PoolShape* p
+    cdef Pool* op
+    cdef int padding
+    expect_arity(context, node, 1, 2)
+    op = begin(context, node)
+    p = &op.shape
+    padding = read_custom(context, node, p)
+    check_places(context, node, context.output(node, 1))
+    set_windows(context, node, op, padding)
+    set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
+    set_image(context, node, 1, p.batches, p.oh, p.ow, p.channels)
+    node.invoke = argmax
+    return 0
+
+
+cdef int check_places(Context context, const Node* node, const Tensor* places) except -1:
+    if type_size(places.type) != 4:
+        raise ValueError(f"{context.operator_name(node)}: places are of a type of 4 bytes, not {type_name(places.type)}")
+    return 0
+
+
+cdef int argmax(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    argmax_pool_f32(
+        &op.shape, <const float*>context.input(node, 0).data, <const float**>context.scratch(op.taps),
+        <float*>context.output(node, 0).data, <uint32_t*>context.output(node, 1).data,
+    )
+    return 0
+
+
+cdef int prepare_unpool(Context context, Node* node) except -1:
+    cdef PoolShape* p
+    cdef Pool* op
+    expect_arity(context, node, 2, 1)
+    op = begin(context, node)
+    p = &op.shape
+    read_custom(context, node, p)
+    check_places(context, node, context.input(node, 1))
+    if not same_shape(context.input(node, 0), context.input(node, 1)):
+        raise ValueError(f"MaxUnpooling2D: values {shape_of(context.input(node, 0))} and places {shape_of(context.input(node, 1))} differ in shape")
+    if p.kh <= 0 or p.kw <= 0:
+        raise ValueError(f"MaxUnpooling2D: windows of {p.kh}x{p.kw}")
+    set_image(context, node, 0, p.batches, p.ih * p.kh, p.iw * p.kw, p.channels)
+    node.invoke = unpool
+    return 0
+
+
+cdef int unpool(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    cdef int64_t wrong = unpool_f32(
+        &op.shape, <const uint32_t*>context.input(node, 0).data, <const uint32_t*>context.input(node, 1).data,
+        <uint32_t*>context.output(node, 0).data,
+    )
+    if wrong != 0:
+        return context.fail_with(b"MaxUnpooling2D: %ld places lie outside of a window of %ld taps", wrong, op.shape.kh * op.shape.kw)
+    return 0
+
+
+OPERATORS = {
+    "AVERAGE_POOL_2D": register(prepare_average, version=99),
+    "MAX_POOL_2D": register(prepare_max, version=99),
+    "MaxPoolingWithArgmax2D": register(prepare_argmax, version=99),
+    "MaxUnpooling2D": register(prepare_unpool, version=99),
+}

@@ -1,0 +1,239 @@
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN over constant axes, SOFTMAX over the last axis, RESIZE_BILINEAR to a constant size, all float32.
+
+- Node.fusion = FUSED_SQUARE: the mean or sum of the squares of input 0.
+- Axes must be inside and differ, SOFTMAX wants no empty dimension: XNNPACK refuses these when it is shaped.
+- Where the input is empty XNNPACK writes nothing; here the outputs are zeros.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
+"""
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.reduction cimport (
+    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, sum_columns, sum_rows,
+)
+from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
+from tflm_cy.arithmetic.xnnpack.softmax cimport softmax_row
+from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.table cimport table_bool
+
+cdef enum:                       # ReducerOptions
+    KEEP_DIMS = 0
+
+cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
+    ALIGN_CORNERS = 2
+    HALF_PIXEL_CENTERS = 3
+
+cdef enum:
+    LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
+
+cdef struct Reduction:
+    ReduceShape shape
+    float scale
+    bint square
+    bint wide                    # AVX-512's order
+    int extreme
+
+cdef struct Softmax:
+    int64_t rows
+    int64_t depth
+    bint wide
+
+cdef struct Resizing:
+    ResizeShape shape
+    Step* rows
+    Step* columns
+
+
+cdef int check_floats(Context context, const Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"{context.operator_name(node)}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    return check_rank(x, context.operator_name(node))
+
+
+# ---- reductions
+cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
+    cdef Tensor* x
+    cdef Reduction* op
+    cdef uint32_t reduced
+    expect_arity(context, node, 2, 1)
+    check_floats(context, node)
+    x = context.input(node, 0)
+    reduced = read_axes(context, node, context.input(node, 1), x.rank)
+    set_reduced_shape(context, x, reduced, table_bool(node.options, KEEP_DIMS, False), context.output(node, 0))
+    op = <Reduction*>context.persistent(sizeof(Reduction))
+    op.shape = reduce_shape(x.rank, x.dims, reduced)
+    op.scale = 1
+    op.wide = generation() == AVX512
+    node.data = op
+    return op
+
+
+cdef uint32_t read_axes(Context context, const Node* node, const Tensor* axes, int rank) except 0:
+    """Bit d set: axis d is reduced."""
+    cdef str name = context.operator_name(node)
+    cdef uint32_t reduced = 0
+    cdef int64_t i
+    cdef int32_t axis
+    if axes.type != INT32 or not is_constant(axes) or count(axes) < 1:
+        raise ValueError(f"{name}: the axes must be constant int32 values, at least one")
+    for i in range(count(axes)):
+        axis = (<const int32_t*>axes.data)[i]
+        if axis < -rank or axis >= rank:
+            raise ValueError(f"{name}: axis {axis} of {rank} dimensions")
+        axis += rank if axis < 0 else 0
+        if (reduced >> axis) & 1:
+            raise ValueError(f"{name}: axis {axis} is named twice")
+        reduced |= <uint32_t>1 << axis
+    return reduced
+
+
+cdef int set_reduced_shape(Context context, const Tensor* x, uint32_t reduced, bint keep_dims, Tensor* y) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef int rank = 0
+    cdef int d
+    for d in range(x.rank):
+        if not (reduced >> d) & 1:
+            dims[rank] = x.dims[d]
+            rank += 1
+        elif keep_dims:
+            dims[rank] = 1
+            rank += 1
+    return context.set_shape(y, rank, dims)
+
+
+cdef int prepare_sum(Context context, Node* node) except -1:
+    cdef Reduction* op = prepare_reduction(context, node)
+    op.square = node.fusion == FUSED_SQUARE
+    node.invoke = sum_values
+    return 0
+
+
+cdef int prepare_mean(Context context, Node* node) except -1:
+    cdef Reduction* op = prepare_reduction(context, node)
+    op.square = node.fusion == FUSED_SQUARE
+    op.scale = <float>1 / <float>op.shape.count
+    node.invoke = sum_values
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    prepare_reduction(context, node).extreme = MAXIMUM
+    node.invoke = extreme_values
+    return 0
+
+
+cdef int prepare_min(Context context, Node* node) except -1:
+    prepare_reduction(context, node).extreme = MINIMUM
+    node.invoke = extreme_values
+    return 0
+
+
+cdef int sum_values(Context context, Node* node) noexcept nogil:
+    cdef Reduction* op = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if count(x) == 0:
+        memset(y.data, 0, y.bytes)
+    elif op.shape.last_reduced:
+        sum_rows(&op.shape, <const float*>x.data, op.scale, op.square, op.wide, <float*>y.data)
+    else:
+        sum_columns(&op.shape, <const float*>x.data, op.scale, op.square, op.wide, <float*>y.data)
+    return 0
+
+
+cdef int extreme_values(Context context, Node* node) noexcept nogil:
+    cdef Reduction* op = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if count(x) == 0:
+        memset(y.data, 0, y.bytes)
+    elif op.shape.last_reduced:
+        extreme_rows(op.extreme, &op.shape, <const float*>x.data, op.wide, <float*>y.data)
+    else:
+        extreme_columns(op.extreme, &op.shape, <const float*>x.data, <float*>y.data)
+    return 0
+
+
+# ---- SOFTMAX
+cdef int prepare_softmax(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Softmax* op
+    expect_arity(context, node, 1, 1)
+    check_floats(context, node)
+    x = context.input(node, 0)
+    if x.rank < 1 or count(x) == 0:
+        raise ValueError(f"SOFTMAX: an input of the shape {shape_of(x)} has no rows")
+    op = <Softmax*>context.persistent(sizeof(Softmax))
+    op.depth = x.dims[x.rank - 1]
+    op.rows = count(x) / op.depth
+    op.wide = generation() == AVX512
+    context.set_shape(context.output(node, 0), x.rank, x.dims)
+    node.data = op
+    node.invoke = softmax
+    return 0
+
+
+cdef int softmax(Context context, Node* node) noexcept nogil:
+    cdef Softmax* op = <Softmax*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t r
+    for r in range(op.rows):
+        softmax_row(x + r * op.depth, op.depth, op.wide, y + r * op.depth)
+    return 0
+
+
+# ---- RESIZE_BILINEAR
+cdef int prepare_resize(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* size
+    cdef Resizing* op
+    cdef ResizeShape* p
+    cdef int32_t[4] dims
+    cdef bint align_corners = table_bool(node.options, ALIGN_CORNERS, False)
+    cdef bint half_pixel_centers = table_bool(node.options, HALF_PIXEL_CENTERS, False)
+    expect_arity(context, node, 2, 1)
+    check_floats(context, node)
+    x, size = context.input(node, 0), context.input(node, 1)
+    if x.rank != 4 or size.type != INT32 or not is_constant(size) or count(size) != 2:
+        raise ValueError(f"RESIZE_BILINEAR: an image of the shape {shape_of(x)}; the size must be two constant int32")
+    op = <Resizing*>context.persistent(sizeof(Resizing))
+    p = &op.shape
+    p.batches, p.ih, p.iw, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    p.oh, p.ow = (<const int32_t*>size.data)[0], (<const int32_t*>size.data)[1]
+    if min(p.ih, p.iw, p.oh, p.ow) <= 0 or max(p.ih, p.iw, p.oh, p.ow) >= LARGEST_SIDE:
+        raise ValueError(f"RESIZE_BILINEAR: from {p.ih}x{p.iw} to {p.oh}x{p.ow} pixels")
+    dims = [<int32_t>p.batches, <int32_t>p.oh, <int32_t>p.ow, <int32_t>p.channels]
+    context.set_shape(context.output(node, 0), 4, dims)
+    op.rows = <Step*>context.persistent(sizeof(Step) * p.oh)
+    op.columns = <Step*>context.persistent(sizeof(Step) * p.ow)
+    fill_steps(p.ih, p.oh, align_corners, half_pixel_centers, op.rows)
+    fill_steps(p.iw, p.ow, align_corners, half_pixel_centers, op.columns)
+    node.data = op
+    node.invoke = resize_bilinear
+    return 0
+
+
+cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
+    cdef Resizing* op = <Resizing*>node.data
+    resize_bilinear_f32(
+        &op.shape, <const float*>context.input(node, 0).data, op.rows, op.columns, <float*>context.output(node, 0).data)
+    return 0
+
+
+OPERATORS = {
+    "MEAN": register(prepare_mean, version=99),
+    "REDUCE_MAX": register(prepare_max, version=99),
+    "REDUCE_MIN": register(prepare_min, version=99),
+    "RESIZE_BILINEAR": register(prepare_resize, version=99),
+    "SOFTMAX": register(prepare_softmax, version=99),
+    "SUM": register(prepare_sum, version=99),
+}

@@ -1,0 +1,196 @@
+"""Functions of one float32 value, of any shape up to six dimensions, as XNNPACK approximates them.
+
+Definitions in arithmetic/xnnpack/unary.pxd. LOGISTIC, ELU, SQRT, RSQRT and LEAKY_RELU follow the CPU's generation.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.unary cimport (
+    Function8, Parameters, abs8, cos8, elu8_avx2, elu8_avx512, exp8, gelu8, gelu_tanh8, hard_swish8, leaky8_avx2, leaky8_avx512,
+    logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
+    sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
+from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, prepare_unary
+from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.table cimport table_bool, table_f32
+
+cdef enum:                       # LeakyReluOptions
+    ALPHA = 0
+
+cdef enum:                       # GeluOptions
+    APPROXIMATE = 0
+
+cdef struct Mapping:
+    Unary unary                  # first: node.data is this one
+    Function8 function
+    Parameters parameters
+
+
+cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
+    cdef str name = context.operator_name(node)
+    cdef Unary* unary = prepare_unary(context, node, name)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Mapping* m = <Mapping*>context.persistent(sizeof(Mapping))
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    check_rank(x, name)
+    m.unary = unary[0]
+    m.parameters.low = -INFINITY
+    m.parameters.high = INFINITY
+    node.data = m
+    return m
+
+
+cdef int prepare_function(Context context, Node* node, Function8 function) except -1:
+    prepare_shapes(context, node).function = function
+    node.invoke = map_lanes
+    return 0
+
+
+cdef int map_lanes(Context context, Node* node) noexcept nogil:
+    cdef Mapping* m = <Mapping*>node.data
+    map8(
+        m.function, &m.parameters, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data, m.unary.count,
+    )
+    return 0
+
+
+cdef int prepare_clamp(Context context, Node* node, float low, float high) except -1:
+    cdef Mapping* m = prepare_shapes(context, node)
+    m.parameters.low = low
+    m.parameters.high = high
+    m.function = relu8
+    node.invoke = map_lanes
+    return 0
+
+
+cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512) except -1:
+    cdef Mapping* m = prepare_shapes(context, node)
+    m.unary.kernel = avx512 if generation() == AVX512 else avx2
+    node.invoke = map_array
+    return 0
+
+
+cdef int map_array(Context context, Node* node) noexcept nogil:
+    cdef Unary* unary = <Unary*>node.data
+    unary.kernel(NULL, context.input(node, 0).data, context.output(node, 0).data, unary.count)
+    return 0
+
+
+cdef int prepare_abs(Context context, Node* node) except -1:
+    return prepare_function(context, node, abs8)
+
+
+cdef int prepare_neg(Context context, Node* node) except -1:
+    return prepare_function(context, node, neg8)
+
+
+cdef int prepare_square(Context context, Node* node) except -1:
+    return prepare_function(context, node, square8)
+
+
+cdef int prepare_floor(Context context, Node* node) except -1:
+    return prepare_function(context, node, round_down8)
+
+
+cdef int prepare_ceil(Context context, Node* node) except -1:
+    return prepare_function(context, node, round_up8)
+
+
+cdef int prepare_round(Context context, Node* node) except -1:
+    return prepare_function(context, node, round_nearest8)
+
+
+cdef int prepare_relu(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, 0, INFINITY)
+
+
+cdef int prepare_relu6(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, 0, 6)
+
+
+cdef int prepare_relu_n1_to_1(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, -1, 1)
+
+
+cdef int prepare_hard_swish(Context context, Node* node) except -1:
+    return prepare_function(context, node, hard_swish8)
+
+
+cdef int prepare_leaky_relu(Context context, Node* node) except -1:
+    cdef Mapping* m = prepare_shapes(context, node)
+    m.parameters.slope = table_f32(node.options, ALPHA, 0)
+    m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
+    node.invoke = map_lanes
+    return 0
+
+
+cdef int prepare_logistic(Context context, Node* node) except -1:
+    return prepare_function(context, node, logistic8_avx512 if generation() == AVX512 else logistic8_avx2)
+
+
+cdef int prepare_tanh(Context context, Node* node) except -1:
+    return prepare_function(context, node, tanh8)
+
+
+cdef int prepare_exp(Context context, Node* node) except -1:
+    return prepare_function(context, node, exp8)
+
+
+cdef int prepare_elu(Context context, Node* node) except -1:
+    cdef Mapping* m = prepare_shapes(context, node)
+    m.parameters.slope = 1
+    m.function = elu8_avx512 if generation() == AVX512 else elu8_avx2
+    node.invoke = map_lanes
+    return 0
+
+
+cdef int prepare_gelu(Context context, Node* node) except -1:
+    return prepare_function(context, node, gelu_tanh8 if table_bool(node.options, APPROXIMATE, False) else gelu8)
+
+
+cdef int prepare_sin(Context context, Node* node) except -1:
+    return prepare_function(context, node, sin8)
+
+
+cdef int prepare_cos(Context context, Node* node) except -1:
+    return prepare_function(context, node, cos8)
+
+
+cdef int prepare_sqrt(Context context, Node* node) except -1:
+    return prepare_root(context, node, <UnaryKernel>sqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx512)
+
+
+cdef int prepare_rsqrt(Context context, Node* node) except -1:
+    return prepare_root(context, node, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>rsqrt_f32_avx512)
+
+
+OPERATORS = {
+    "ABS": register(prepare_abs, version=99),
+    "CEIL": register(prepare_ceil, version=99),
+    "COS": register(prepare_cos, version=99),
+    "ELU": register(prepare_elu, version=99),
+    "EXP": register(prepare_exp, version=99),
+    "FLOOR": register(prepare_floor, version=99),
+    "GELU": register(prepare_gelu, version=99),
+    "HARD_SWISH": register(prepare_hard_swish, version=99),
+    "LEAKY_RELU": register(prepare_leaky_relu, version=99),
+    "LOGISTIC": register(prepare_logistic, version=99),
+    "NEG": register(prepare_neg, version=99),
+    "RELU": register(prepare_relu, version=99),
+    "RELU6": register(prepare_relu6, version=99),
+    "RELU_N1_TO_1": register(prepare_relu_n1_to_1, version=99),
+    "ROUND": register(prepare_round, version=99),
+    "RSQRT": register(prepare_rsqrt, version=99),
+    "SIN": register(prepare_sin, version=99),
+    "SQRT": register(prepare_sqrt, version=99),
+    "SQUARE": register(prepare_square, version=99),
+    "TANH": register(prepare_tanh, version=99),
+}

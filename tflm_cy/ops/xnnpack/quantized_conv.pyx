@@ -1,0 +1,360 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV as XNNPACK computes them, on int8 and uint8 or with dynamic range.
+
+| input | weights | operators |
+| --- | --- | --- |
+| int8 | int8, one scale or one per channel | all three |
+| uint8 | uint8, one scale | all three |
+| float32 | int8, one scale or one per channel | CONV_2D, TRANSPOSE_CONV |
+
+Quirks: zero points of int8 weights are ignored; SAME padding that would be negative loses the image
+(arithmetic/xnnpack/quantized_conv.pxd); a dynamic CONV_2D of 1x1 with stride 1 quantizes each pixel on its own, every other one each image;
+a VALID TRANSPOSE_CONV takes from the wanted output size only what is left over modulo the stride. A filter that is larger than the image
+(VALID) is refused, where TensorFlow reads outside of it.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/operators/{convolution,deconvolution}-nhwc.c.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, padded_row
+from tflm_cy.arithmetic.product_f32 cimport Run
+from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
+    conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
+)
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
+from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
+from tflm_cy.ops.xnnpack.constant_weights cimport (
+    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+)
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+
+cdef enum:                       # Conv2DOptions
+    CONV_ACTIVATION = 3
+    CONV_DILATION_W = 4
+    CONV_DILATION_H = 5
+
+cdef enum:                       # DepthwiseConv2DOptions
+    DEPTHWISE_ACTIVATION = 4
+    DEPTHWISE_DILATION_W = 5
+    DEPTHWISE_DILATION_H = 6
+
+cdef enum:                       # TransposeConvOptions
+    TRANSPOSE_ACTIVATION = 3
+
+cdef enum:
+    LARGEST_DEPTHWISE = 25       # taps of XNNPACK's depthwise kernels; larger filters take the matrix kernels
+
+cdef struct Conv:
+    ConvShape shape
+    Requantize out               # 8-bit activations
+    Scaling scaling              # float32 activations
+    const void* w                # rows of shape.row bytes (TRANSPOSE_CONV on 8 bits: of int16 values)
+    int32_t w_zero_point
+    int patches                  # scratch: two windows
+    int sums                     # scratch: of two positions
+    int image                    # scratch: one image less its zero point
+    int runs                     # scratch: kh * kw runs
+
+
+cdef int prepare_conv(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int padding = table_i8(node.options, PADDING, 0)
+    cdef int activation = table_i8(node.options, CONV_ACTIVATION, 0)
+    cdef Conv* op
+    cdef ConvShape* g
+    cdef bint misses
+    want_activations(x, w, y, "CONV_2D")
+    want_constant(w, "CONV_2D", "filter")
+    op = <Conv*>context.persistent(sizeof(Conv))
+    node.data = op
+    g = &op.shape
+    read_image(node, x, w, g, "CONV_2D")
+    g.oc = w.dims[0]
+    g.group_ic = w.dims[3]
+    g.dilation_w = table_i32(node.options, CONV_DILATION_W, 1)
+    g.dilation_h = table_i32(node.options, CONV_DILATION_H, 1)
+    if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
+        raise ValueError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
+    g.groups = g.ic / g.group_ic
+    set_window(g, padding, "CONV_2D")
+    shape_output(context, g, y)
+    misses = lost(g, padding)
+    flatten_pointwise(g, x.type == FLOAT32)
+    if x.type == FLOAT32:
+        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "CONV_2D")
+        op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
+        node.invoke = lost_dynamic if misses else convolve_dynamic
+    else:
+        prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
+        node.invoke = lost_8 if misses else convolve_8
+    op.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    g.row = padded_row(g.kh * g.kw * g.group_ic)
+    op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
+    request_positions(context, op)
+    return 0
+
+
+cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
+    if x.rank != 4 or w.rank != 4:
+        raise ValueError(f"{name}: input {shape_of(x)} and filter {shape_of(w)} want four dimensions")
+    g.batches = x.dims[0]
+    g.ih = x.dims[1]
+    g.iw = x.dims[2]
+    g.ic = x.dims[3]
+    g.kh = w.dims[1]
+    g.kw = w.dims[2]
+    g.stride_h = table_i32(node.options, STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.dilation_h = 1
+    g.dilation_w = 1
+    return 0
+
+
+cdef int shape_output(Context context, const ConvShape* g, Tensor* y) except -1:
+    cdef int32_t[4] dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
+    return context.set_shape(y, 4, dims)
+
+
+cdef int request_positions(Context context, Conv* op) except -1:
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
+    op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
+    return 0
+
+
+cdef int flatten_pointwise(ConvShape* g, bint dynamic) except -1:
+    """A 1x1 filter with stride 1 is a matrix product: all pixels of all images are one row of positions. Dynamic: each is an image."""
+    if g.kh != 1 or g.kw != 1 or g.stride_h != 1 or g.stride_w != 1:
+        return 0
+    if dynamic and (g.groups != 1 or g.ic + g.oc <= 2):
+        return 0
+    g.ow = g.batches * g.ih * g.iw
+    g.oh = 1
+    g.batches = 1
+    if dynamic:
+        g.batches = g.ow
+        g.ow = 1
+    g.ih = g.oh
+    g.iw = g.ow
+    return 0
+
+
+cdef int convolve_8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    cdef int16_t* patches = <int16_t*>context.scratch(op.patches)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    if x.type == INT8:
+        conv_8(&op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>op.w, 0, &op.out, patches, sums, <int8_t*>y)
+    else:
+        conv_8(
+            &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>op.w, op.w_zero_point, &op.out, patches, sums, <uint8_t*>y)
+    return 0
+
+
+cdef int convolve_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    conv_dynamic(
+        &op.shape, <const float*>context.input(node, 0).data, <const int8_t*>op.w, &op.scaling, <int16_t*>context.scratch(op.image),
+        <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int lost_8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    if y.type == INT8:
+        only_bias_8(&op.shape, &op.out, sums, <int8_t*>y.data)
+    else:
+        only_bias_8(&op.shape, &op.out, sums, <uint8_t*>y.data)
+    return 0
+
+
+cdef int lost_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    only_bias_dynamic(&op.shape, &op.scaling, <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    return 0
+
+
+cdef int prepare_depthwise(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int padding = table_i8(node.options, PADDING, 0)
+    cdef Conv* op
+    cdef ConvShape* g
+    want_activations(x, w, y, "DEPTHWISE_CONV_2D")
+    want_constant(w, "DEPTHWISE_CONV_2D", "filter")
+    if x.type == FLOAT32 or w.type != x.type:
+        raise ValueError(f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+    op = <Conv*>context.persistent(sizeof(Conv))
+    node.data = op
+    g = &op.shape
+    read_image(node, x, w, g, "DEPTHWISE_CONV_2D")
+    g.oc = w.dims[3]
+    g.group_ic = 1
+    g.groups = g.ic
+    g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
+    g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
+    if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
+        raise ValueError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
+    set_window(g, padding, "DEPTHWISE_CONV_2D")
+    shape_output(context, g, y)
+    prepare_requantize(
+        context, x, w, b, y, table_i8(node.options, DEPTHWISE_ACTIVATION, 0), g.oc,
+        g.oc != g.ic or g.kh * g.kw > LARGEST_DEPTHWISE, &op.out, "DEPTHWISE_CONV_2D",
+    )
+    op.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    op.w = w.data
+    node.invoke = convolve_depthwise
+    if g.ic == 1:
+        turn_filter(context, op, w)
+        node.invoke = convolve_8
+    if lost(g, padding):
+        node.invoke = lost_8
+    request_positions(context, op)
+    return 0
+
+
+cdef int turn_filter(Context context, Conv* op, const Tensor* w) except -1:
+    """With one input channel this is CONV_2D: one row of taps per output channel."""
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t taps = g.kh * g.kw
+    cdef uint8_t* rows
+    cdef ptrdiff_t c, k
+    g.row = padded_row(taps)
+    rows = <uint8_t*>context.persistent(g.oc * g.row)
+    for c in range(g.oc):
+        for k in range(taps):
+            rows[c * g.row + k] = <uint8_t>weight_at(w, k * g.oc + c)
+    op.w = rows
+    return 0
+
+
+cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    cdef uint32_t* sums = <uint32_t*>context.scratch(op.sums)
+    if x.type == INT8:
+        depthwise_8(&op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>op.w, 0, &op.out, sums, <int8_t*>y)
+    else:
+        depthwise_8(&op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>op.w, op.w_zero_point, &op.out, sums, <uint8_t*>y)
+    return 0
+
+
+cdef int prepare_transpose(Context context, Node* node) except -1:
+    cdef Tensor* size = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* x = operand(context, node, 2)
+    cdef Tensor* b = context.input(node, 3)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int activation = table_i8(node.options, TRANSPOSE_ACTIVATION, 0)
+    cdef Conv* op
+    cdef ConvShape* g
+    want_activations(x, w, y, "TRANSPOSE_CONV")
+    want_constant(w, "TRANSPOSE_CONV", "weights")
+    want_constant(size, "TRANSPOSE_CONV", "output shape")
+    if size.type != INT32 or size.rank != 1 or size.dims[0] != 4:
+        raise ValueError(f"TRANSPOSE_CONV: the output shape must be int32 [4], is {type_name(size.type)} {shape_of(size)}")
+    op = <Conv*>context.persistent(sizeof(Conv))
+    node.data = op
+    g = &op.shape
+    read_image(node, x, w, g, "TRANSPOSE_CONV")
+    g.oc = w.dims[0]
+    g.group_ic = w.dims[3]
+    g.groups = 1
+    if g.ic != g.group_ic or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0:
+        raise ValueError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
+    if g.stride_h <= 0 or g.stride_w <= 0:
+        raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
+    set_output_size(g, table_i8(node.options, PADDING, 0), <const int32_t*>size.data)
+    shape_output(context, g, y)
+    op.runs = context.request_scratch(sizeof(Run) * g.kh * g.kw)
+    op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
+    op.sums = context.request_scratch(sizeof(int64_t) * g.oc)
+    if x.type == FLOAT32:
+        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
+        op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.ic, g.kh * g.kw * g.ic)
+        node.invoke = transpose_dynamic
+        return 0
+    prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
+    op.w = wide_weights(context, w, w.zero_point if w.type == UINT8 else 0)
+    node.invoke = transpose_8
+    return 0
+
+
+cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) except -1:
+    """oh, ow and the padding, from the input's size and the wanted [batch, height, width, channel]."""
+    if padding != SAME and padding != VALID:
+        raise ValueError(f"TRANSPOSE_CONV: padding {padding} is neither SAME nor VALID")
+    if dims[1] <= 0 or dims[2] <= 0:
+        raise ValueError(f"TRANSPOSE_CONV: an output of {dims[1]} x {dims[2]}")
+    g.oh = (g.ih - 1) * g.stride_h + g.kh
+    g.ow = (g.iw - 1) * g.stride_w + g.kw
+    g.pad_h = 0
+    g.pad_w = 0
+    if padding == VALID:
+        g.oh += max(dims[1] - g.kh, 0) % g.stride_h
+        g.ow += max(dims[2] - g.kw, 0) % g.stride_w
+    else:
+        g.pad_h = pad_before(dims[1], g.kh, g.stride_h, 1, windows_along(padding, dims[1], g.kh, g.stride_h, 1))
+        g.pad_w = pad_before(dims[2], g.kw, g.stride_w, 1, windows_along(padding, dims[2], g.kw, g.stride_w, 1))
+        g.oh -= padding_of(dims[1], g.kh, g.stride_h)
+        g.ow -= padding_of(dims[2], g.kw, g.stride_w)
+    if g.oh <= 0 or g.ow <= 0 or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
+        raise ValueError(f"TRANSPOSE_CONV: an output of {g.oh} x {g.ow}")
+    return 0
+
+
+cdef ptrdiff_t padding_of(ptrdiff_t out, ptrdiff_t taps, ptrdiff_t stride) noexcept nogil:
+    """On both sides together (SAME)."""
+    cdef ptrdiff_t total = ((out + stride - 1) / stride - 1) * stride + taps - out
+    return total if total > 0 else 0
+
+
+cdef int transpose_8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef Tensor* x = context.input(node, 2)
+    cdef void* y = context.output(node, 0).data
+    cdef const int16_t* w = <const int16_t*>op.w
+    cdef Run* runs = <Run*>context.scratch(op.runs)
+    cdef int16_t* image = <int16_t*>context.scratch(op.image)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    if x.type == INT8:
+        transpose_conv_8(&op.shape, <const int8_t*>x.data, x.zero_point, w, &op.out, runs, image, sums, <int8_t*>y)
+    else:
+        transpose_conv_8(&op.shape, <const uint8_t*>x.data, x.zero_point, w, &op.out, runs, image, sums, <uint8_t*>y)
+    return 0
+
+
+cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    transpose_conv_dynamic(
+        &op.shape, <const float*>context.input(node, 2).data, <const int8_t*>op.w, &op.scaling, <Run*>context.scratch(op.runs),
+        <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+OPERATORS = {
+    "CONV_2D": register(prepare_conv, version=99),
+    "DEPTHWISE_CONV_2D": register(prepare_depthwise, version=99),
+    "TRANSPOSE_CONV": register(prepare_transpose, version=99),
+}

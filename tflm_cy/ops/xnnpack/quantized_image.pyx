@@ -1,0 +1,258 @@
+"""MAX_POOL_2D, RESIZE_BILINEAR, MEAN, SUM, REDUCE_MAX and REDUCE_MIN on int8 and uint8 as XNNPACK computes them.
+
+MAX_POOL_2D differs from the other arithmetics in the rounding of its clamp, and a VALID window larger than the image sees what there is.
+RESIZE_BILINEAR, REDUCE_MAX and REDUCE_MIN take the raw bytes, whatever the quantization of input and output. An axis that is named twice
+is refused.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.fixed_point cimport Range32
+from tflm_cy.arithmetic.pool_2d cimport Pool2D, max_pool
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, fold_tensor, sum_narrow
+from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
+from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
+from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
+from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
+
+cdef enum:                       # Pool2DOptions
+    PADDING = 0
+    STRIDE_W = 1
+    STRIDE_H = 2
+    FILTER_WIDTH = 3
+    FILTER_HEIGHT = 4
+    FUSED_ACTIVATION_FUNCTION = 5
+
+cdef enum:                       # ResizeBilinearOptions
+    ALIGN_CORNERS = 2
+    HALF_PIXEL_CENTERS = 3
+
+cdef enum:                       # ReducerOptions
+    KEEP_DIMS = 0
+
+cdef struct Resizing:
+    int64_t batches, height, width, depth, out_height, out_width
+    Between* rows
+    Between* columns
+
+cdef struct Reduction:
+    FoldShape shape
+    Average average
+    int folding
+    int sums                     # scratch
+
+
+cdef int want_bytes(const Tensor* x, const Tensor* y, str name) except -1:
+    """int8 or uint8, the same on both sides."""
+    if x.type != y.type or (x.type != INT8 and x.type != UINT8):
+        raise ValueError(f"{name}: types {type_name(x.type)} and {type_name(y.type)} are not supported")
+    return 0
+
+
+cdef int want_numbers(const Tensor* tensor, str name, str what) except -1:
+    """A constant int32 tensor."""
+    if not is_constant(tensor) or tensor.type != INT32:
+        raise ValueError(f"{name}: the {what} must be constant and INT32, is {type_name(tensor.type)}")
+    return 0
+
+
+cdef int prepare_max_pool(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int32_t padding = table_i8(node.options, PADDING, 0)
+    cdef int32_t[4] dims
+    cdef Range32 limits
+    cdef Pool2D* p
+    want_bytes(x, y, "MAX_POOL_2D")
+    if x.rank != 4:
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
+    if padding != SAME and padding != VALID:
+        raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
+    p = <Pool2D*>context.persistent(sizeof(Pool2D))
+    p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
+    p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
+    p.stride_height = table_i32(node.options, STRIDE_H, 0)
+    p.stride_width = table_i32(node.options, STRIDE_W, 0)
+    p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
+    p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
+    p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
+    p.pad_left = padding_before(p.width, p.kernel_width, p.stride_width, 1, p.out_width)
+    limits = quantized_range(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
+    p.low, p.high = limits.low, limits.high
+    dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
+    context.set_shape(y, 4, dims)
+    node.data = p
+    node.invoke = max_pool_8
+    return 0
+
+
+cdef int32_t windows(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except -1:
+    if kernel <= 0 or stride <= 0 or <int64_t>size + stride + kernel > 0x7FFFFFFF:
+        raise ValueError(f"MAX_POOL_2D: a window of {kernel} with stride {stride} does not fit an image of {size}")
+    return 1 if padding == VALID and kernel > size and size > 0 else window_size(padding, size, kernel, stride, 1)
+
+
+cdef int max_pool_8(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    if x.type == INT8:
+        return max_pool(<Pool2D*>node.data, <const int8_t*>x.data, <int8_t*>y)
+    return max_pool(<Pool2D*>node.data, <const uint8_t*>x.data, <uint8_t*>y)
+
+
+cdef int prepare_resize(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* size = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    cdef bint align_corners = table_bool(node.options, ALIGN_CORNERS, False)
+    cdef bint half_pixel_centers = table_bool(node.options, HALF_PIXEL_CENTERS, False)
+    cdef const int32_t* wanted
+    cdef int32_t[4] dims
+    cdef Resizing* r
+    want_bytes(x, y, "RESIZE_BILINEAR")
+    want_numbers(size, "RESIZE_BILINEAR", "size")
+    if x.rank != 4 or count(size) != 2:
+        raise ValueError(f"RESIZE_BILINEAR: an input {shape_of(x)} and a size of {count(size)} numbers")
+    wanted = <const int32_t*>size.data
+    if wanted[0] <= 0 or wanted[1] <= 0 or x.dims[1] <= 0 or x.dims[2] <= 0:
+        raise ValueError(f"RESIZE_BILINEAR: from {x.dims[1]} x {x.dims[2]} to {wanted[0]} x {wanted[1]} pixels")
+    dims = [x.dims[0], wanted[0], wanted[1], x.dims[3]]
+    context.set_shape(y, 4, dims)
+    r = <Resizing*>context.persistent(sizeof(Resizing))
+    node.data = r
+    r.batches, r.height, r.width, r.depth = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
+    r.out_height, r.out_width = wanted[0], wanted[1]
+    if count(y) > 0:
+        r.rows = <Between*>context.persistent(wanted[0] * sizeof(Between))
+        r.columns = <Between*>context.persistent(wanted[1] * sizeof(Between))
+        fill_axis(r.rows, x.dims[1], wanted[0], align_corners, half_pixel_centers)
+        fill_axis(r.columns, x.dims[2], wanted[1], align_corners, half_pixel_centers)
+    node.invoke = resize_8 if count(y) > 0 else nothing
+    return 0
+
+
+cdef int nothing(Context context, Node* node) noexcept nogil:
+    """The output is empty."""
+    return 0
+
+
+cdef int resize_8(Context context, Node* node) noexcept nogil:
+    cdef Resizing* r = <Resizing*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    if x.type == INT8:
+        bilinear_11(
+            <const int8_t*>x.data, r.batches, r.height, r.width, r.depth, r.rows, r.out_height, r.columns, r.out_width, <int8_t*>y)
+    else:
+        bilinear_11(
+            <const uint8_t*>x.data, r.batches, r.height, r.width, r.depth, r.rows, r.out_height, r.columns, r.out_width, <uint8_t*>y)
+    return 0
+
+
+cdef Reduction* prepare_reduction(Context context, Node* node, str name) except NULL:
+    """The axes, and the output's shape."""
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* axes = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    cdef bint keep_dims = table_bool(node.options, KEEP_DIMS, False)
+    cdef const int32_t* values = <const int32_t*>axes.data
+    cdef uint32_t reduced = 0
+    cdef int32_t[MAX_RANK] dims
+    cdef int32_t rank = 0
+    cdef int32_t axis
+    cdef int64_t i
+    cdef int d
+    cdef Reduction* r
+    want_bytes(x, y, name)
+    want_numbers(axes, name, "axes")
+    for i in range(count(axes)):
+        axis = values[i] + x.rank if values[i] < 0 else values[i]
+        if axis < 0 or axis >= x.rank or reduced >> axis & 1:
+            raise ValueError(f"{name}: axis {values[i]} of an input of rank {x.rank} is out of range or named twice")
+        reduced |= <uint32_t>1 << axis
+    for d in range(x.rank):
+        if keep_dims or not reduced >> d & 1:
+            dims[rank] = 1 if reduced >> d & 1 else x.dims[d]
+            rank += 1
+    context.set_shape(y, rank, dims)
+    r = <Reduction*>context.persistent(sizeof(Reduction))
+    node.data = r
+    r.shape = fold_shape(x.rank, x.dims, reduced)
+    if r.shape.inputs == 0 and r.shape.outputs > 0:
+        raise ValueError(f"{name}: nothing to reduce in {shape_of(x)}")
+    return r
+
+
+cdef int prepare_average(Context context, Node* node, bint mean, str name) except -1:
+    cdef Reduction* r = prepare_reduction(context, node, name)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if not (x.scale > 0 and y.scale > 0):
+        raise ValueError(f"{name}: the scales {x.scale} and {y.scale} are not positive")
+    r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
+    r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
+    node.invoke = average_8
+    return 0
+
+
+cdef int prepare_mean(Context context, Node* node) except -1:
+    return prepare_average(context, node, True, "MEAN")
+
+
+cdef int prepare_sum(Context context, Node* node) except -1:
+    return prepare_average(context, node, False, "SUM")
+
+
+cdef int average_8(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
+    memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
+    if x.type == INT8:
+        sum_narrow(&r.shape, <const int8_t*>x.data, sums)
+        average_sums(sums, r.average, -128, 127, <int8_t*>y, r.shape.outputs)
+    else:
+        sum_narrow(&r.shape, <const uint8_t*>x.data, sums)
+        average_sums(sums, r.average, 0, 255, <uint8_t*>y, r.shape.outputs)
+    return 0
+
+
+cdef int prepare_max(Context context, Node* node) except -1:
+    prepare_reduction(context, node, "REDUCE_MAX").folding = FOLD_MAX
+    node.invoke = fold_8
+    return 0
+
+
+cdef int prepare_min(Context context, Node* node) except -1:
+    prepare_reduction(context, node, "REDUCE_MIN").folding = FOLD_MIN
+    node.invoke = fold_8
+    return 0
+
+
+cdef int fold_8(Context context, Node* node) noexcept nogil:
+    cdef Reduction* r = <Reduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    if x.type == INT8:
+        fold_tensor(r.folding, &r.shape, <const int8_t*>x.data, <int8_t*>y)
+    else:
+        fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y)
+    return 0
+
+
+OPERATORS = {
+    "MAX_POOL_2D": register(prepare_max_pool, version=99),
+    "MEAN": register(prepare_mean, version=99),
+    "REDUCE_MAX": register(prepare_max, version=99),
+    "REDUCE_MIN": register(prepare_min, version=99),
+    "RESIZE_BILINEAR": register(prepare_resize, version=99),
+    "SUM": register(prepare_sum, version=99),
+}

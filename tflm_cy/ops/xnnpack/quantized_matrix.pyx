@@ -1,0 +1,367 @@
+"""FULLY_CONNECTED and BATCH_MATMUL as XNNPACK computes them, on int8 and uint8 or with dynamic range.
+
+| x | right side | operators |
+| --- | --- | --- |
+| int8 | int8 | both |
+| int8 | int4, int2: one scale per row | FULLY_CONNECTED |
+| uint8 | uint8 | FULLY_CONNECTED |
+| float32 | int8, one scale or one per row (per column in BATCH_MATMUL) | both |
+| float32 | int4, int2: one scale per row; int4: one per block of a row | FULLY_CONNECTED |
+
+Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and the
+same as those of zero point 0 beside int8; with float32 activations each row of x is quantized on its own, always asymmetric.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+
+from tflm_cy.arithmetic.conv cimport padded_row
+from tflm_cy.arithmetic.half cimport half_to_f32
+from tflm_cy.arithmetic.xnnpack.blockwise cimport PACKED, Blocks, cut, fill_sums, multiply_blockwise
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
+from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
+)
+from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.xnnpack.constant_weights cimport (
+    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
+)
+from tflm_cy.schema.table cimport table_bool, table_i8
+
+cdef enum:                       # FullyConnectedOptions
+    FUSED_ACTIVATION = 0
+    KEEP_NUM_DIMS = 2
+
+cdef enum:                       # BatchMatMulOptions
+    ADJ_X = 0
+    ADJ_Y = 1
+
+cdef enum:
+    BATCH_AXES = MAX_RANK - 2
+
+cdef struct Matrix:
+    ptrdiff_t m
+    ptrdiff_t n
+    ptrdiff_t k
+    ptrdiff_t stride             # values of a row of w in memory
+    Requantize out               # 8-bit activations
+    Scaling scaling              # float32 activations
+    const uint8_t* w             # rows of `stride` values; BATCH_MATMUL: of all matrices, NULL when they are not constant
+    int32_t w_zero_point
+    int rows                     # scratch: two rows of int16 values
+    int sums                     # scratch: two rows of sums
+    Blocks blocks                # blockwise scales
+    # BATCH_MATMUL
+    bint adj_x
+    bint adj_y
+    int batch_axes
+    ptrdiff_t[BATCH_AXES] batches
+    ptrdiff_t[BATCH_AXES] x_step  # matrices to the next index, 0 where x broadcasts
+    ptrdiff_t[BATCH_AXES] w_step
+    int turned                   # scratch: one matrix of x as rows (adj_x)
+    int columns                  # scratch: one matrix of w as rows
+
+
+cdef int prepare_fully_connected(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef Matrix* op
+    want_activations(x, w, y, "FULLY_CONNECTED")
+    want_constant(w, "FULLY_CONNECTED", "filter")
+    if w.rank != 2 or w.dims[1] <= 0:
+        raise ValueError(f"FULLY_CONNECTED: a filter {shape_of(w)} wants two dimensions")
+    op = <Matrix*>context.persistent(sizeof(Matrix))
+    node.data = op
+    op.n = w.dims[0]
+    op.k = w.dims[1]
+    op.stride = padded_row(op.k)
+    shape_fully_connected(context, node, op, x, y)
+    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
+    op.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    if x.type == FLOAT32:
+        prepare_scaling(context, w, b, activation, op.n, &op.scaling, "FULLY_CONNECTED")
+        node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
+        if w.block_size != 0:
+            prepare_blocks(context, w, op)
+            node.invoke = fully_connected_blockwise
+    else:
+        prepare_requantize(context, x, w, b, y, activation, op.n, True, &op.out, "FULLY_CONNECTED")
+        node.invoke = fully_connected_8
+    request_rows(context, op)
+    return 0
+
+
+cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:
+    """[rows, outputs], or x's shape with another last dimension (keep_num_dims)."""
+    cdef int32_t[MAX_RANK] dims
+    cdef int rank = 2
+    cdef int d
+    op.m = count(x) / op.k
+    if count(x) % op.k != 0 or op.m > 0x7FFFFFFF:
+        raise ValueError(f"FULLY_CONNECTED: an input {shape_of(x)} is not made of rows of {op.k}")
+    dims[0] = <int32_t>op.m
+    if table_bool(node.options, KEEP_NUM_DIMS, False):
+        if x.rank < 1 or x.dims[x.rank - 1] != op.k:
+            raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.k}, the input has the shape {shape_of(x)}")
+        rank = x.rank
+        for d in range(rank):
+            dims[d] = x.dims[d]
+    dims[rank - 1] = <int32_t>op.n
+    return context.set_shape(y, rank, dims)
+
+
+cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
+    """The scales as float32, cut to bfloat16; weights of zero point 0."""
+    cdef const Tensor* s = &context.tensors[w.block_scales]
+    cdef const uint16_t* halves = <const uint16_t*>s.data
+    cdef ptrdiff_t total, i
+    cdef float* scales
+    cdef float* sums
+    if w.block_scales < 0 or w.block_scales >= context.tensor_count:
+        raise ValueError(f"FULLY_CONNECTED: tensor {w.block_scales} does not exist")
+    want_constant(s, "FULLY_CONNECTED", "scale")
+    if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % PACKED != 0 or op.k % w.block_size != 0:
+        raise ValueError(f"FULLY_CONNECTED: blocks of {w.block_size} weights {type_name(w.type)} with scales {type_name(s.type)}")
+    total = op.n * (op.k / w.block_size)
+    if count(s) != total or <int64_t>s.bytes < 2 * total:
+        raise ValueError(f"FULLY_CONNECTED: {count(s)} scales for {total} blocks")
+    scales = <float*>context.persistent(4 * total + 4)
+    sums = <float*>context.persistent(4 * op.n + 4)
+    for i in range(total):
+        scales[i] = cut(half_to_f32(halves[i]))
+    op.blocks.size = w.block_size
+    op.blocks.scales = scales
+    op.blocks.sums = sums
+    op.blocks.vnni = generation() >= AVX512 and cpu_has_avx512vnni()
+    fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
+    return 0
+
+
+cdef int request_rows(Context context, Matrix* op) except -1:
+    op.rows = context.request_scratch(2 * sizeof(int16_t) * op.stride + 2)
+    op.sums = context.request_scratch(2 * sizeof(int64_t) * op.n + 8)
+    return 0
+
+
+cdef int fully_connected_8(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    cdef int16_t* rows = <int16_t*>context.scratch(op.rows)
+    cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
+    if x.type == INT8:
+        multiply_8(
+            <const int8_t*>x.data, x.zero_point, op.m, <const int8_t*>op.w, 0, op.n, op.k, op.stride, &op.out, rows, sums, <int8_t*>y)
+    else:
+        multiply_8(
+            <const uint8_t*>x.data, x.zero_point, op.m, op.w, op.w_zero_point, op.n, op.k, op.stride, &op.out, rows, sums, <uint8_t*>y)
+    return 0
+
+
+cdef int fully_connected_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_dynamic(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_int2(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_int2(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_blockwise(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    multiply_blockwise(
+        <const float*>context.input(node, 0).data, op.m, <const int8_t*>op.w, op.n, op.k, op.stride, &op.blocks, &op.scaling,
+        <int16_t*>context.scratch(op.rows), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int prepare_batch_matmul(Context context, Node* node) except -1:
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    cdef Matrix* op
+    want_activations(x, w, y, "BATCH_MATMUL")
+    if w.type != INT8 or (x.type != FLOAT32 and w.scale_count != 1):
+        raise ValueError(f"BATCH_MATMUL: types {type_name(x.type)} x {type_name(w.type)} with {w.scale_count} scales are not supported")
+    op = <Matrix*>context.persistent(sizeof(Matrix))
+    node.data = op
+    op.adj_x = table_bool(node.options, ADJ_X, False)
+    op.adj_y = table_bool(node.options, ADJ_Y, False)
+    shape_batch_matmul(context, op, x, w, y)
+    op.stride = padded_row(op.k)
+    prepare_columns(context, op, w)
+    op.turned = context.request_scratch(count_range(x, x.rank - 2, x.rank) * sizeof(float) if op.adj_x else 4)
+    if x.type == FLOAT32:
+        want_constant(w, "BATCH_MATMUL", "right side")
+        prepare_scaling(context, w, NULL, 0, op.n, &op.scaling, "BATCH_MATMUL")
+        node.invoke = batch_matmul_dynamic
+    else:
+        prepare_requantize(context, x, w, NULL, y, 0, op.n, True, &op.out, "BATCH_MATMUL")
+        node.invoke = batch_matmul_8
+    request_rows(context, op)
+    return 0
+
+
+cdef int shape_batch_matmul(Context context, Matrix* op, const Tensor* x, const Tensor* w, Tensor* y) except -1:
+    """Batches broadcast as in numpy."""
+    cdef int32_t[MAX_RANK] dims
+    cdef int rank = max(x.rank, w.rank)
+    cdef ptrdiff_t x_step = 1
+    cdef ptrdiff_t w_step = 1
+    cdef int32_t xd, wd
+    cdef int d
+    if x.rank < 2 or w.rank < 2:
+        raise ValueError(f"BATCH_MATMUL: shapes {shape_of(x)} and {shape_of(w)} want two dimensions at least")
+    op.m = x.dims[x.rank - 1] if op.adj_x else x.dims[x.rank - 2]
+    op.k = x.dims[x.rank - 2] if op.adj_x else x.dims[x.rank - 1]
+    op.n = w.dims[w.rank - 2] if op.adj_y else w.dims[w.rank - 1]
+    if op.k != (w.dims[w.rank - 1] if op.adj_y else w.dims[w.rank - 2]):
+        raise ValueError(f"BATCH_MATMUL: shapes {shape_of(x)} and {shape_of(w)} do not go together")
+    op.batch_axes = rank - 2
+    for d in range(rank - 3, -1, -1):
+        xd = x.dims[d - rank + x.rank] if d >= rank - x.rank else 1
+        wd = w.dims[d - rank + w.rank] if d >= rank - w.rank else 1
+        if xd != wd and xd != 1 and wd != 1:
+            raise ValueError(f"BATCH_MATMUL: batches do not broadcast: shapes {shape_of(x)} and {shape_of(w)}")
+        op.batches[d] = wd if xd == 1 else xd
+        op.x_step[d] = 0 if xd == 1 else x_step
+        op.w_step[d] = 0 if wd == 1 else w_step
+        x_step *= xd
+        w_step *= wd
+        dims[d] = <int32_t>op.batches[d]
+    dims[rank - 2] = <int32_t>op.m
+    dims[rank - 1] = <int32_t>op.n
+    return context.set_shape(y, rank, dims)
+
+
+cdef int prepare_columns(Context context, Matrix* op, const Tensor* w) except -1:
+    """Room for one matrix of w with its columns as rows; constant ones are turned now."""
+    cdef ptrdiff_t matrices = count_range(w, 0, w.rank - 2)
+    cdef ptrdiff_t i
+    cdef int8_t* columns
+    op.w = NULL
+    op.columns = context.request_scratch(op.n * op.stride + 1)
+    if is_constant(w):
+        columns = <int8_t*>context.persistent(matrices * op.n * op.stride + 1)
+        for i in range(matrices):
+            turn_columns(op, <const int8_t*>w.data + i * op.n * op.k, columns + i * op.n * op.stride)
+        op.w = <const uint8_t*>columns
+    return 0
+
+
+cdef void turn_columns(const Matrix* op, const int8_t* w, int8_t* columns) noexcept nogil:
+    cdef ptrdiff_t row = op.k if op.adj_y else 1
+    cdef ptrdiff_t step = 1 if op.adj_y else op.n
+    cdef ptrdiff_t i, j
+    for j in range(op.n):
+        for i in range(op.k):
+            columns[j * op.stride + i] = w[j * row + i * step]
+        for i in range(op.k, op.stride):
+            columns[j * op.stride + i] = 0
+
+
+cdef void turn_bytes(const Matrix* op, const int8_t* x, int8_t* rows) noexcept nogil:
+    cdef ptrdiff_t i, j
+    for i in range(op.m):
+        for j in range(op.k):
+            rows[i * op.k + j] = x[j * op.m + i]
+
+
+cdef void turn_floats(const Matrix* op, const float* x, float* rows) noexcept nogil:
+    cdef ptrdiff_t i, j
+    for i in range(op.m):
+        for j in range(op.k):
+            rows[i * op.k + j] = x[j * op.m + i]
+
+
+cdef ptrdiff_t batch_total(const Matrix* op) noexcept nogil:
+    cdef ptrdiff_t total = 1
+    cdef int d
+    for d in range(op.batch_axes):
+        total *= op.batches[d]
+    return total
+
+
+cdef ptrdiff_t matrix_of(const Matrix* op, const ptrdiff_t* steps, ptrdiff_t batch) noexcept nogil:
+    """The operand's matrix for an output matrix."""
+    cdef ptrdiff_t at = 0
+    cdef int d
+    for d in range(op.batch_axes - 1, -1, -1):
+        at += batch % op.batches[d] * steps[d]
+        batch = batch / op.batches[d]
+    return at
+
+
+cdef const int8_t* columns_of(Context context, const Matrix* op, const int8_t* w, ptrdiff_t at) noexcept nogil:
+    cdef int8_t* columns
+    if op.w != NULL:
+        return <const int8_t*>op.w + at * op.n * op.stride
+    columns = <int8_t*>context.scratch(op.columns)
+    turn_columns(op, w + at * op.n * op.k, columns)
+    return columns
+
+
+cdef int batch_matmul_8(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
+    cdef int8_t* y = <int8_t*>context.output(node, 0).data
+    cdef int8_t* turned = <int8_t*>context.scratch(op.turned)
+    cdef const int8_t* matrix
+    cdef ptrdiff_t batch
+    for batch in range(batch_total(op)):
+        matrix = <const int8_t*>x.data + matrix_of(op, op.x_step, batch) * op.m * op.k
+        if op.adj_x:
+            turn_bytes(op, matrix, turned)
+            matrix = turned
+        multiply_8(
+            matrix, x.zero_point, op.m, columns_of(context, op, w, matrix_of(op, op.w_step, batch)), 0, op.n, op.k, op.stride, &op.out,
+            <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), y,
+        )
+        y += op.m * op.n
+    return 0
+
+
+cdef int batch_matmul_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* turned = <float*>context.scratch(op.turned)
+    cdef const float* matrix
+    cdef ptrdiff_t batch
+    for batch in range(batch_total(op)):
+        matrix = x + matrix_of(op, op.x_step, batch) * op.m * op.k
+        if op.adj_x:
+            turn_floats(op, matrix, turned)
+            matrix = turned
+        multiply_dynamic(
+            matrix, op.m, columns_of(context, op, NULL, matrix_of(op, op.w_step, batch)), op.n, op.k, op.stride, &op.scaling,
+            <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), y,
+        )
+        y += op.m * op.n
+    return 0
+
+
+OPERATORS = {
+    "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
+    "FULLY_CONNECTED": register(prepare_fully_connected, version=99),
+}
