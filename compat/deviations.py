@@ -48,6 +48,17 @@ DEVIATIONS = (
         "a partition that holds nothing but unpacked constants runs; TensorFlow's delegate fails whenever it is invoked",
         DEFAULT,
     ),
+    # The delegate of TensorFlow 2.21 writes a clamp that it merges into a convolution or pooling also over the first two
+    # paddings, as bits: MAXIMUM(0.5) behind CONV_2D makes a padding of 2^30 (mended in google/XNNPACK 76cd487c).
+    *(
+        Deviation(
+            "GRAPH/*",
+            f"raised RuntimeError in allocate_tensors: {text} runtime*  <>  ok",
+            "MAXIMUM or MINIMUM with a constant behind a convolution or pooling runs; TensorFlow's delegate spoils the padding",
+            DEFAULT,
+        )
+        for text in ("XNNPack delegate failed to reshape", "failed to create XNNPACK")
+    ),
     Deviation(
         "*",
         "ok  <>  raised RuntimeError in invoke: the variable is read before a value is assigned to it.*",
