@@ -89,3 +89,4 @@ cdef class Packing:
 
 
 cdef Packing packing_of(Problem problem, bint relaxed, int64_t budget, double seconds)
+cdef tuple relaxed_pairs(Problem problem, list items)
