@@ -30,7 +30,7 @@ from tflm_cy.memory.problem import Plan, Problem
 from tflm_cy.micro.graph_view import GraphView, Node, view
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE, OfflinePlan, read_plan
-from tflm_cy.micro.requests import MOST_SCRATCH, kernel_of, requests_of
+from tflm_cy.micro.requests import MOST_SCRATCH, OPENED_TWICE, kernel_of, requests_of
 from tflm_cy.micro.target import ARENA_ALIGNMENT, Target, target
 
 EVAL_TENSORS = "TfLiteEvalTensor data"
@@ -107,7 +107,8 @@ class Demand:
     buffers: list[Buffer]
     offline: OfflinePlan | None
     node_times: list[tuple[int, Node]]
-    planning_bytes: int  # temporary memory while planning, besides the planner's own
+    prepare_bytes: list[tuple[int, int]]  # (objects made, bytes in temporary memory) at the end of each prepare
+    planning_bytes: int  # in temporary memory while planning, besides the planner's own
 
     def problem(self, relaxed=()):
         """The planning problem; `relaxed` as in `memory.Problem`."""
@@ -147,7 +148,8 @@ class Figures:
     @property
     def fits(self):
         """Whether the model can be allocated in `arena_size` bytes."""
-        return _fits(self.demand, self.head, self.arena_size)
+        tails = _tails(self.demand, self.arena_size)
+        return all(tails[objects] >= size for objects, size in _pressures(self.demand, self.head))
 
     def text(self):
         """As TFLM prints it."""
@@ -189,7 +191,7 @@ def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve
     if arena_size < 0:
         raise ValueError(f"an arena of {arena_size} bytes")
     plan = plan or model.plan()
-    objects, tail = _lay_down(model.before + model.after, arena_size)
+    objects = _lay_down(model.before + model.after, arena_size)
     kinds = {kind: Record() for kind in KINDS}
     for allocation, moved in objects:
         if allocation.kind:
@@ -199,7 +201,7 @@ def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve
             record.count += allocation.count
     return Figures(
         head=plan.high_water_mark,
-        tail=arena_size - tail,
+        tail=sum(moved for _, moved in objects),
         kinds={kind: record for kind, record in kinds.items() if record.used or record.requested},
         smallest_arena=_smallest_arena(model, plan.high_water_mark),
         arena_size=arena_size,
@@ -217,7 +219,8 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None):
     before += _builtin_options(graph, machine)
     before += _init(graph, machine)
     scratch = []  # (bytes, node)
-    before += _prepare(graph, machine, scratch)
+    prepare_bytes = []
+    before += _prepare(graph, machine, scratch, prepare_bytes, len(before))
     offline = read_plan(graph)
     if offline and preserve_all:
         raise ValueError("an offline plan cannot be kept when all tensors are preserved")
@@ -237,6 +240,7 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None):
         buffers=buffers,
         offline=offline,
         node_times=lifetimes.node_times,
+        prepare_bytes=prepare_bytes,
         planning_bytes=machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
         + machine.size("pointer") * len(graph.subgraphs)
         + machine.size("AllocationInfo") * (tensors + len(scratch)),
@@ -294,26 +298,44 @@ def _init(graph, machine):
             yield _asked(request.size, f"{node} state")
 
 
-def _prepare(graph, machine, scratch):
-    """The objects of prepare; its scratch requests are appended to `scratch`."""
+def _prepare(graph, machine, scratch, prepare_bytes, made):
+    """The objects of prepare, `made` of which exist before; its scratch requests go to `scratch`, the temporary memory
+    of each node to `prepare_bytes`."""
     handles, owned = {}, set()
     for node in graph.nodes:
+        held = machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
         if node.op == "VAR_HANDLE" and node.outputs:
             handles[node.subgraph, node.outputs[0]] = (node.options.container, node.options.shared_name)
         if node.op == "ASSIGN_VARIABLE":  # the first to assign a variable of its own graph makes its memory
             name = handles.get((node.subgraph, node.inputs[0]))
             if name is not None and name not in owned:
                 owned.add(name)
+                made += 1
                 yield _asked(node.input(1).nbytes, f"{node} variable '{name[1]}'")
         for request in _guarded(node, machine):
             if request.scratch:
                 scratch.append((request.size, node))
             else:
+                made += 1
                 yield _asked(request.size, f"{node} prepare")
+        prepare_bytes.append((made, _with_temporary_tensors(node, machine, held)))
         for t in node.outputs:
             tensor = node.tensors[t]
             if tensor.shape != (0,) and any(size <= 0 for size in tensor.shape):
                 raise ValueError(f"{node} has an output of shape {tensor.shape}: TFLM has no dynamic tensors")
+
+
+def _with_temporary_tensors(node, machine, at):
+    """The end of temporary memory when a prepare has opened all of its tensors, some kernels twice, above `at`."""
+    opened = [t for t in (*node.inputs, *node.outputs) if t >= 0]
+    if node.op in OPENED_TWICE:
+        opened += [t for t in (*node.inputs[:2], *node.outputs) if t >= 0]
+    for t in opened:
+        at = _aligned(at, machine.alignment("TfLiteTensor")) + machine.size("TfLiteTensor")
+        if node.tensors[t].scales:
+            at = _aligned(at, machine.alignment("TfLiteAffineQuantization")) + machine.size("TfLiteAffineQuantization")
+            at = _aligned(at, 4) + 4 + 4 * len(node.tensors[t].scales)
+    return at
 
 
 def _guarded(node, machine):
@@ -363,39 +385,46 @@ def _ends(graph, machine):
 
 
 def _lay_down(allocations, arena_size):
-    """[(allocation, bytes that the tail moved)] and the tail's end: each object below the last, aligned downwards."""
+    """[(allocation, bytes that the tail moved)]: each object below the last, aligned downwards."""
     tail, objects = arena_size, []
     for allocation in allocations:
         lower = (tail - allocation.size) // allocation.alignment * allocation.alignment
         objects.append((allocation, tail - lower))
         tail = lower
-    return objects, tail
+    return objects
 
 
-def _fits(demand, head, arena_size):
-    """Whether head and tail do not meet, at the end and while planning, when temporary memory is largest."""
-    _, planning = _lay_down(demand.before, arena_size)
-    _, end = _lay_down(demand.after, planning)
+def _pressures(demand, head):
+    """[(objects in the tail, bytes needed below it)]: when the arena's two ends come close."""
     per_buffer = 1 if demand.preserve_all else demand.target.size("GreedyPlannerBuffer")
-    room = planning // ARENA_ALIGNMENT * ARENA_ALIGNMENT - _round_up(demand.planning_bytes)
-    return end >= head and (not demand.buffers or room >= per_buffer * len(demand.buffers))
+    planning = _round_up(demand.planning_bytes) + per_buffer * len(demand.buffers) if demand.buffers else 0
+    end = len(demand.before) + len(demand.after)
+    return [*demand.prepare_bytes, (len(demand.before), _round_up(planning)), (end, head)]
+
+
+def _tails(demand, arena_size):
+    """Where the tail ends after each number of objects."""
+    tails = [arena_size]
+    for _, moved in _lay_down(demand.before + demand.after, arena_size):
+        tails.append(tails[-1] - moved)
+    return tails
 
 
 def _smallest_arena(demand, head):
-    """Of the sizes that fit; only the size modulo 16 shapes the tail, so one step of 16 from below decides each."""
-    allocations = demand.before + demand.after
-    best = None
-    base = 1 << 40
-    for rest in range(ARENA_ALIGNMENT):
-        _, end = _lay_down(allocations, base + rest)
-        _, planning = _lay_down(demand.before, base + rest)
-        per_buffer = 1 if demand.preserve_all else demand.target.size("GreedyPlannerBuffer")
-        temporary = _round_up(demand.planning_bytes) + per_buffer * len(demand.buffers) if demand.buffers else 0
-        needed = max(head + base + rest - end, temporary + base + rest - planning // 16 * 16)
-        size = needed + (rest - needed) % ARENA_ALIGNMENT
-        best = size if best is None else min(best, size)
-    return best
+    """Only the size modulo 16 shapes the tail: for each remainder the smallest size, then the smallest of those."""
+    pressures = _pressures(demand, head)
+    large = 1 << 40
+    sizes = []
+    for remainder in range(ARENA_ALIGNMENT):
+        tails = _tails(demand, large + remainder)
+        needed = max(large + remainder - tails[objects] + size for objects, size in pressures)
+        sizes.append(needed + (remainder - needed) % ARENA_ALIGNMENT)
+    return min(sizes)
+
+
+def _aligned(size, alignment):
+    return -(-size // alignment) * alignment
 
 
 def _round_up(size):
-    return -(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    return _aligned(size, ARENA_ALIGNMENT)

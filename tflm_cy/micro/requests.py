@@ -21,6 +21,11 @@ from tflm_cy.micro.target import Target
 
 MOST_SCRATCH = 12  # requests of one node
 
+# Kernels whose prepare opens its tensors while the one that called it has them open: counts in tiny models only.
+OPENED_TWICE = frozenset(
+    "CONCATENATION CONV_2D DEPTHWISE_CONV_2D LOGISTIC MEAN REDUCE_ALL REDUCE_MAX REDUCE_MIN SUM TANH".split()
+)
+
 
 class Request(NamedTuple):
     """One call of AllocatePersistentBuffer or RequestScratchBufferInArena."""
