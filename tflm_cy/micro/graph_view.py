@@ -11,7 +11,8 @@ RESHAPE whose output leaves one dimension open (-1) has it filled in, as TFLM's 
 Raises ValueError that names the tensor or node when the model's indices, shapes or operators cannot be TFLM's.
 """
 
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -36,9 +37,13 @@ class Tensor:
     name: str
     type: str
     shape: tuple[int, ...]
-    constant: bool
     variable: bool
     scales: tuple[float, ...]  # empty unless there are zero points too
+    data: memoryview = field(repr=False)  # empty unless it is constant
+
+    @property
+    def constant(self):
+        return len(self.data) > 0
 
     @property
     def rank(self):
@@ -81,6 +86,14 @@ class Node:
 
     def output(self, i):
         return self.tensors[self.outputs[i]]
+
+    def constant_values(self, i):
+        """The numbers of input i, a constant of int32 or int64 (axes, paddings); None if it is no such tensor."""
+        tensor = self.input(i)
+        letter = {"INT32": "i", "INT64": "q"}.get(tensor.type) if tensor is not None and tensor.constant else None
+        if letter is None or len(tensor.data) < tensor.nbytes:
+            return None
+        return struct.unpack_from(f"<{tensor.elements}{letter}", tensor.data)
 
     @cached_property
     def custom_options(self):
@@ -168,9 +181,9 @@ def _tensor(table, buffers):
         name=table.name,
         type=TENSOR_TYPE_NAMES[number] if known else f"number {number}",
         shape=table.shape,
-        constant=len(_buffer(buffers, table.buffer)) > 0,
         variable=table.is_variable,
         scales=scales,
+        data=_buffer(buffers, table.buffer),
     )
 
 

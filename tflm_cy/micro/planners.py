@@ -12,7 +12,9 @@ as the kernels read ahead of what they write; `linear` gives every buffer its ow
 from importlib import import_module
 from importlib.util import find_spec
 
-from tflm_cy.micro.distances import relaxed_rows
+from tflm_cy.memory.greedy import greedy
+from tflm_cy.memory.problem import Plan, Problem
+from tflm_cy.micro.distances import aliases, relaxed_rows
 
 NAMES = ("greedy", "optimal", "overlap", "linear")
 
@@ -22,7 +24,7 @@ def planners():
     return [name for name in NAMES if find_spec(f"tflm_cy.memory.{name}")]
 
 
-def plan_with(name, demand, relaxed=None):
+def plan_with(name, demand):
     """(plan, the relaxed rows that it may use) of a `figures.Demand`.
 
     Raises
@@ -32,9 +34,66 @@ def plan_with(name, demand, relaxed=None):
     """
     if name not in planners():
         raise ValueError(f"no planner {name!r}; there are {', '.join(planners())}")
-    if name == "overlap":
-        rows = relaxed_rows(demand) if relaxed is None else relaxed
-    else:
-        rows = ()
     planner = getattr(import_module(f"tflm_cy.memory.{name}"), name)
-    return planner(demand.problem(rows)), rows
+    if name != "overlap":
+        return planner(demand.problem()), ()
+    return _overlap(planner, demand)
+
+
+def _overlap(planner, demand):
+    """The better of two plans: copies (RESHAPE) apart from what they copy, or in its place."""
+    rows = relaxed_rows(demand)
+    plan = planner(demand.problem(rows))
+    groups = _groups(demand, aliases(demand))
+    if len(set(groups)) == len(groups):
+        return plan, rows
+    merged = planner(_merged(demand, groups, rows))
+    rows = rows + _rows_within(demand, groups)
+    offsets, head = (plan.offsets, plan.high_water_mark)
+    if merged.high_water_mark < head:
+        number = {group: i for i, group in enumerate(sorted(set(groups)))}
+        offsets, head = [merged.offsets[number[group]] for group in groups], merged.high_water_mark
+    bound = greedy(demand.problem(rows)).proven_lower_bound
+    return Plan(offsets, head, bound), rows
+
+
+def _groups(demand, pairs):
+    """Per buffer the first buffer of those that share its place."""
+    groups = list(range(len(demand.buffers)))
+    for output, source in pairs:  # in the order of the nodes
+        if demand.buffers[output].fixed == demand.buffers[groups[source]].fixed:
+            groups[output] = groups[source]
+    return groups
+
+
+def _merged(demand, groups, rows):
+    """The problem whose buffers are the groups."""
+    members = {group: [] for group in sorted(set(groups))}
+    for buffer, group in zip(demand.buffers, groups, strict=True):
+        members[group].append(buffer)
+    number = {group: i for i, group in enumerate(members)}
+    first = {group: min(buffer.first for buffer in buffers) for group, buffers in members.items()}
+    last = {group: max(buffer.last for buffer in buffers) for group, buffers in members.items()}
+    distances = {(output, source): d for output, source, d in rows}
+    relaxed = {}
+    for (output, source), _ in distances.items():
+        o, i = groups[output], groups[source]
+        # of a group that dies at the node, all that are read there need a distance
+        dying = [k for k, group in enumerate(groups) if group == i and demand.buffers[k].last == last[i]]
+        known = [distances.get((output, k)) for k in dying]
+        if o != i and demand.buffers[output].first == first[o] and source in dying and None not in known:
+            relaxed[number[o], number[i]] = max(known)
+    return Problem(
+        [buffers[0].size for buffers in members.values()],
+        list(first.values()),
+        list(last.values()),
+        [buffers[0].fixed for buffers in members.values()],
+        relaxed=[(*pair, d) for pair, d in relaxed.items()],
+    )
+
+
+def _rows_within(demand, groups):
+    """What the judge has to permit: buffers of one group at the same offset."""
+    return [(j, i, 0) for j, group in enumerate(groups) for i in range(j) if groups[i] == group] + [
+        (i, j, 0) for j, group in enumerate(groups) for i in range(j) if groups[i] == group
+    ]
