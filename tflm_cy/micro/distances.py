@@ -40,7 +40,7 @@ _BINARY = "ADD SUB MUL DIV MAXIMUM MINIMUM PRELU SQUARED_DIFFERENCE"
 
 
 def relaxed_rows(demand, memcpy=True):
-    """[(output, input, d)] of the buffers of a `figures.Demand`, as `memory.Problem` takes them.
+    """[(output, input, d)] of the buffers of a `demand.Demand`, as `memory.Problem` takes them.
 
     Only where the input dies at the node that writes the output; graph outputs, variables and the tensors of child
     graphs are never relaxed. A copy (RESHAPE) has the row (output, input, 0) for the use of equal offsets: see `aliases`.
@@ -62,7 +62,9 @@ def relaxed_rows(demand, memcpy=True):
 
 def aliases(demand):
     """[(output, input)] of the copies whose two buffers may be one: neither is written while the other is needed."""
-    return [(output, source) for node, output, source, size in _pairs(demand, dying=False) if node.op in COPIES and size]
+    return [
+        (output, source) for node, output, source, size in _pairs(demand, dying=False) if node.op in COPIES and size
+    ]
 
 
 def distance(node, input_index, output_index=0):

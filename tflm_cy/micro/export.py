@@ -1,7 +1,7 @@
 """A plan, and if wanted another order of operators, written into a copy of a model, for a build that runs TFLM.
 
     >>> from tflm_cy.micro.export import exported                # doctest: +SKIP
-    >>> demand = figures.demand(model)                           # doctest: +SKIP
+    >>> demand = demand.demand(model)                           # doctest: +SKIP
     >>> content = exported(model, demand, optimal(demand.problem()))     # doctest: +SKIP
 
 The file gets the metadata entry `OfflineMemoryAllocation`; other runtimes do not look at it. Scratch buffers cannot be
@@ -14,7 +14,7 @@ written only with the assumption that it was made under, which becomes a second 
 """
 
 from tflm_cy.memory.check import check
-from tflm_cy.micro.figures import demand as demand_of
+from tflm_cy.micro.demand import demand as demand_of
 from tflm_cy.micro.offline import ASSUMPTION, ENTRY, ONLINE, OfflinePlan
 from tflm_cy.schema.model import Model
 from tflm_cy.schema.writer import rewritten
@@ -22,9 +22,9 @@ from tflm_cy.schema.writer import rewritten
 REFERENCE_KERNELS = "tflite-micro reference kernels: an output may overlap an input that is read ahead of the writes"
 
 # Operators that keep something between invokes, or draw from it: their order among each other is part of the result.
-_STATEFUL = frozenset(
-    "VAR_HANDLE ASSIGN_VARIABLE READ_VARIABLE CALL_ONCE IF WHILE SVDF UNIDIRECTIONAL_SEQUENCE_LSTM RANDOM_UNIFORM "
-    "RANDOM_STANDARD_NORMAL MULTINOMIAL".split()
+_STATEFUL = (
+    *("VAR_HANDLE", "ASSIGN_VARIABLE", "READ_VARIABLE", "CALL_ONCE", "IF", "WHILE", "SVDF"),
+    *("UNIDIRECTIONAL_SEQUENCE_LSTM", "RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL"),
 )
 
 
@@ -34,7 +34,7 @@ def exported(model, demand, plan, *, relaxed=(), assumption=None):
     Parameters
     ----------
     model : schema.model.Model
-    demand : figures.Demand
+    demand : demand.Demand
         Of this model.
     plan : memory.Plan
         Of `demand.buffers`.

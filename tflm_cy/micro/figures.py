@@ -5,85 +5,27 @@
     >>> person.head, person.tail, person.total                   # doctest: +SKIP
     (55296, 29968, 85264)
 
-Three steps, which do not depend on the arena's size until the last:
-
-1. `Demand`: what TFLM asks for. Objects in the tail, in the order of its constructors, StartModelAllocation, builtin
-   options, init and prepare of every node, FinishModelAllocation, and the main graph's inputs and outputs; and the
-   buffers to be planned, tensors first, then scratch.
-2. A plan of the buffers: the greedy planner's, as TFLM's, or another one.
-3. `figures`: the objects laid down in an arena. The tail begins where the arena ends, which need not be aligned, so
-   up to 15 bytes depend on the arena's size modulo 16.
+Three steps: what TFLM asks for (`demand`); a plan of the buffers, the greedy planner's, as TFLM's, or another one; and
+here the objects laid down in an arena. The tail begins where the arena ends, which need not be aligned, so up to 15
+bytes depend on the arena's size modulo 16.
 
 "used" is what the tail moved, padding included, "requested" the sizes; the total is head and tail. Sizes of planned
 buffers are rounded up to 16, sizes in the tail are not.
 
-Source: tensorflow/tflite-micro:tensorflow/lite/micro/micro_allocator.cc, recording_micro_allocator.cc. Checked against
-the tflite_micro package: `python -m compat.arena`.
+The smallest arena is the smallest that certainly suffices. For ordinary models it is exact, with one byte less TFLM
+gives up. In models of one or two small operators prepare's temporary tensors decide, which are counted here as if a
+kernel opened all of its tensors at once; some need up to a few hundred bytes less.
+
+Checked against the tflite_micro package: `python -m compat.arena`.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from tflm_cy.memory.greedy import greedy
-from tflm_cy.memory.linear import linear
-from tflm_cy.memory.problem import Plan, Problem
-from tflm_cy.micro.graph_view import GraphView, Node, view
-from tflm_cy.micro.lifetimes import Lifetimes
-from tflm_cy.micro.offline import ONLINE, OfflinePlan, read_plan
-from tflm_cy.micro.requests import MOST_SCRATCH, OPENED_TWICE, kernel_of, requests_of
-from tflm_cy.micro.target import ARENA_ALIGNMENT, Target, target
+from tflm_cy.memory.problem import Plan
+from tflm_cy.micro.demand import KINDS, Allocation, Demand, demand, round_up
+from tflm_cy.micro.target import ARENA_ALIGNMENT
 
-EVAL_TENSORS = "TfLiteEvalTensor data"
-TENSORS = "Persistent TfLiteTensor data"
-QUANTIZATION = "Persistent TfLiteTensor quantization data"
-PERSISTENT = "Persistent buffer data"
-VARIABLES = "TfLiteTensor variable buffer data"
-NODES = "NodeAndRegistration struct"
-
-# kind -> what its count is called, in the order in which TFLM prints them
-KINDS = {
-    EVAL_TENSORS: "allocations",
-    TENSORS: "tensors",
-    QUANTIZATION: "allocations",
-    PERSISTENT: "allocations",
-    VARIABLES: "allocations",
-    NODES: "NodeAndRegistration structs",
-}
 RUNTIME_ARENA_FACTOR = 10  # the tflite_micro package's default arena, in sizes of the model file
-_MOST_PRESERVED = 1024  # buffers that the linear planner has room for
-
-
-class Allocation(NamedTuple):
-    """One object in the tail."""
-
-    what: str
-    size: int
-    alignment: int
-    kind: str | None = None  # as recorded; None is counted in the total only
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """One buffer of the head: a tensor, or a scratch request."""
-
-    label: str
-    place: tuple[int, int]  # (subgraph, tensor), or (subgraph, node) of scratch
-    scratch: bool
-    nbytes: int
-    first: int
-    last: int
-    fixed: int = ONLINE  # by an offline plan
-
-    @property
-    def size(self):
-        """In the head."""
-        return _round_up(self.nbytes)
-
-    def __str__(self):
-        if self.scratch:
-            return self.label
-        return f"tensor {self.place[1]} '{self.label}'"
 
 
 @dataclass
@@ -93,39 +35,6 @@ class Record:
     used: int = 0
     requested: int = 0
     count: int = 0
-
-
-@dataclass(frozen=True)
-class Demand:
-    """Everything that TFLM asks for. `before` and `after`: the tail's objects before and after the plan is made."""
-
-    graph: GraphView
-    target: Target
-    preserve_all: bool
-    before: list[Allocation]
-    after: list[Allocation]
-    buffers: list[Buffer]
-    offline: OfflinePlan | None
-    node_times: list[tuple[int, Node]]
-    prepare_bytes: list[tuple[int, int]]  # (objects made, bytes in temporary memory) at the end of each prepare
-    planning_bytes: int  # in temporary memory while planning, besides the planner's own
-
-    def problem(self, relaxed=()):
-        """The planning problem; `relaxed` as in `memory.Problem`."""
-        return Problem(
-            [buffer.size for buffer in self.buffers],
-            [buffer.first for buffer in self.buffers],
-            [buffer.last for buffer in self.buffers],
-            [buffer.fixed for buffer in self.buffers],
-            ARENA_ALIGNMENT,
-            relaxed,
-        )
-
-    def plan(self):
-        """What TFLM's own planner does."""
-        if any(buffer.fixed < ONLINE for buffer in self.buffers):
-            raise ValueError("the offline plan has an offset below -1")
-        return (linear if self.preserve_all else greedy)(self.problem())
 
 
 @dataclass(frozen=True)
@@ -162,7 +71,9 @@ class Figures:
         return "\n".join(f"[RecordingMicroAllocator] {line}" for line in lines)
 
 
-def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve_all=False, recording=None):
+def figures(
+    model, target_name="host64", arena_size=None, *, plan=None, preserve_all=False, recording=None, refuse=True
+):
     """TFLM's figures of a model.
 
     Parameters
@@ -178,6 +89,9 @@ def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve
         Nothing shares memory (kPreserveAllTensors).
     recording : bool, optional
         The allocator that records, or the plain one; by default what is usual for the target.
+    refuse : bool
+        Whether a model that TFLM would refuse raises; else `demand.refusals` says why it would, and the nodes concerned
+        count as asking for nothing.
 
     Raises
     ------
@@ -185,7 +99,7 @@ def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve
         TFLM would refuse the model; or a negative arena.
     """
     if not isinstance(model, Demand):
-        model = demand(model, target_name, preserve_all=preserve_all, recording=recording)
+        model = demand(model, target_name, preserve_all=preserve_all, recording=recording, refuse=refuse)
     if arena_size is None:
         arena_size = RUNTIME_ARENA_FACTOR * model.graph.file_bytes
     if arena_size < 0:
@@ -211,179 +125,6 @@ def figures(model, target_name="host64", arena_size=None, *, plan=None, preserve
     )
 
 
-def demand(model, target_name="host64", *, preserve_all=False, recording=None):
-    """The Demand of a model (or of its GraphView); see `figures`."""
-    graph = model if isinstance(model, GraphView) else view(model)
-    machine = target(target_name, recording)
-    before = [*_constructors(machine, preserve_all), *_resource_variables(graph, machine), *_start(graph, machine)]
-    before += _builtin_options(graph, machine)
-    before += _init(graph, machine)
-    scratch = []  # (bytes, node)
-    prepare_bytes = []
-    before += _prepare(graph, machine, scratch, prepare_bytes, len(before))
-    offline = read_plan(graph)
-    if offline and preserve_all:
-        raise ValueError("an offline plan cannot be kept when all tensors are preserved")
-    fixed = dict(zip(graph.tensor_places, offline.offsets if offline else [], strict=False))
-    before += _finish(graph, machine, scratch, fixed)
-    lifetimes = Lifetimes(graph, [(node.subgraph, node.index) for _, node in scratch])
-    buffers = [*_planned_tensors(graph, lifetimes, fixed), *_planned_scratch(scratch, lifetimes)]
-    if preserve_all and len(buffers) > _MOST_PRESERVED:
-        raise ValueError(f"{len(buffers)} buffers; TFLM can preserve {_MOST_PRESERVED}")
-    tensors = len(graph.tensor_places)
-    return Demand(
-        graph=graph,
-        target=machine,
-        preserve_all=preserve_all,
-        before=before,
-        after=list(_ends(graph, machine)),
-        buffers=buffers,
-        offline=offline,
-        node_times=lifetimes.node_times,
-        prepare_bytes=prepare_bytes,
-        planning_bytes=machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
-        + machine.size("pointer") * len(graph.subgraphs)
-        + machine.size("AllocationInfo") * (tensors + len(scratch)),
-    )
-
-
-def _struct(machine, name, count=1, kind=None):
-    size, alignment = machine.structs[name]
-    return Allocation(name, size * count, alignment, kind, count)
-
-
-def _asked(size, what):
-    """A kernel's AllocatePersistentBuffer."""
-    return Allocation(what, size, ARENA_ALIGNMENT, PERSISTENT)
-
-
-def _constructors(machine, preserve_all):
-    recording = "Recording" if machine.recording else ""
-    yield _struct(machine, f"{recording}SingleArenaBufferAllocator")
-    yield _struct(machine, "LinearMemoryPlanner" if preserve_all else "GreedyMemoryPlanner")
-    yield _struct(machine, f"{recording}MicroAllocator")
-
-
-def _resource_variables(graph, machine):
-    """Whoever creates the interpreter makes the table first, one entry per name."""
-    names = {node.options.shared_name for node in graph.nodes if node.op == "VAR_HANDLE"}
-    if names:
-        yield _asked(machine.size("MicroResourceVariables"), "MicroResourceVariables")
-        yield _asked(machine.size("MicroResourceVariable") * len(names), "MicroResourceVariable")
-
-
-def _start(graph, machine):
-    yield _struct(machine, "MicroBuiltinDataAllocator")
-    yield _struct(machine, "SubgraphAllocations", len(graph.subgraphs))
-    for subgraph in graph.subgraphs:
-        yield _struct(machine, "TfLiteEvalTensor", len(subgraph.tensors), EVAL_TENSORS)
-    for subgraph in graph.subgraphs:
-        yield _struct(machine, "NodeAndRegistration", len(subgraph.nodes), NODES)
-
-
-def _builtin_options(graph, machine):
-    for node in graph.nodes:
-        name = kernel_of(node.op).options
-        if name:
-            yield Allocation(f"{node} options", *machine.options[name])
-
-
-def _init(graph, machine):
-    for node in graph.nodes:
-        kernel = kernel_of(node.op)
-        op_data = machine.op_data[kernel.op_data] if kernel.op_data else None
-        if op_data is not None:
-            yield _asked(op_data, f"{node} op data")
-        for request in kernel.init(node, machine) if kernel.init else ():
-            yield _asked(request.size, f"{node} state")
-
-
-def _prepare(graph, machine, scratch, prepare_bytes, made):
-    """The objects of prepare, `made` of which exist before; its scratch requests go to `scratch`, the temporary memory
-    of each node to `prepare_bytes`."""
-    handles, owned = {}, set()
-    for node in graph.nodes:
-        held = machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
-        if node.op == "VAR_HANDLE" and node.outputs:
-            handles[node.subgraph, node.outputs[0]] = (node.options.container, node.options.shared_name)
-        if node.op == "ASSIGN_VARIABLE":  # the first to assign a variable of its own graph makes its memory
-            name = handles.get((node.subgraph, node.inputs[0]))
-            if name is not None and name not in owned:
-                owned.add(name)
-                made += 1
-                yield _asked(node.input(1).nbytes, f"{node} variable '{name[1]}'")
-        for request in _guarded(node, machine):
-            if request.scratch:
-                scratch.append((request.size, node))
-            else:
-                made += 1
-                yield _asked(request.size, f"{node} prepare")
-        prepare_bytes.append((made, _with_temporary_tensors(node, machine, held)))
-        for t in node.outputs:
-            tensor = node.tensors[t]
-            if tensor.shape != (0,) and any(size <= 0 for size in tensor.shape):
-                raise ValueError(f"{node} has an output of shape {tensor.shape}: TFLM has no dynamic tensors")
-
-
-def _with_temporary_tensors(node, machine, at):
-    """The end of temporary memory when a prepare has opened all of its tensors, some kernels twice, above `at`."""
-    opened = [t for t in (*node.inputs, *node.outputs) if t >= 0]
-    if node.op in OPENED_TWICE:
-        opened += [t for t in (*node.inputs[:2], *node.outputs) if t >= 0]
-    for t in opened:
-        at = _aligned(at, machine.alignment("TfLiteTensor")) + machine.size("TfLiteTensor")
-        if node.tensors[t].scales:
-            at = _aligned(at, machine.alignment("TfLiteAffineQuantization")) + machine.size("TfLiteAffineQuantization")
-            at = _aligned(at, 4) + 4 + 4 * len(node.tensors[t].scales)
-    return at
-
-
-def _guarded(node, machine):
-    try:
-        return requests_of(node, machine)
-    except (IndexError, AttributeError, ZeroDivisionError) as error:
-        raise ValueError(f"{node} has not the inputs, outputs and shapes that its kernel expects: {error}") from None
-
-
-def _finish(graph, machine, scratch, fixed):
-    if scratch:
-        yield _struct(machine, "ScratchBufferHandle", len(scratch))
-    for place in graph.tensor_places:
-        tensor = graph.tensor(place)
-        if tensor.variable and fixed.get(place, ONLINE) == ONLINE:
-            yield Allocation(f"variable '{tensor.name}'", tensor.nbytes, ARENA_ALIGNMENT, VARIABLES)
-
-
-def _planned_tensors(graph, lifetimes, fixed):
-    handles = {(node.subgraph, t) for node in graph.nodes if node.op == "VAR_HANDLE" for t in node.outputs[:1]}
-    for place in graph.tensor_places:
-        tensor, offset = graph.tensor(place), fixed.get(place, ONLINE)
-        if tensor.variable:
-            planned = offset != ONLINE  # else it lies in the tail
-        else:
-            planned = not tensor.constant and place not in handles and tensor.nbytes != 0
-        if planned:
-            yield Buffer(tensor.name, place, False, tensor.nbytes, *lifetimes.tensors[place], offset)
-
-
-def _planned_scratch(scratch, lifetimes):
-    for (size, node), (first, last) in zip(scratch, lifetimes.scratch, strict=True):
-        yield Buffer(f"scratch of {node}", (node.subgraph, node.index), True, size, first, last)
-
-
-def _ends(graph, machine):
-    """What the interpreter keeps about the main graph's inputs and outputs."""
-    main = graph.subgraphs[0]
-    for what, indices in (("inputs", main.inputs), ("outputs", main.outputs)):
-        yield _asked(machine.size("pointer") * len(indices), f"pointers to {what}")
-        for t in indices:
-            tensor = main.tensors[t]
-            yield _struct(machine, "TfLiteTensor", 1, TENSORS)
-            if tensor.scales:
-                yield _struct(machine, "TfLiteAffineQuantization", 1, QUANTIZATION)
-                yield Allocation(f"zero points of '{tensor.name}'", 4 + 4 * len(tensor.scales), 4, QUANTIZATION)
-
-
 def _lay_down(allocations, arena_size):
     """[(allocation, bytes that the tail moved)]: each object below the last, aligned downwards."""
     tail, objects = arena_size, []
@@ -397,9 +138,9 @@ def _lay_down(allocations, arena_size):
 def _pressures(demand, head):
     """[(objects in the tail, bytes needed below it)]: when the arena's two ends come close."""
     per_buffer = 1 if demand.preserve_all else demand.target.size("GreedyPlannerBuffer")
-    planning = _round_up(demand.planning_bytes) + per_buffer * len(demand.buffers) if demand.buffers else 0
+    planning = round_up(demand.planning_bytes) + per_buffer * len(demand.buffers) if demand.buffers else 0
     end = len(demand.before) + len(demand.after)
-    return [*demand.prepare_bytes, (len(demand.before), _round_up(planning)), (end, head)]
+    return [*demand.prepare_bytes, (len(demand.before), round_up(planning)), (end, head)]
 
 
 def _tails(demand, arena_size):
@@ -420,11 +161,3 @@ def _smallest_arena(demand, head):
         needed = max(large + remainder - tails[objects] + size for objects, size in pressures)
         sizes.append(needed + (remainder - needed) % ARENA_ALIGNMENT)
     return min(sizes)
-
-
-def _aligned(size, alignment):
-    return -(-size // alignment) * alignment
-
-
-def _round_up(size):
-    return _aligned(size, ARENA_ALIGNMENT)

@@ -25,7 +25,7 @@ def planners():
 
 
 def plan_with(name, demand):
-    """(plan, the relaxed rows that it may use) of a `figures.Demand`.
+    """(plan, the relaxed rows that it may use) of a `demand.Demand`.
 
     Raises
     ------

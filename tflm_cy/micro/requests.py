@@ -1,7 +1,6 @@
 """What each kernel of TFLM asks of the arena, without running it.
 
-    >>> from tflm_cy.micro.requests import requests_of           # doctest: +SKIP
-    >>> list(requests_of(node, target))                          # doctest: +SKIP
+    >>> list(kernel_of("CONV_2D").prepare(node, target))         # doctest: +SKIP
     [Request(size=32, scratch=False), Request(size=32, scratch=False)]
 
 `kernel_of(op)` names the struct of the builtin options, the op data that init allocates, what init allocates after it,
@@ -22,8 +21,9 @@ from tflm_cy.micro.target import Target
 MOST_SCRATCH = 12  # requests of one node
 
 # Kernels whose prepare opens its tensors while the one that called it has them open: counts in tiny models only.
-OPENED_TWICE = frozenset(
-    "CONCATENATION CONV_2D DEPTHWISE_CONV_2D LOGISTIC MEAN REDUCE_ALL REDUCE_MAX REDUCE_MIN SUM TANH".split()
+OPENED_TWICE = (
+    *("CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "LOGISTIC", "TANH"),
+    *("MEAN", "SUM", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN"),
 )
 
 
@@ -53,16 +53,6 @@ def scratch(size):
 def dimensions(tensor):
     """A tensor's array of dimensions, moved into the arena so that it can be changed: a count and an int per axis."""
     return Request(4 + 4 * tensor.rank)
-
-
-def requests_of(node, target):
-    """The requests of a node's prepare, in order; ValueError when TFLM would refuse their number."""
-    prepare = kernel_of(node.op).prepare
-    found = list(prepare(node, target)) if prepare else []
-    count = sum(request.scratch for request in found)
-    if count > MOST_SCRATCH:
-        raise ValueError(f"{node} asks for {count} scratch buffers; TFLM allows {MOST_SCRATCH}")
-    return found
 
 
 def kernel_of(op):
