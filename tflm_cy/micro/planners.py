@@ -11,12 +11,14 @@ as the kernels read ahead of what they write; `linear` gives every buffer its ow
 
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import combinations
 
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.problem import Plan, Problem
 from tflm_cy.micro.distances import aliases, relaxed_rows
 
 NAMES = ("greedy", "optimal", "overlap", "linear")
+_MOST_COPIES = 3
 
 
 def planners():
@@ -41,20 +43,29 @@ def plan_with(name, demand):
 
 
 def _overlap(planner, demand):
-    """The better of two plans: copies (RESHAPE) apart from what they copy, or in its place."""
-    rows = relaxed_rows(demand)
-    plan = planner(demand.problem(rows))
-    groups = _groups(demand, aliases(demand))
-    if len(set(groups)) == len(groups):
-        return plan, rows
-    merged = planner(_merged(demand, groups, rows))
-    rows = rows + _rows_within(demand, groups)
-    offsets, head = (plan.offsets, plan.high_water_mark)
-    if merged.high_water_mark < head:
-        number = {group: i for i, group in enumerate(sorted(set(groups)))}
-        offsets, head = [merged.offsets[number[group]] for group in groups], merged.high_water_mark
-    bound = greedy(demand.problem(rows)).proven_lower_bound
-    return Plan(offsets, head, bound), rows
+    """The best plan over the ways to treat copies (RESHAPE): apart from what they copy, or in its place.
+
+    With few copies all ways are tried, and the least of their bounds is proven for all; with many all apart and all in
+    place, and the bound is that of `Problem`.
+    """
+    rows, copies = relaxed_rows(demand), aliases(demand)
+    if not copies:
+        return planner(demand.problem(rows)), rows
+    few = len(copies) <= _MOST_COPIES
+    choices = [c for n in range(len(copies) + 1) for c in combinations(copies, n)] if few else [(), tuple(copies)]
+    best, bounds = None, []
+    for chosen in choices:
+        groups = _groups(demand, chosen)
+        plan = planner(_merged(demand, groups, rows))
+        bounds.append(plan.proven_lower_bound)
+        if best is None or plan.high_water_mark < best[0].high_water_mark:
+            best = plan, groups
+    plan, groups = best
+    rows = rows + _rows_within(groups)
+    number = {group: i for i, group in enumerate(sorted(set(groups)))}
+    offsets = [plan.offsets[number[group]] for group in groups]
+    bound = min(bounds) if few else greedy(demand.problem(rows)).proven_lower_bound
+    return Plan(offsets, plan.high_water_mark, min(bound, plan.high_water_mark)), rows
 
 
 def _groups(demand, pairs):
@@ -76,7 +87,7 @@ def _merged(demand, groups, rows):
     last = {group: max(buffer.last for buffer in buffers) for group, buffers in members.items()}
     distances = {(output, source): d for output, source, d in rows}
     relaxed = {}
-    for (output, source), _ in distances.items():
+    for output, source in distances:
         o, i = groups[output], groups[source]
         # of a group that dies at the node, all that are read there need a distance
         dying = [k for k, group in enumerate(groups) if group == i and demand.buffers[k].last == last[i]]
@@ -92,8 +103,7 @@ def _merged(demand, groups, rows):
     )
 
 
-def _rows_within(demand, groups):
+def _rows_within(groups):
     """What the judge has to permit: buffers of one group at the same offset."""
-    return [(j, i, 0) for j, group in enumerate(groups) for i in range(j) if groups[i] == group] + [
-        (i, j, 0) for j, group in enumerate(groups) for i in range(j) if groups[i] == group
-    ]
+    pairs = [(i, j) for j, group in enumerate(groups) for i in range(j) if groups[i] == group]
+    return [(i, j, 0) for i, j in pairs] + [(j, i, 0) for i, j in pairs]
