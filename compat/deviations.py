@@ -87,6 +87,21 @@ DEVIATIONS = (
         "an uneven split is refused; TensorFlow's delegate gives parts that do not fit their tensors",
         DEFAULT,
     ),
+    *(
+        Deviation(
+            f"GRAPH/*/{variant}#*",
+            difference,
+            "a pooling with SAME padding before MAXIMUM or MINIMUM with a constant keeps its padding; TensorFlow's delegate loses "
+            "it when it merges the two, and fails or gives another shape",
+            DEFAULT,
+        )
+        for variant in ("rewrite extrema", "special")
+        for difference in (
+            "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape runtime*  <>  ok",
+            "raised RuntimeError in allocate_tensors: failed to create XNNPACK runtime*  <>  ok",
+            "invoke 0, output ?: float32 [*] <> float32 [*]",
+        )
+    ),
     Deviation(
         "REDUCE_PROD/int16/*",
         "invoke ?, output 0: int16 *",

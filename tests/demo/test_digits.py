@@ -51,11 +51,15 @@ def test_outputs_are_probabilities(held_out, name, sum_error):
 
 
 @pytest.mark.parametrize("name", ["float", "int8"])
-def test_a_batch_reads_as_its_images_do_alone(held_out, name):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_batch_reads_as_its_images_do_alone(held_out, name, mode):
+    """Bit for bit in the reference; the other arithmetics sum a float product in another order for another number of rows."""
     images = held_out[0][:9]
-    together = probabilities(name, images, OpResolverType.AUTO)
-    alone = np.concatenate([probabilities(name, images[i : i + 1], OpResolverType.AUTO) for i in range(len(images))])
-    np.testing.assert_array_equal(together, alone)
+    together = probabilities(name, images, mode)
+    alone = np.concatenate([probabilities(name, images[i : i + 1], mode) for i in range(len(images))])
+    if name == "int8" or mode == OpResolverType.BUILTIN_REF:
+        np.testing.assert_array_equal(together, alone)
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-6)
 
 
 def test_the_held_out_images_are_plain():

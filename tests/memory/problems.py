@@ -36,3 +36,26 @@ def together(problem, i, j):
     """Whether two buffers are alive at a common time, by enumerating the times."""
     times = [set(range(problem.first_use[k], problem.last_use[k] + 1)) for k in (i, j)]
     return bool(times[0] & times[1])
+
+
+@st.composite
+def relaxed_problems(draw, most=30, fixed=False):
+    """Problems in which inputs that die where an output is born may be overlapped, by any distance."""
+    problem = draw(problems(most=most, fixed=fixed, alignments=(1, 16)))
+    pairs = [
+        (o, i)
+        for o in range(len(problem))
+        for i in range(len(problem))
+        if o != i and problem.first_use[o] == problem.last_use[i]
+    ]
+    chosen = draw(st.lists(st.sampled_from(pairs), max_size=8)) if pairs else []
+    distance = st.just(0) | st.integers(0, 400) | st.integers(0, 6).map(lambda n: n * 16) | st.just(-1000)
+    rows = [(o, i, draw(distance)) for o, i in chosen]
+    return Problem(
+        problem.sizes,
+        problem.first_use,
+        problem.last_use,
+        problem.fixed_offsets,
+        problem.alignment,
+        rows,
+    )

@@ -8,12 +8,14 @@
 
 import numpy as np
 import pytest
+from tflm_cy.ops.generation import supported
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
-from tflm_cy.ops.generation import supported
 
-only_where_supported = pytest.mark.skipif(not supported(), reason="the xnnpack arithmetic wants x86-64 with AVX2 and FMA")
+only_where_supported = pytest.mark.skipif(
+    not supported(), reason="the xnnpack arithmetic wants x86-64 with AVX2 and FMA"
+)
 
 
 class Constant:

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
-from tflm_cy.ops.generation import generation_name
 
 from .delegated import Constant, f32, invoke, only_where_supported, run, same
 
@@ -116,7 +116,13 @@ BINARY = {
     "MINIMUM": np.minimum,
     "SQUARED_DIFFERENCE": lambda a, b: (a - b) * (a - b),
 }
-SHAPES = [((3, 5, 11), (3, 5, 11)), ((3, 5, 11), (11,)), ((1,), (3, 5)), ((3, 1, 7), (4, 1)), ((2, 1, 1, 4, 2, 9), (3, 1, 2, 1))]
+SHAPES = [
+    ((3, 5, 11), (3, 5, 11)),
+    ((3, 5, 11), (11,)),
+    ((1,), (3, 5)),
+    ((3, 1, 7), (4, 1)),
+    ((2, 1, 1, 4, 2, 9), (3, 1, 2, 1)),
+]
 
 
 @pytest.mark.parametrize(("first", "second"), SHAPES)

@@ -80,7 +80,11 @@ def test_convolution(groups, channels, outputs, stride, dilation, pad):
 @pytest.mark.parametrize(("kh", "kw"), [(2, 3), (1, 2), (3, 3), (2, 13)])
 def test_depthwise_goes_down_the_columns_up_to_25_taps(kh, kw, stride, dilation, pad):
     rng = np.random.default_rng(4)
-    x, w, b = f32(rng.standard_normal((1, 6, 28, 5))), f32(rng.standard_normal((1, kh, kw, 5))), f32(rng.standard_normal(5))
+    x, w, b = (
+        f32(rng.standard_normal((1, 6, 28, 5))),
+        f32(rng.standard_normal((1, kh, kw, 5))),
+        f32(rng.standard_normal(5)),
+    )
     size, found = windows(x[0], kh, kw, stride, dilation, pad)
     want = np.empty((1, *size, 5), np.float32)
     order = (0, 1) if kh * kw > 25 else (1, 0)
@@ -98,7 +102,9 @@ def test_depthwise_with_a_multiplier_goes_along_the_rows():
     settings = options((1, 1), (1, 1), "VALID")
     [y] = run("DEPTHWISE_CONV_2D", [x, Constant(w), Constant([0, 0])], [(1, 1, 1, 2)], depth_multiplier=2, **settings)
     same(y, np.zeros((1, 1, 1, 2)))  # 2^24 + 1 is lost before - 2^24
-    [y] = run("DEPTHWISE_CONV_2D", [x, Constant(w[..., :1]), Constant([0])], [(1, 1, 1, 1)], depth_multiplier=1, **settings)
+    [y] = run(
+        "DEPTHWISE_CONV_2D", [x, Constant(w[..., :1]), Constant([0])], [(1, 1, 1, 1)], depth_multiplier=1, **settings
+    )
     same(y, np.ones((1, 1, 1, 1)))
 
 
@@ -135,7 +141,9 @@ def test_fused_products_round_once():
 
 
 @pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize(("first", "second", "turned"), [((2, 3, 4), (4, 5), (0, 0)), ((2, 1, 4, 3), (3, 5, 4), (1, 1))])
+@pytest.mark.parametrize(
+    ("first", "second", "turned"), [((2, 3, 4), (4, 5), (0, 0)), ((2, 1, 4, 3), (3, 5, 4), (1, 1))]
+)
 def test_batch_matmul(first, second, turned, constant):
     rng = np.random.default_rng(6)
     a, b = f32(rng.standard_normal(first)), f32(rng.standard_normal(second))
@@ -168,11 +176,16 @@ def transposed(x, w, b, stride, before, size):
 
 @pytest.mark.parametrize("custom", [False, True])
 @pytest.mark.parametrize(
-    ("stride", "pad", "size", "before"), [((2, 2), "SAME", (6, 8), (0, 0)), ((1, 2), "SAME", (3, 7), (1, 1)), ((2, 1), "VALID", (8, 6), (0, 0))]
+    ("stride", "pad", "size", "before"),
+    [((2, 2), "SAME", (6, 8), (0, 0)), ((1, 2), "SAME", (3, 7), (1, 1)), ((2, 1), "VALID", (8, 6), (0, 0))],
 )
 def test_transposed_convolution(stride, pad, size, before, custom):
     rng = np.random.default_rng(7)
-    x, w, b = f32(rng.standard_normal((1, 3, 4, 3))), f32(rng.standard_normal((18, 3, 3, 3))), f32(rng.standard_normal(18))
+    x, w, b = (
+        f32(rng.standard_normal((1, 3, 4, 3))),
+        f32(rng.standard_normal((18, 3, 3, 3))),
+        f32(rng.standard_normal(18)),
+    )
     want = transposed(x[0], w, b, stride, before, size)[None]
     if custom:
         data = np.array([1 if pad == "SAME" else 2, stride[1], stride[0]], np.int32).tobytes()
@@ -180,6 +193,12 @@ def test_transposed_convolution(stride, pad, size, before, custom):
     else:
         shape = Constant(want.shape, "int32")
         [y] = run(
-            "TRANSPOSE_CONV", [shape, Constant(w), x, Constant(b)], [want.shape], 3, padding=pad, stride_h=stride[0], stride_w=stride[1]
+            "TRANSPOSE_CONV",
+            [shape, Constant(w), x, Constant(b)],
+            [want.shape],
+            3,
+            padding=pad,
+            stride_h=stride[0],
+            stride_w=stride[1],
         )
     same(y, want)

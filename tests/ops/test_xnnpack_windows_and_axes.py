@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
-from tflm_cy.ops.generation import generation_name
 
 from .delegated import Constant, f32, invoke, only_where_supported, run, same
 
@@ -93,7 +93,9 @@ def test_resize_bilinear(channels):
 
 
 @pytest.mark.parametrize("keep", [False, True])
-@pytest.mark.parametrize(("shape", "axes"), [((3, 200), [1]), ((2, 5, 7, 11), [1, 2]), ((4, 3, 2, 9, 2, 5), [0, -2]), ((6, 1, 3), [0, 1, 2])])
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((3, 200), [1]), ((2, 5, 7, 11), [1, 2]), ((4, 3, 2, 9, 2, 5), [0, -2]), ((6, 1, 3), [0, 1, 2])]
+)
 @pytest.mark.parametrize("op", ["MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"])
 def test_reductions_of_whole_numbers(op, shape, axes, keep):
     x = f32(np.random.default_rng(2).integers(-99, 99, shape))

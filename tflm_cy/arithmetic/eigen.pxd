@@ -120,10 +120,11 @@ cdef inline float fold4(const float* v) noexcept nogil:
 
 
 cdef inline float fold8(const float* low, const float* high) noexcept nogil:
+    """Of two NaNs the lower half's stays; told to the compiler, who may swap the operands of a sum."""
     cdef float[4] v
     cdef int l
     for l in range(4):
-        v[l] = low[l] + high[l]
+        v[l] = low[l] + high[l] if low[l] == low[l] else low[l]
     return fold4(v)
 
 

@@ -106,6 +106,13 @@ cdef int64_t at(const Indices* indices, int64_t i) noexcept nogil:
     return indices.values.data[i]
 
 
+cdef int64_t sparse_block(const Tensor* x) except -1:
+    cdef Vector metadata = table_vector(x.sparsity, SPARSITY_DIM_METADATA)
+    if metadata.length == 2:
+        return 1
+    return table_i32(vector_table(metadata, 2), DIMENSION_DENSE_SIZE, 0) if metadata.length == 3 else 0
+
+
 cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
     """Give every level its extent and its stride in the dense tensor."""
     cdef Vector order = table_vector(x.sparsity, SPARSITY_TRAVERSAL_ORDER)

@@ -19,12 +19,12 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport (
-    ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, quantize_multiplier,
+    ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, clamp_f32, quantize_multiplier,
 )
 from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
 from tflm_cy.arithmetic.hybrid cimport (
-    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
+    RowScale, accumulate_dot_f32, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_moved, move_weights, moves_weights, quantize_row
@@ -39,7 +39,7 @@ from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
     prepare_weights, set_activation_range, weight_bytes,
 )
-from tflm_cy.ops.densify cimport densify
+from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # FullyConnectedOptions
@@ -149,6 +149,8 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     op.packed = NULL
     if node.arithmetic == OPTIMIZED and w.sparsity == NULL:
         return prepare_eigen(context, node, op)
+    if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
+        return prepare_blocks(context, node, op)
     if is_constant(w):
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
@@ -161,6 +163,19 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     prepare_bias(context, b, op.rows, &op.bias)
     op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
     node.invoke = fully_connected_float
+    return 0
+
+
+cdef int prepare_blocks(Context context, Node* node, FullyConnected* op) except -1:
+    """Sparse weights in blocks of four columns: summed in four lanes. Single values are summed in order, as the reference does."""
+    cdef Tensor* w = context.input(node, 1)
+    if sparse_block(w) != 4:
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format: blocks of "
+                         f"{sparse_block(w)} columns, not of 4")
+    op.packed = <float*>context.persistent(4 * count(w))
+    densify(w, <char*>op.packed, 4 * count(w))
+    prepare_bias(context, context.input(node, 2), op.rows, &op.bias)
+    node.invoke = fully_connected_blocks
     return 0
 
 
@@ -344,6 +359,21 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
         x += 2 * op.depth
         y += 2 * op.rows
         j += 2
+    return 0
+
+
+cdef int fully_connected_blocks(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t b, o
+    for b in range(op.batches):
+        for o in range(op.rows):
+            y[o] = clamp_f32(
+                accumulate_dot_f32(0, op.packed + o * op.depth, x, op.depth) + bias[o], op.range.low, op.range.high)
+        x += op.depth
+        y += op.rows
     return 0
 
 

@@ -52,6 +52,8 @@ cdef int prepare_l2(Context context, Node* node) except -1:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != ACT_NONE:
         raise ValueError("params->activation != kTfLiteActNone")
+    if x.rank > 4:
+        raise ValueError(f"NumDimensions(input) <= 4 was not true ({x.rank}).")
     if x.type == FLOAT32:
         node.invoke = l2_f32
     elif x.type == INT8:

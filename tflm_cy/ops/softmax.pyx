@@ -190,7 +190,7 @@ cdef int log_softmax_f32_optimized(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
     for row in range(s.rows):
-        log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, s.depth)
+        log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth)
     return 0
 
 

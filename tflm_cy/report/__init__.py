@@ -8,6 +8,8 @@ x           64
 weights   2304
 """
 
+from tflm_cy.report.arena_page import arena_page
+from tflm_cy.report.arena_picture import Block, arena_picture
 from tflm_cy.report.bits import Distance, distance
 from tflm_cy.report.page import difference_page
 from tflm_cy.report.picture import gallery, grey_picture, picture_style
@@ -15,7 +17,10 @@ from tflm_cy.report.rules import explain
 from tflm_cy.report.table import byte_size, duration, printable, text_table
 
 __all__ = [
+    "Block",
     "Distance",
+    "arena_page",
+    "arena_picture",
     "byte_size",
     "difference_page",
     "distance",

@@ -71,13 +71,14 @@ cdef inline void local_response_scales(
 cdef inline void local_response_row_eigen(
     const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta,
 ) noexcept nogil:
-    """Slow for any beta but 1 and 0.5."""
+    """Slow for any beta but 1 and 0.5. Of two NaNs an inverse stays before the value, the value before another power."""
+    cdef float scale
     cdef int64_t c
     local_response_scales(x, y, depth, radius, bias, alpha)
     for c in range(depth):
-        if beta == 1:
-            y[c] = x[c] * inverse(y[c])
-        elif beta == <float>0.5:
-            y[c] = x[c] * inverse(sqrtf(y[c]))
+        if beta == 1 or beta == <float>0.5:
+            scale = inverse(y[c] if beta == 1 else sqrtf(y[c]))
+            y[c] = x[c] * scale if scale == scale else scale
         else:
-            y[c] = x[c] * eigen_power(y[c], -beta)
+            scale = eigen_power(y[c], -beta)
+            y[c] = x[c] * scale if x[c] == x[c] else x[c]

@@ -21,6 +21,11 @@ cdef enum:
     MEAN_CHANNELS = 8            # channels per thread at least
 
 
+cdef inline float add_kept(float a, float b) noexcept nogil:
+    """a + b; of two NaNs the first, which the compiler's own order of the operands would not warrant."""
+    return a + b if a == a else a
+
+
 cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
     """Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind.
 
@@ -36,7 +41,7 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
     if blocks == 0:
         total = p[0]
         for i in range(1, n):
-            total = total + p[i]
+            total = add_kept(total, p[i])
         return total
     for l in range(8):
         a[l] = p[start + l]
@@ -45,18 +50,18 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
             b[l] = p[start + 8 + l]
         for i in range(start + 16, start + 8 * (blocks & ~<int64_t>1), 16):
             for l in range(8):
-                a[l] = a[l] + p[i + l]
-                b[l] = b[l] + p[i + 8 + l]
+                a[l] = add_kept(a[l], p[i + l])
+                b[l] = add_kept(b[l], p[i + 8 + l])
         for l in range(8):
-            a[l] = a[l] + b[l]
+            a[l] = add_kept(b[l], a[l])
         if blocks & 1:
             for l in range(8):
-                a[l] = a[l] + p[start + 8 * (blocks - 1) + l]
+                a[l] = add_kept(a[l], p[start + 8 * (blocks - 1) + l])
     total = fold8(a, a + 4)
     for i in range(start):
-        total = total + p[i]
+        total = add_kept(total, p[i])
     for i in range(start + 8 * blocks, n):
-        total = total + p[i]
+        total = add_kept(total, p[i])
     return total
 
 

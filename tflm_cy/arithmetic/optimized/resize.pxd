@@ -10,6 +10,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, Place, Resize, place_f32, real
 
 
+cdef inline float last_nan(float a, float b, float c, float d, float total) noexcept nogil:
+    """What a sum with NaNs is: the last of them."""
+    return d if d != d else c if c != c else b if b != b else a if a != a else total
+
+
 cdef inline void mix_weighted(
     const real* top_left, const real* top_right, const real* bottom_left, const real* bottom_right, real* y, int64_t depth,
     float down, float right,
@@ -18,10 +23,12 @@ cdef inline void mix_weighted(
     cdef float w01 = (<float>1 - down) * right
     cdef float w10 = down * (<float>1 - right)
     cdef float w11 = down * right
+    cdef float v
     cdef int64_t c
     for c in range(depth):
         if real is float:
-            y[c] = <float>0 + top_left[c] * w00 + top_right[c] * w01 + bottom_left[c] * w10 + bottom_right[c] * w11
+            v = <float>0 + top_left[c] * w00 + top_right[c] * w01 + bottom_left[c] * w10 + bottom_right[c] * w11
+            y[c] = v if v == v else last_nan(top_left[c] * w00, top_right[c] * w01, bottom_left[c] * w10, bottom_right[c] * w11, v)
         else:
             y[c] = <uint8_t><int32_t>(<float>top_left[c] * w00 + <float>top_right[c] * w01 + <float>bottom_left[c] * w10
                                       + <float>bottom_right[c] * w11 + <float>0.5)

@@ -60,18 +60,48 @@ cdef inline void log_softmax_row_table(
         y[c] = <input8>clamp32(truncate(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point), lowest, highest)
 
 
-cdef inline float largest_f32(const float* x, int64_t depth) noexcept nogil:
-    """Of a row with a NaN any other value will do: all outputs are NaN."""
+cdef inline float larger(float a, float b) noexcept nogil:
+    return b if b > a else a
+
+
+cdef inline float largest_f32(const float* x, int64_t depth, int64_t start) noexcept nogil:
+    """In the lanes of `row_sum_f32`, which shows when there are NaNs: one that comes first in its lane stays."""
+    cdef float[16] lanes
+    cdef int64_t blocks, i
     cdef float top = x[0]
-    cdef int64_t c
-    for c in range(1, depth):
-        top = x[c] if top < x[c] else top
+    cdef int l
+    start = min(start, depth)
+    blocks = (depth - start) / 8
+    if blocks == 0:
+        for i in range(1, depth):
+            top = larger(top, x[i])
+        return top
+    for l in range(8):
+        lanes[l] = x[start + l]
+    if blocks > 1:
+        for l in range(8):
+            lanes[8 + l] = x[start + 8 + l]
+        for i in range(start + 16, start + 8 * (blocks & ~<int64_t>1), 16):
+            for l in range(16):
+                lanes[l] = larger(lanes[l], x[i + l])
+        for l in range(8):
+            lanes[l] = larger(lanes[l], lanes[8 + l])
+        if blocks & 1:
+            for l in range(8):
+                lanes[l] = larger(lanes[l], x[start + 8 * (blocks - 1) + l])
+    for l in range(4):
+        lanes[l] = larger(lanes[l], lanes[4 + l])
+    top = larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]))
+    for i in range(start):
+        top = larger(top, x[i])
+    for i in range(start + 8 * blocks, depth):
+        top = larger(top, x[i])
     return top
 
 
 cdef inline void softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth, float beta) noexcept nogil:
     """`row` counts from the start of the tensor."""
-    cdef float top = largest_f32(x, depth)
+    cdef float top = largest_f32(x, depth, aligned_start(row, depth))
     cdef float scale
     cdef int64_t c
     for c in range(depth):
@@ -79,11 +109,14 @@ cdef inline void softmax_row_eigen(const float* x, float* y, int64_t row, int64_
     scale = <float>1 / row_sum_f32(y, depth, aligned_start(row, depth))
     for c in range(depth):
         y[c] = y[c] * scale
+    if scale != scale:             # wins over a NaN that is the element's own
+        for c in range(depth):
+            y[c] = scale
 
 
-cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t depth) noexcept nogil:
+cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth) noexcept nogil:
     """The exponentials beyond the last whole block of eight are the C library's."""
-    cdef float top = largest_f32(x, depth)
+    cdef float top = largest_f32(x, depth, aligned_start(row, depth))
     cdef float less
     cdef int64_t body = depth - depth % 8
     cdef int64_t c

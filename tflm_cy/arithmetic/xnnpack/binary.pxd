@@ -107,7 +107,7 @@ cdef inline void prelu_one_f32_avx2(const RangeF* limits, const float* a, const 
 
 
 cdef inline int standing_operand(int a_rank, const int32_t* a_dims, int b_rank, const int32_t* b_dims) noexcept nogil:
-    """The operand (0, 1) that repeats along the innermost axis in which the shapes are not both 1, -1 when neither; of single values the first."""
+    """The operand (0, 1) that repeats along the innermost axis in which not both are 1, -1: neither; of single values the first."""
     cdef int d
     cdef int32_t m, n
     for d in range(max(a_rank, b_rank)):

@@ -2,9 +2,9 @@
 
     acc = bias[c];  acc = fma(x[tap][c], w[tap][c], acc) tap after tap;  y = min(high, max(low, acc))
 
-- Up to 25 taps the order is filter column, then filter row, and a kernel of 3, 4, 9 or 25 taps runs: the surplus ones have weight +0 and read
-  real input (shows when that is NaN or infinite, or when the sum is -0). XNNPACK keeps a table of tap pointers for each output row, columns
-  of kh pointers each, which neighbouring windows share; the surplus taps are the next entries of that table, in the end those of the next
+- Up to 25 taps the order is filter column, then filter row, and a kernel of 3, 4, 9 or 25 taps runs: the surplus ones have weight +0 and
+  read real input (shows when that is NaN or infinite, or when the sum is -0). XNNPACK keeps a table of tap pointers for each output row,
+  columns of kh pointers each, which neighbouring windows share; the surplus taps are the next entries of that table, in the end those of the next
   output row, and after the last row the very last tap again.
 - More taps go through the matrix kernels: filter row, then filter column, none surplus. The chain is the same, so it is computed here.
 
@@ -26,8 +26,10 @@ cdef inline ptrdiff_t tile_size(ptrdiff_t taps) noexcept nogil:
     return 3 if taps <= 3 else 4 if taps <= 4 else 9 if taps <= 9 else LARGEST_TILE
 
 
-cdef inline void pack_taps(const ConvShape* g, const float* w, ptrdiff_t tap_stride, ptrdiff_t channel_stride, float* packed) noexcept nogil:
-    """packed[tap][c] in the order of the taps; the surplus ones are left as they are, 0. w[(ky * kw + kx) * tap_stride + c * channel_stride]."""
+cdef inline void pack_taps(
+    const ConvShape* g, const float* w, ptrdiff_t tap_stride, ptrdiff_t channel_stride, float* packed,
+) noexcept nogil:
+    """packed[tap][c] = w[(ky * kw + kx) * tap_stride + c * channel_stride] in the order of the taps; surplus ones stay 0."""
     cdef ptrdiff_t taps = g.kh * g.kw
     cdef ptrdiff_t t, c, from_tap
     for t in range(taps):

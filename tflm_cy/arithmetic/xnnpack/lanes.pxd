@@ -41,13 +41,19 @@ cdef extern from *:
     static inline __m256i tflm_cy_first(ptrdiff_t n) {
       return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     }
-    static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) { return (tflm_cy_f32x8)_mm256_maskload_ps(p, tflm_cy_first(n)); }
+    static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) {
+      return (tflm_cy_f32x8)_mm256_maskload_ps(p, tflm_cy_first(n));
+    }
     static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { _mm256_maskstore_ps(p, tflm_cy_first(n), (__m256)v); }
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       return (tflm_cy_f32x8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
     }
-    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return (tflm_cy_f32x8)_mm256_max_ps((__m256)a, (__m256)b); }
-    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return (tflm_cy_f32x8)_mm256_min_ps((__m256)a, (__m256)b); }
+    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      return (tflm_cy_f32x8)_mm256_max_ps((__m256)a, (__m256)b);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      return (tflm_cy_f32x8)_mm256_min_ps((__m256)a, (__m256)b);
+    }
     static inline tflm_cy_f32x8 tflm_cy_nearest8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm256_round_ps((__m256)v, 8); }
     static inline tflm_cy_f32x8 tflm_cy_floor8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm256_round_ps((__m256)v, 9); }
     static inline tflm_cy_f32x8 tflm_cy_ceil8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm256_round_ps((__m256)v, 10); }
@@ -70,8 +76,12 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       tflm_cy_f32x8 r; TFLM_CY_LANES(fmaf(a[l], b[l], c[l]));
     }
-    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { tflm_cy_f32x8 r; TFLM_CY_LANES(a[l] > b[l] ? a[l] : b[l]); }
-    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { tflm_cy_f32x8 r; TFLM_CY_LANES(a[l] < b[l] ? a[l] : b[l]); }
+    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_f32x8 r; TFLM_CY_LANES(a[l] > b[l] ? a[l] : b[l]);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_f32x8 r; TFLM_CY_LANES(a[l] < b[l] ? a[l] : b[l]);
+    }
     static inline tflm_cy_f32x8 tflm_cy_nearest8(tflm_cy_f32x8 v) { tflm_cy_f32x8 r; TFLM_CY_LANES(rintf(v[l])); }
     static inline tflm_cy_f32x8 tflm_cy_floor8(tflm_cy_f32x8 v) { tflm_cy_f32x8 r; TFLM_CY_LANES(floorf(v[l])); }
     static inline tflm_cy_f32x8 tflm_cy_ceil8(tflm_cy_f32x8 v) { tflm_cy_f32x8 r; TFLM_CY_LANES(ceilf(v[l])); }

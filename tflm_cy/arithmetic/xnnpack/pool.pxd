@@ -29,6 +29,7 @@ cdef struct PoolShape:
     int64_t stride_h, stride_w
     int64_t pad_h, pad_w         # before the first row and column
     int64_t pad_bottom
+    bint whole                   # an average divides by all taps
     float low
     float high
 
@@ -147,6 +148,8 @@ cdef inline void average_pool_f32(const PoolShape* p, const float* x, const floa
         for oy in range(p.oh):
             for ox in range(p.ow):
                 inside = taps_zero(p, x, zeros, oy, ox, at)
+                if p.whole:
+                    inside = p.kh * p.kw
                 average_pixel(p, at, <float>1 / <float>inside, y)
                 y += p.channels
         x += p.ih * p.iw * p.channels
@@ -173,7 +176,7 @@ cdef inline void argmax_pixel(const PoolShape* p, const float** at, float* y, ui
     cdef int64_t t, left
     while c < p.channels:
         left = p.channels - c
-        best = lanes_of(at[0], c, left)
+        best = max8(lanes_of(at[0], c, left), lanes_of(at[0], c, left))      # a single tap is flushed, too
         place = splat8(0)
         for t in range(1, p.kh * p.kw):
             v = lanes_of(at[t], c, left)

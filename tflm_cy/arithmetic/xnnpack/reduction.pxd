@@ -11,11 +11,13 @@ kind, missing runs in front are 1). `scale` is 1, or 1 / count for a mean.
 `row_sum` has 4 accumulators of eight lanes, 32 values a turn (two of sixteen with AVX-512, which differ in what is left over only); sums of
 squares with AVX-512 four of sixteen, and there the squares are fused as well. In the end a tree: lanes 4, 2, 1 apart.
 
+The order of operands within a sum is that of the compiled kernels: it shows in which of several NaNs comes out.
+
 Maxima and minima have four accumulators; only NaN (the later operand wins) and zeros of different signs show the order.
 
 Source: XNNPACK's f32-rsum, f32-rdsum, f32-rsum2, f32-rminmax and f32-rdminmax microkernels.
 """
-from libc.math cimport INFINITY, fmaf
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
@@ -103,8 +105,8 @@ cdef inline float row_sum(const float* x, int64_t n, bint square, bint wide) noe
             a = add8(a, load8(x + i))
             b = add8(b, load8(x + i + 8))
             i += 16
-        a = add8(a, c)
-        b = add8(b, d)
+        a = add8(c, a)
+        b = add8(d, b)
         if i < n:
             a = add8(a, part_or_zero(x + i, n - i))
             b = add8(b, part_or_zero(x + i + 8, n - i - 8))
@@ -118,7 +120,7 @@ cdef inline float row_sum(const float* x, int64_t n, bint square, bint wide) noe
     if i + 8 <= n:
         c = add_term(c, load8(x + i), square)
         i += 8
-    a = add8(add8(a, c), add8(b, d))
+    a = add8(add8(b, d), add8(a, c))
     if i < n:
         a = add_term(a, load_part8(x + i, n - i), square)
     return tree_sum(a)
@@ -172,34 +174,40 @@ cdef inline void sum_rows(const ReduceShape* s, const float* x, float scale, bin
     """The last axis is reduced."""
     cdef int64_t a, b, c, i, j
     cdef const float* run
-    cdef float total, acc
+    cdef float total
+    cdef f32x8 acc                                          # one lane would do
     for a in range(s.dims[0]):
         for b in range(s.dims[2]):
             for c in range(s.dims[4]):
-                acc = 0
+                acc = splat8(0)
                 for i in range(s.dims[1]):
                     for j in range(s.dims[3]):
                         run = x + a * s.strides[0] + i * s.strides[1] + b * s.strides[2] + j * s.strides[3] + c * s.strides[4]
                         total = row_sum_squares_wide(run, s.dims[5]) if square and wide else row_sum(run, s.dims[5], square, wide)
-                        acc = fmaf(total, scale, acc) if wide else acc + total * scale
-                y[0] = acc
+                        if wide:
+                            acc = fma8(splat8(total), splat8(scale), acc)
+                        else:
+                            acc = add8(splat8(total) * splat8(scale), acc)
+                store_part8(y, acc, 1)
                 y += 1
 
 
 # ---- sums down the channels
-cdef inline f32x8 column_sum(const float* x, int64_t n, int64_t stride, int64_t lanes, bint square, bint wide) noexcept nogil:
-    """Of n values each of eight (or fewer) channels."""
+cdef inline f32x8 column_sum(const float* x, int64_t n, int64_t stride, int64_t lanes, bint square, bint wide, bint whole) noexcept nogil:
+    """Of n values each of eight (or fewer) channels. Outside of whole blocks of channels every seventh value comes before the sum."""
     cdef f32x8 t = splat8(0)
     cdef f32x8 v
     cdef int64_t i
     for i in range(n):
         v = load8(x) if lanes >= 8 else load_part8(x, lanes)
-        if not square:
-            t = add8(v, t)
-        elif wide:
+        if square and wide:
             t = fma8(v, v, t)
-        else:
+        elif square:
             t = add8(t, v * v)
+        elif not whole and i % 7 == 0:
+            t = add8(v, t)
+        else:
+            t = add8(t, v)
         x += stride
     return t
 
@@ -208,8 +216,9 @@ cdef inline void sum_columns(const ReduceShape* s, const float* x, float scale, 
     """The last axis is kept."""
     cdef int64_t a, b, c, k, j
     cdef int64_t channels = s.dims[5]
+    cdef int64_t whole = channels & ~<int64_t>(63 if wide else 31)      # channels of whole blocks
     cdef const float* run
-    cdef f32x8 acc
+    cdef f32x8 acc, t
     for a in range(s.dims[1]):
         for b in range(s.dims[3]):
             c = 0
@@ -218,7 +227,8 @@ cdef inline void sum_columns(const ReduceShape* s, const float* x, float scale, 
                 for k in range(s.dims[0]):
                     for j in range(s.dims[2]):
                         run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
-                        acc = add8(acc, column_sum(run, s.dims[4], s.strides[4], channels - c, square, wide) * splat8(scale))
+                        t = column_sum(run, s.dims[4], s.strides[4], channels - c, square, wide, c < whole) * splat8(scale)
+                        acc = add8(t, acc) if c < whole else add8(acc, t)
                 if channels - c >= 8:
                     store8(y + c, acc)
                 else:

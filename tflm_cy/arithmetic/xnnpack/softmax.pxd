@@ -58,7 +58,7 @@ cdef inline float sum_narrow(const float* e, int64_t n) noexcept nogil:
         a = add8(load8(e + i + 16), a)
         b = add8(load8(e + i + 24), b)
         i += 32
-    a = add8(a, b)
+    a = add8(b, a)
     while i < n:
         a = add8(a, part_or_zero(e + i, n - i))
         i += 8
@@ -82,8 +82,8 @@ cdef inline float sum_wide(const float* e, int64_t n) noexcept nogil:
         b = add8(load8(e + i + 48), b)
         b2 = add8(load8(e + i + 56), b2)
         i += 64
-    a = add8(a, b)
-    a2 = add8(a2, b2)
+    a = add8(b, a)
+    a2 = add8(b2, a2)
     while i < n:
         a = add8(a, part_or_zero(e + i, n - i))
         a2 = add8(a2, part_or_zero(e + i + 8, n - i - 8))

@@ -7,7 +7,7 @@ multiply-adds. Where the generations differ there are two functions: `_avx2` and
 
 SQRT(inf) = NaN, RSQRT(0) = NaN, EXP(NaN) = 0, GELU(-inf) = NaN: these are approximations, not libm.
 
-Source: XNNPACK's microkernels f32-v*, as published; constants are theirs (beside each its hexadecimal form where it is not a short decimal).
+Source: XNNPACK's microkernels f32-v*; constants are theirs (beside each its hexadecimal form where it is not a short decimal).
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t

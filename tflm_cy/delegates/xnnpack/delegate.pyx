@@ -2,12 +2,12 @@
 
 Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the
 same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delegate, and everything is computed as in
-BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare.
+BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare, by the optimized body.
 """
 from tflm_cy.delegates.xnnpack.claims cimport Claims
 from tflm_cy.delegates.xnnpack.creation import creation_defect
 from tflm_cy.delegates.xnnpack.rewrites import rewrite
-from tflm_cy.graph.context cimport XNNPACK, Node
+from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
@@ -48,7 +48,7 @@ class XnnpackDelegate(Delegate):
         cdef int n
         partition.flushes = True
         for n in partition.nodes:
-            subgraph.nodes[n].arithmetic = XNNPACK
+            subgraph.nodes[n].arithmetic = OPTIMIZED if n in claims.unpacked else XNNPACK
             if n in claims.unpacked or subgraph.operator_names[n] == "VAR_HANDLE":
                 continue
             if partition.defect is None:

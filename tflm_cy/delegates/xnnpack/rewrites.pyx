@@ -3,7 +3,7 @@
 | pattern | runs as |
 | --- | --- |
 | MEAN or SUM of SQUARE(x) or MUL(x, x) | a sum of squares with one rounding less, also when the square has other readers |
-| SUM(x) * c, c = 1 / n, or SUM(x) / n; c a constant of one element, n the number of summed elements | MEAN(x) |
+| SUM(x) * c, c = 1 / n, or SUM(x) / n; c a constant of one element, n the number of summed elements | MEAN(x), then the activation |
 | RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
 
 All float32. Other rewrites (constants widened, copies merged, padding moved into a convolution) change no bit and are not made.
@@ -13,14 +13,15 @@ Source: google/XNNPACK:src/subgraph.c.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, Node
+from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
-from tflm_cy.graph.partition import add_variant
+from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, Tensor, count
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
+ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
@@ -64,7 +65,7 @@ cdef bint is_mean_factor(Subgraph g, const Node* node, str op, int factor, int64
     """True for a constant of one element that turns a sum of n elements into their mean."""
     cdef const Tensor* t = &g.tensors[factor]
     cdef float value
-    if n <= 0 or t.type != FLOAT32 or t.allocation != CONSTANT or count(t) != 1 or t.bytes < 4 or table_i8(node.options, 0, 0) != 0:
+    if n <= 0 or t.type != FLOAT32 or t.allocation != CONSTANT or count(t) != 1 or t.bytes < 4:
         return False
     memcpy(&value, t.data, 4)
     return value == (<float>n if op == "DIV" else <float>1.0 / <float>n)
@@ -98,7 +99,7 @@ def rewrite(Subgraph g, Partition partition, find):
                 sums[g.nodes[n].outputs[0]] = variant
             steps.append(variant)
         elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
-            steps.append(as_mean(g, n, op, sums, find))
+            steps += as_mean(g, n, op, sums, find)
         else:
             if op in CLAMPS and is_float(g, node) and x in makers and readers[x] == 1 and x not in partition.outputs:
                 merge_clamp(g, makers[x], CLAMPS[op])
@@ -106,11 +107,13 @@ def rewrite(Subgraph g, Partition partition, find):
     partition.steps = steps
 
 
-cdef int as_mean(Subgraph g, int n, str op, dict sums, find) except -1:
-    """The MEAN that a product with a SUM is, or the node itself."""
+cdef list as_mean(Subgraph g, int n, str op, dict sums, find):
+    """The MEAN that a product with a SUM is (and the clamp of its activation), or the node itself."""
     cdef const Node* node = &g.nodes[n]
     cdef const Node* total
     cdef int i, variant, added, fusion
+    cdef int y = node.outputs[0]
+    cdef str clamp = ACTIVATIONS.get(table_i8(node.options, 0, 0))
     for i in range(1 if op == "DIV" else 2):
         if node.inputs[i] not in sums:
             continue
@@ -119,11 +122,19 @@ cdef int as_mean(Subgraph g, int n, str op, dict sums, find) except -1:
         if not is_mean_factor(g, node, op, node.inputs[1 - i], summed(g, total)):
             continue
         fusion = total.fusion
-        variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [node.outputs[0]])
+        variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [y])
         g.operator_names[variant] = "MEAN"
         g.registrations[variant] = find("MEAN")
         g.nodes[variant].fusion = fusion
-        return variant
+        return [variant] if clamp is None else [variant, add_clamp(g, clamp, y, find)]
+    return [n]
+
+
+cdef int add_clamp(Subgraph g, str op, int tensor, find) except -1:
+    """A clamp of a tensor in its place."""
+    cdef int n = add_node(g, op, [tensor], [tensor])
+    g.registrations[n] = find(op)
+    g.nodes[n].arithmetic = XNNPACK
     return n
 
 

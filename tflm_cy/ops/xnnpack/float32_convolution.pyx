@@ -2,7 +2,7 @@
 
 | node | kernel |
 | --- | --- |
-| CONV_2D, any groups; DEPTHWISE_CONV_2D with a multiplier above 1 (a group per input channel) | `convolve`: arithmetic/xnnpack/product.pxd |
+| CONV_2D, any groups; DEPTHWISE_CONV_2D with a multiplier (a group per input channel) | `convolve`: arithmetic/xnnpack/product.pxd |
 | groups of one input and one output channel of either | `convolve_depthwise`: arithmetic/xnnpack/depthwise.pxd |
 | TRANSPOSE_CONV, Convolution2DTransposeBias | `convolve_transposed` |
 
@@ -12,8 +12,7 @@ output); its real output follows from the padding and the real input: (size - 1)
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
@@ -93,6 +92,8 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, PADDING, 0)
     set_window(g, padding, context.operator_name(node))
+    if g.oh <= 0 or g.ow <= 0:
+        raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
     if padding == SAME and wraps_around(g):

@@ -150,6 +150,8 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
     op.m = x.dims[x.rank - 1 if op.adj_x else x.rank - 2]
     op.k = x.dims[x.rank - 2 if op.adj_x else x.rank - 1]
     op.n = y.dims[y.rank - 2 if op.adj_y else y.rank - 1]
+    if op.m <= 0 or op.k <= 0 or op.n <= 0:
+        raise ValueError(f"BATCH_MATMUL: empty matrices: shapes {shape_of(x)} and {shape_of(y)}")
     if op.k != y.dims[y.rank - 1 if op.adj_y else y.rank - 2]:
         raise ValueError(f"BATCH_MATMUL: depths differ: shapes {shape_of(x)} and {shape_of(y)}")
     for d in range(BATCH_DIMS):                             # from the innermost batch dimension outwards

@@ -1,10 +1,11 @@
 """AVERAGE_POOL_2D, MAX_POOL_2D and the custom MaxPoolingWithArgmax2D, MaxUnpooling2D in float32 over images NHWC.
 
+- VALID: a filter larger than the image has one window; its average divides by all taps, of which those outside are 0.
 - A filter of one element is a copy (denormals stay), or a clamp when there is an activation.
 - Node.fusion = FUSED_CLAMP merges a clamp that followed: both limits are clamped to its range.
 - Custom data: int32 padding (1 SAME, 2 VALID), stride_width, stride_height, filter_width, filter_height, activation (which is ignored); the
-  strides are the filter's size. Places are uint32 in a tensor of any type of 4 bytes. Places outside of the window end TensorFlow's process,
-  here they are an error.
+  strides are the filter's size. Places are uint32 in a tensor of any type of 4 bytes. Places outside of the window end TensorFlow's
+  process, here they are an error.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -60,17 +61,17 @@ cdef int set_windows(Context context, const Node* node, Pool* op, int padding) e
     cdef PoolShape* p = &op.shape
     if p.kh <= 0 or p.kw <= 0 or p.stride_h <= 0 or p.stride_w <= 0 or p.stride_h > p.kh or p.stride_w > p.kw:
         raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} with strides {p.stride_h}, {p.stride_w}")
-    if (padding != SAME and padding != VALID) or p.ih <= 0 or p.iw <= 0 or p.channels <= 0:
+    if (padding != SAME and padding != VALID) or ((p.ih <= 0 or p.iw <= 0 or p.channels <= 0) and p.kh * p.kw > 1):
         raise ValueError(f"{name}: padding {padding}, an image of {p.ih}x{p.iw}x{p.channels}")
-    p.oh = windows_along(padding, p.ih, p.kh, p.stride_h, 1)
-    p.ow = windows_along(padding, p.iw, p.kw, p.stride_w, 1)
-    if p.oh <= 0 or p.ow <= 0:
-        raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
+    p.oh = max(windows_along(padding, p.ih, p.kh, p.stride_h, 1), <int64_t>(p.ih > 0))
+    p.ow = max(windows_along(padding, p.iw, p.kw, p.stride_w, 1), <int64_t>(p.iw > 0))
+    p.whole = padding == VALID
     if p.kh * p.kw > 0x7FFFFFF:
         raise ValueError(f"{name}: a filter of {p.kh}x{p.kw} is too large")
-    p.pad_h = pad_before(p.ih, p.kh, p.stride_h, 1, p.oh)
-    p.pad_w = pad_before(p.iw, p.kw, p.stride_w, 1, p.ow)
-    p.pad_bottom = max((p.oh - 1) * p.stride_h + p.kh - p.ih, <int64_t>0) - p.pad_h
+    if padding == SAME:
+        p.pad_h = pad_before(p.ih, p.kh, p.stride_h, 1, p.oh)
+        p.pad_w = pad_before(p.iw, p.kw, p.stride_w, 1, p.ow)
+        p.pad_bottom = max((p.oh - 1) * p.stride_h + p.kh - p.ih, <int64_t>0) - p.pad_h
     op.taps = context.request_scratch(sizeof(float*) * GROUP * groups_of(p))
     return 0
 
@@ -172,6 +173,8 @@ cdef int prepare_argmax(Context context, Node* node) except -1:
     padding = read_custom(context, node, p)
     check_places(context, node, context.output(node, 1))
     set_windows(context, node, op, padding)
+    if padding == VALID and (p.ih < p.kh or p.iw < p.kw):
+        raise ValueError(f"MaxPoolingWithArgmax2D: a window of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
     set_image(context, node, 1, p.batches, p.oh, p.ow, p.channels)
     node.invoke = argmax
@@ -202,7 +205,8 @@ cdef int prepare_unpool(Context context, Node* node) except -1:
     read_custom(context, node, p)
     check_places(context, node, context.input(node, 1))
     if not same_shape(context.input(node, 0), context.input(node, 1)):
-        raise ValueError(f"MaxUnpooling2D: values {shape_of(context.input(node, 0))} and places {shape_of(context.input(node, 1))} differ in shape")
+        raise ValueError(
+            f"MaxUnpooling2D: values {shape_of(context.input(node, 0))} and places {shape_of(context.input(node, 1))} differ in shape")
     if p.kh <= 0 or p.kw <= 0:
         raise ValueError(f"MaxUnpooling2D: windows of {p.kh}x{p.kw}")
     set_image(context, node, 0, p.batches, p.ih * p.kh, p.iw * p.kw, p.channels)

@@ -1,7 +1,7 @@
 """MEAN, SUM, REDUCE_MAX, REDUCE_MIN over constant axes, SOFTMAX over the last axis, RESIZE_BILINEAR to a constant size, all float32.
 
 - Node.fusion = FUSED_SQUARE: the mean or sum of the squares of input 0.
-- Axes must be inside and differ, SOFTMAX wants no empty dimension: XNNPACK refuses these when it is shaped.
+- Axes must be inside and differ, SOFTMAX wants values along its axis: XNNPACK refuses these when it is shaped.
 - Where the input is empty XNNPACK writes nothing; here the outputs are zeros.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
@@ -169,8 +169,8 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     expect_arity(context, node, 1, 1)
     check_floats(context, node)
     x = context.input(node, 0)
-    if x.rank < 1 or count(x) == 0:
-        raise ValueError(f"SOFTMAX: an input of the shape {shape_of(x)} has no rows")
+    if x.rank < 1 or x.dims[x.rank - 1] == 0:
+        raise ValueError(f"SOFTMAX: an input of the shape {shape_of(x)} has no values along its last axis")
     op = <Softmax*>context.persistent(sizeof(Softmax))
     op.depth = x.dims[x.rank - 1]
     op.rows = count(x) / op.depth
@@ -209,7 +209,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     p = &op.shape
     p.batches, p.ih, p.iw, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     p.oh, p.ow = (<const int32_t*>size.data)[0], (<const int32_t*>size.data)[1]
-    if min(p.ih, p.iw, p.oh, p.ow) <= 0 or max(p.ih, p.iw, p.oh, p.ow) >= LARGEST_SIDE:
+    if min(p.ih, p.iw, p.channels, p.oh, p.ow) <= 0 or max(p.ih, p.iw, p.oh, p.ow) >= LARGEST_SIDE:
         raise ValueError(f"RESIZE_BILINEAR: from {p.ih}x{p.iw} to {p.oh}x{p.ow} pixels")
     dims = [<int32_t>p.batches, <int32_t>p.oh, <int32_t>p.ow, <int32_t>p.channels]
     context.set_shape(context.output(node, 0), 4, dims)

@@ -5,7 +5,6 @@ Definitions in arithmetic/xnnpack/unary.pxd. LOGISTIC, ELU, SQRT, RSQRT and LEAK
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (

@@ -1,0 +1,193 @@
+"""`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run."""
+
+import argparse
+import json
+from pathlib import Path
+
+from tflm_cy.cli.errors import UserError, refused
+from tflm_cy.cli.model import add_model_argument
+from tflm_cy.micro.survey import TARGETS, Survey, planners
+from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, text_table
+
+_HELP = "show the memory that TensorFlow Lite Micro needs, plan it better, write the plan into a copy"
+_DESCRIPTION = """Show the memory that a model needs under TensorFlow Lite Micro (TFLM), without running it.
+
+The arena has a head (tensors and scratch buffers, which share memory as a planner decides) and a tail (what TFLM keeps
+about the model). Figures are TFLM's own to the byte, for its reference kernels: host64 is the tflite_micro package for
+Python, arm32 a 32-bit microcontroller.
+
+Planners: greedy is TFLM's; optimal finds the least head; overlap also lays outputs over inputs that die, as far as
+TFLM's reference kernels permit (not CMSIS-NN's). A plan reaches the device with --export-plan: the copy of the model
+carries it, TFLM obeys it, other runtimes ignore it."""
+
+_MOST_LIVE_ROWS = 24
+_BAR = 32
+
+
+def add_parser(subparsers):
+    parser = subparsers.add_parser(
+        "arena", help=_HELP, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_model_argument(parser)
+    names = planners()
+    parser.add_argument("--planner", choices=names, default="greedy", help="whose plan is shown (default greedy)")
+    parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose tail is shown (default host64)")
+    parser.add_argument("--arena", type=int, metavar="N", help="whether the model fits in N bytes")
+    parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
+    parser.add_argument("--html", metavar="F.html", help="write a page with the picture and all tables")
+    parser.add_argument("--json", metavar="F.json", help="write all numbers")
+    parser.add_argument("--csv", metavar="F.csv", help="write the planning problem and the plan, in minimalloc's format")
+    parser.add_argument("--export-plan", metavar="OUT.tflite", help="write a copy of the model that carries the plan")
+    parser.set_defaults(command=arena)
+
+
+def arena(args):
+    """Print the sections; write what was asked for."""
+    if not Path(args.model).exists():
+        raise UserError(f"{args.model}: no such file")
+    with refused(args.model):
+        survey = Survey(args.model, args.arena, [args.target, *(t for t in TARGETS if t != args.target)])
+        name = Path(args.model).name
+        tables = [(title, table(survey, args)) for title, table in _TABLES]
+    print(f"{printable(name)}: {_counted(survey)}\n")
+    for text in _remarks(survey):
+        print(f"{text}\n")
+    for title, (header, rows) in tables:
+        print(f"{title}\n{text_table(header, rows)}\n")
+    print(f"For a firmware ({_firmware_target(args)}, {args.planner})\n{survey.firmware(_firmware_target(args), args.planner)}")
+    with refused(args.model):
+        _write(args, survey, name, tables)
+    found = survey.figures(args.target, args.planner)
+    if args.arena is not None and not found.fits:
+        raise UserError(
+            f"{args.model}: an arena of {args.arena} bytes is too small for {args.target}; "
+            f"the smallest is {found.smallest_arena}"
+        )
+
+
+def picture(title, survey, planner):
+    """The SVG of a plan."""
+    plan = survey.plan(planner)
+    steps = ["" if node is None else f"{node.index} {node.op}" for node in survey.steps]
+    steps[0] = steps[0] or "graph input"
+    blocks = [
+        _block(survey, buffer, offset)
+        for buffer, offset in zip(survey.demand.buffers, plan.offsets, strict=True)
+        if buffer.last >= 0
+    ]
+    peak, live = survey.peak, survey.live_bytes
+    subtitle = (
+        f"{planner} plan, head {plan.high_water_mark:,} bytes ({byte_size(plan.high_water_mark)}); "
+        f"most alive at {steps[peak]}: {live[peak]:,} bytes"
+    )
+    bound = survey.lower_bound if planner != "overlap" else plan.proven_lower_bound
+    return arena_picture(title, steps, blocks, bound, subtitle)
+
+
+def _block(survey, buffer, offset):
+    writer, readers = survey.writer(buffer), survey.readers(buffer)
+    what = [f"{buffer.label}", f"{buffer.nbytes:,} bytes at offset {offset:,}, up to {offset + buffer.size:,}"]
+    if buffer.scratch:
+        node = survey.graph.subgraphs[buffer.place[0]].nodes[buffer.place[1]]
+        return Block("scratch", max(buffer.first, 0), buffer.last, offset, buffer.size, node.op, "\n".join(what), True)
+    tensor = survey.graph.tensor(buffer.place)
+    what[0] = f"tensor {buffer.place[1]} {buffer.label}"
+    what.insert(1, f"{tensor.type.lower()} {' x '.join(map(str, tensor.shape)) or 'scalar'}")
+    what.append(f"written by {writer}" if writer else "input of the graph")
+    if readers:
+        what.append("read by " + ", ".join(map(str, readers[:4])) + (", ..." if len(readers) > 4 else ""))
+    label = f"{buffer.place[1]} {buffer.label}" if buffer.label else str(buffer.place[1])
+    first = max(buffer.first, 0)
+    return Block(label, first, buffer.last, offset, buffer.size, writer.op if writer else "", "\n".join(what))
+
+
+def _counted(survey):
+    main = survey.graph.subgraphs[0]
+    size = byte_size(survey.graph.file_bytes)
+    return f"{size}, {len(main.nodes)} operators, {len(survey.demand.buffers)} planned buffers"
+
+
+def _remarks(survey):
+    for reason in survey.refusals[:5]:
+        yield f"TFLM would refuse this model: {printable(reason)}. The figures leave that out."
+    if survey.demand.offline is not None:
+        yield "The file carries an offline plan; every planner keeps its offsets."
+    for problem in survey.offline_problems[:5]:
+        yield f"Its offline plan is wrong, and TFLM does not notice: {printable(problem)}."
+
+
+def _sections(survey, args):
+    found = survey.figures(args.target, args.planner)
+    rows = [["head", found.head, "tensors and scratch buffers"], ["tail", found.tail, "what TFLM keeps about the model"]]
+    rows.append(["total", found.total, ""])
+    rows.append(["smallest arena", found.smallest_arena, "also has room to make the plan: kTensorArenaSize"])
+    if args.arena is not None:
+        rows.append(["given", args.arena, "fits" if found.fits else "too small"])
+    return [f"{args.target}, {args.planner}", "bytes", ""], rows
+
+
+def _kinds(survey, args):
+    found = survey.figures(args.target, args.planner)
+    rows = [[kind, r.requested, r.used, r.count] for kind, r in found.kinds.items()]
+    recorded = [sum(row[i] for row in rows) for i in (1, 2)]
+    requested = sum(allocation.size for allocation, _ in found.objects)
+    count = sum(1 for allocation, _ in found.objects if allocation.kind is None)
+    rows.append(["not recorded (TFLM's objects, options)", requested - recorded[0], found.tail - recorded[1], count])
+    rows.append(["tail", requested, found.tail, None])
+    return ["kind", "requested", "used", "count"], rows
+
+
+def _planners(survey, args):
+    rows = []
+    for name, plan in survey.plans.items():
+        found = survey.figures(args.target, name)
+        head, bound = plan.high_water_mark, plan.proven_lower_bound
+        saved = 100 * (1 - head / survey.plan("greedy").high_water_mark) if head else 0
+        proof = "proven least" if bound == head else f"at least {bound}"
+        rows.append([name, head, f"{saved:.0f} %", found.total, found.smallest_arena, proof])
+    return ["planner", "head", "saved", "total", "smallest arena", "of its kind"], rows
+
+
+def _live(survey, args):
+    """The operators with most bytes alive, in their order; all of them when they are few."""
+    live, peak = survey.live_bytes, survey.peak
+    most = live[peak] or 1
+    chosen = sorted(range(len(live)), key=lambda time: (-live[time], time))[:_MOST_LIVE_ROWS]
+    rows = []
+    for time in sorted(chosen):
+        node = survey.steps[time]
+        outputs = ", ".join(node.tensors[t].name for t in node.outputs) if node else ""
+        bar = "#" * round(_BAR * live[time] / most) + ("  <- peak" if time == peak else "")
+        op = node.op if node else "graph input" if time == 0 else ""
+        rows.append([node.index if node else None, op, live[time], bar, outputs[-48:]])
+    return ["node", "operator", "bytes alive", "", "writes"], rows
+
+
+_TABLES = (
+    ("Arena", _sections),
+    ("Planners", _planners),
+    ("Bytes alive over operators", _live),
+    ("Tail by kind", _kinds),
+)
+
+
+def _firmware_target(args):
+    return args.target if args.target != TARGETS[0] else TARGETS[1]
+
+
+def _write(args, survey, name, tables):
+    if args.svg:
+        Path(args.svg).write_text(picture(name, survey, args.planner), encoding="utf-8")
+    if args.html:
+        lines = survey.firmware(_firmware_target(args), args.planner)
+        svg = picture(name, survey, args.planner)
+        page = arena_page(name, list(_remarks(survey)), svg, tables, ("For a firmware", lines))
+        Path(args.html).write_text(page, encoding="utf-8")
+    if args.json:
+        Path(args.json).write_text(json.dumps({"model": name, **survey.as_json()}, indent=1) + "\n", encoding="utf-8")
+    if args.csv:
+        Path(args.csv).write_text(survey.csv(args.planner), encoding="utf-8")
+    if args.export_plan:
+        content = survey.export(args.planner)
+        Path(args.export_plan).write_bytes(content)
+        print(f"\n{args.export_plan}: {byte_size(len(content))}, carries the {args.planner} plan")

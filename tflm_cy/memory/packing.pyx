@@ -1,0 +1,791 @@
+"""Branch and bound for packing buffers into a head of a given height: the search behind `optimal` and `overlap`.
+
+    >>> from tflm_cy.memory.problem import Problem
+    >>> from tflm_cy.memory.optimal import fit
+    >>> problem = Problem([100, 80, 50], [0, 2, 0], [1, 3, 3], alignment=1)
+    >>> fit(problem, 150).offsets, fit(problem, 149)
+    ((0, 0, 100), None)
+
+The search is depth first over *canonical* packings: every buffer lies at `low`, the highest end of the placed ones
+that it may not overlap, and buffers are placed in ascending order of (offset, rank); the rank is any fixed order. Every
+packing can be let down into a canonical one of at most its height. What makes the search small:
+- *Bound* (`fits`): a section (a maximal set of buffers alive together) is a machine, `low` a release time and the size
+  a duration. Serving the buffers by ascending `low`, whoever comes, ends no later than any packing. One pass over the
+  buffers bounds all sections at once; its inner loop is a maximum and an addition over an array.
+- *Push* (`push`): a buffer that comes before the last placed one in the order, yet is not placed, must first be pushed
+  up by a neighbour that is not placed either. If there is none, the node has no completion.
+- *Skip break* (`solve`): before a further candidate is tried, the bound is taken with all candidates before it skipped;
+  if that is too high, no later candidate can succeed.
+- *Table*: key = sum of a hash of (identity, low) over the unplaced buffers, fact = nothing completes them. It holds for
+  every rank and every lower height: a completion against the order belongs to a sibling that failed before.
+- *Parts*: when the unplaced buffers fall apart in time, each part is solved alone, with ranks made anew from what is
+  left of it.
+- *Portfolio* (`run`): the static orders take turns with a number of nodes that doubles each round. Nodes are counted,
+  not time, so the same problem gives the same plan everywhere.
+
+A buffer with a fixed offset is one whose `low` starts there and may not rise. A relaxed pair (see `Problem`) shares no
+section: the input's life ends half a step before the output's begins, and a `Link` keeps the distance. If an output
+may start where its input starts, it must have the smaller rank, or the order would exclude the solution.
+
+Source: the canonical order and the parts follow google/minimalloc (Moffitt, ASPLOS 2023); the rest is ours.
+"""
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
+from libc.math cimport pow
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
+
+from math import gcd
+
+cdef int64_t LARGEST = 1 << 30          # units, so that sums stay within int32
+cdef Py_ssize_t MOST = 4096             # buffers: the recursion goes as deep
+cdef size_t HEAP = 96 << 20             # bytes of the lists on the way down
+cdef int STATIC_ORDERS = 5
+cdef int RANDOM_ORDERS = 3              # new ones each round
+cdef int PROBES = 8
+
+
+cdef class Packing:
+    """Made by `packing_of`."""
+
+    def __dealloc__(self):
+        PyMem_RawFree(self._memory)
+        PyMem_RawFree(self.table)
+        PyMem_RawFree(self.heap)
+        PyMem_RawFree(self.links)
+
+    cdef int run(self, int64_t height, int64_t budget) noexcept nogil:
+        """Look for a packing of at most `height` bytes, with so many nodes."""
+        cdef int64_t end = self.nodes + budget, step = 2 * self.count + 16
+        cdef int64_t units = min(height // self.unit, LARGEST)
+        cdef int verdict, turn, round_number = 0
+        if units > self.capacity:
+            memset(self.table, 0, (self.table_mask + 1) * sizeof(uint64_t))
+        self.capacity = <int32_t> units
+        while self.nodes < end:
+            for turn in range(STATIC_ORDERS + RANDOM_ORDERS):
+                self.order = turn if turn < STATIC_ORDERS else turn + round_number * RANDOM_ORDERS
+                self.budget_end = min(end, self.nodes + step)
+                verdict = self.parts_of_root()
+                if verdict != SPENT:
+                    return verdict
+                if self.nodes >= end or late(self):
+                    return SPENT
+            round_number += 1
+            step *= 2
+        return SPENT
+
+    cdef int64_t bound(self) noexcept nogil:
+        """The bound of `fits` before anything is placed, in bytes."""
+        cdef Py_ssize_t k
+        cdef int32_t s, most = 0
+        memset(self.reach, 0, self.sections * sizeof(int32_t))
+        for k in range(self.count):
+            raise_sections(self.reach, self.root[k].begin, self.root[k].end, self.root[k].low, self.root[k].size)
+        for s in range(self.sections):
+            most = max(most, self.reach[s])
+        return most * self.unit
+
+    cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget):
+        """The lowest plan that the budget finds, never above `incumbent`; `lower` is a proven bound in bytes.
+
+        First the bound itself, with half of the budget; then bisection. A height that the budget does not decide is
+        left for later: it proves nothing, and what lies above it is easier.
+        """
+        cdef Plan plan = new_plan(self.problem)
+        cdef int64_t end = self.nodes + budget, share = max(budget // 2, 1), best, floor, middle
+        cdef int verdict
+        memcpy(plan.offset_of, incumbent.offset_of, plan.count * sizeof(int64_t))
+        best = plan.high_water_mark = incumbent.high_water_mark
+        lower = (lower + self.unit - 1) // self.unit * self.unit
+        floor = middle = lower
+        while lower < best and self.nodes < end and not late(self):
+            with nogil:
+                verdict = self.run(middle, min(share, end - self.nodes))
+            if verdict == FOUND:
+                best = self.adopt(plan)
+            elif verdict == NONE:
+                lower = floor = middle + self.unit
+            else:
+                floor = middle + self.unit
+            if floor >= best:               # what is still open, again and longer
+                floor = lower
+                share *= 2
+            elif share == max(budget // 2, 1):
+                share = max(budget // 16, 1)
+            middle = (floor + best - self.unit) // 2 // self.unit * self.unit
+            middle = max(middle, floor)
+        plan.lower_bound = min(lower, best)
+        return plan
+
+    cdef int64_t adopt(self, Plan plan) except -1:
+        """Take over the offsets that `run` found; gives the height."""
+        cdef Problem problem = self.problem
+        cdef Py_ssize_t i, k
+        cdef int64_t height = 0
+        for i in range(problem.count):
+            plan.offset_of[i] = 0 if problem.fixed_of[i] == ONLINE else problem.fixed_of[i]
+        for k in range(self.count):
+            plan.offset_of[self.buffer_of[k]] = self.offset[k] * self.unit
+        for i in range(problem.count):
+            height = max(height, plan.offset_of[i] + problem.rounded(i))
+        plan.high_water_mark = height
+        return height
+
+    # ------------------------------------------------------------------------------------------------ the search
+
+    cdef int solve(self, const Entry* entries, int32_t count, int32_t floor_low, int32_t floor_rank) noexcept nogil:
+        """Place connected buffers, sorted by `low`; the next one lies behind (floor_low, floor_rank) in the order."""
+        cdef uint64_t key = 0
+        cdef int32_t k, j, candidate_count = 0, min_top = 2147483647
+        cdef int32_t* candidates
+        cdef int verdict
+        cdef char* top = self.top
+        self.nodes += 1
+        if self.nodes > self.budget_end or (self.nodes % 256 == 0 and late(self)):
+            return SPENT
+        for k in range(count):
+            key += mixed(self.identity[entries[k].item], entries[k].low)
+            min_top = min(min_top, entries[k].low + entries[k].size)
+        if self.known(key) or not self.fits(entries, count, floor_low, floor_rank):
+            return NONE
+        candidates = <int32_t*> self.take(count * sizeof(int32_t))
+        if candidates == NULL:
+            return SPENT
+        for k in range(count):
+            if entries[k].low >= min_top:
+                break                       # dropping the buffer of min_top would leave a better packing
+            if skipped(&entries[k], floor_low, floor_rank):
+                continue
+            j = candidate_count
+            while j > 0 and after(&entries[candidates[j - 1]], &entries[k]):
+                candidates[j] = candidates[j - 1]
+                j -= 1
+            candidates[j] = k
+            candidate_count += 1
+        for j in range(candidate_count):
+            k = candidates[j]
+            if self.tried_before(entries, candidates, j):
+                continue
+            if j and not self.fits(entries, count, entries[k].low, entries[k].rank):
+                break
+            verdict = self.place(entries, count, k)
+            if verdict != NONE:
+                self.top = top
+                return verdict
+        self.top = top
+        self.learn(key)
+        return NONE
+
+    cdef bint tried_before(self, const Entry* entries, const int32_t* candidates, int32_t j) noexcept nogil:
+        """Whether an interchangeable buffer was a candidate before this one."""
+        cdef int32_t i
+        cdef uint64_t identity = self.identity[entries[candidates[j]].item]
+        for i in range(j):
+            if self.identity[entries[candidates[i]].item] == identity:
+                return True
+        return False
+
+    cdef int place(self, const Entry* entries, int32_t count, int32_t k) noexcept nogil:
+        """Place entry k at its `low`, then solve what is left."""
+        cdef const Entry* chosen = &entries[k]
+        cdef int32_t ceiling = chosen.low + chosen.size, low, i, j, kept_count = 0, raised_count = 0, cut_count = 0
+        cdef int32_t first = chosen.begin, last = chosen.end - 1
+        cdef Py_ssize_t link, links_begin = self.link_start[chosen.item], links_end = self.link_start[chosen.item + 1]
+        cdef Entry* kept
+        cdef Entry* raised
+        cdef int32_t* cuts
+        cdef char* top = self.top
+        cdef int verdict
+        if ceiling > self.capacity:
+            return NONE
+        self.offset[chosen.item] = chosen.low
+        if count == 1:
+            return FOUND
+        kept = <Entry*> self.take((count - 1) * sizeof(Entry))
+        raised = <Entry*> self.take((count - 1) * sizeof(Entry))
+        if kept == NULL or raised == NULL:
+            self.top = top
+            return SPENT
+        for link in range(links_begin, links_end):
+            self.pushed[self.links[link].item] = chosen.low + self.links[link].out
+        for i in range(count):
+            if i == k:
+                continue
+            low = entries[i].low
+            if low < ceiling and entries[i].begin < chosen.end and chosen.begin < entries[i].end:
+                low = ceiling
+            if links_end > links_begin:
+                low = max(low, self.pushed[entries[i].item])
+            if low == entries[i].low:
+                kept[kept_count] = entries[i]
+                kept_count += 1
+                continue
+            if self.fixed[entries[i].item] >= 0 or low + entries[i].size > self.capacity:
+                break
+            j = raised_count
+            while j > 0 and raised[j - 1].low > low:
+                raised[j] = raised[j - 1]
+                j -= 1
+            raised[j] = entries[i]
+            raised[j].low = low
+            raised_count += 1
+        for link in range(links_begin, links_end):
+            self.pushed[self.links[link].item] = 0
+        if kept_count + raised_count < count - 1:
+            self.top = top
+            return NONE
+        merge(kept, kept_count, raised, raised_count)
+        self.top = <char*> raised
+        self.placed[chosen.item] = 1
+        self.cover_by(chosen, -1)
+        for link in range(links_begin, links_end):
+            if not self.placed[self.links[link].item]:
+                first = min(first, self.end_of[self.links[link].item] - 1)
+                last = max(last, self.begin_of[self.links[link].item])
+        cuts = <int32_t*> self.take((max(last - first, 0) + 1) * sizeof(int32_t))
+        if cuts == NULL:
+            verdict = SPENT
+        else:
+            for i in range(first, last):
+                if self.cover[i] == 0:
+                    cuts[cut_count] = i
+                    cut_count += 1
+            verdict = self.parts(kept, count - 1, cuts, cut_count, False, chosen.low, chosen.rank)
+        self.cover_by(chosen, 1)
+        self.placed[chosen.item] = 0
+        self.top = top
+        return verdict
+
+    cdef int parts_of_root(self) noexcept nogil:
+        """Solve everything from the start."""
+        cdef int32_t s, cut_count = 0
+        cdef int32_t* cuts
+        self.top = self.heap
+        cuts = <int32_t*> self.take((self.sections + 1) * sizeof(int32_t))
+        if cuts == NULL:
+            return SPENT
+        for s in range(self.sections - 1):
+            if self.cover[s] == 0:
+                cuts[cut_count] = s
+                cut_count += 1
+        return self.parts(self.root, <int32_t> self.count, cuts, cut_count, True, -1, -1)
+
+    cdef int parts(self, const Entry* entries, int32_t count, const int32_t* cuts, int32_t cut_count, bint fresh,
+                   int32_t floor_low, int32_t floor_rank) noexcept nogil:
+        """Solve buffers that fall apart behind the sections `cuts`, each part alone, the small ones first."""
+        cdef int32_t k, part, part_count = 0, i
+        cdef Entry* grouped
+        cdef int32_t* start
+        cdef int32_t* length
+        cdef int32_t* turn
+        cdef char* top = self.top
+        cdef int verdict = FOUND
+        if count == 1 and not fresh:
+            self.offset[entries[0].item] = entries[0].low
+            return FOUND if entries[0].low + entries[0].size <= self.capacity else NONE
+        if cut_count == 0 and not fresh:
+            return self.solve(entries, count, floor_low, floor_rank)
+        grouped = <Entry*> self.take(count * sizeof(Entry))
+        start = <int32_t*> self.take((cut_count + 2) * sizeof(int32_t))
+        length = <int32_t*> self.take((cut_count + 1) * sizeof(int32_t))
+        turn = <int32_t*> self.take((cut_count + 1) * sizeof(int32_t))
+        if grouped == NULL or start == NULL or length == NULL or turn == NULL:
+            self.top = top
+            return SPENT
+        memset(length, 0, (cut_count + 1) * sizeof(int32_t))
+        for k in range(count):
+            length[part_of(entries[k].begin, cuts, cut_count)] += 1
+        start[0] = 0
+        for part in range(cut_count + 1):
+            start[part + 1] = start[part] + length[part]
+            if length[part]:
+                i = part_count
+                while i > 0 and length[turn[i - 1]] > length[part]:
+                    turn[i] = turn[i - 1]
+                    i -= 1
+                turn[i] = part
+                part_count += 1
+        if part_count == 1 and not fresh:
+            self.top = top
+            return self.solve(entries, count, floor_low, floor_rank)
+        memset(length, 0, (cut_count + 1) * sizeof(int32_t))
+        for k in range(count):
+            part = part_of(entries[k].begin, cuts, cut_count)
+            grouped[start[part] + length[part]] = entries[k]
+            length[part] += 1
+        for i in range(part_count):
+            if not self.fits(grouped + start[turn[i]], length[turn[i]], -1, -1):
+                self.top = top
+                return NONE
+        for i in range(part_count):
+            part = turn[i]
+            if length[part] == 1:
+                self.offset[grouped[start[part]].item] = grouped[start[part]].low
+                continue
+            if self.rank(grouped + start[part], length[part]):
+                verdict = self.solve(grouped + start[part], length[part], -1, -1)
+            else:
+                verdict = SPENT
+            if verdict != FOUND:
+                break
+        self.top = top
+        return verdict
+
+    # ------------------------------------------------------------------------------------------------ the bound
+
+    cdef bint fits(self, const Entry* entries, int32_t count, int32_t floor_low, int32_t floor_rank) noexcept nogil:
+        """Whether no section's bound exceeds the capacity, given that the next placement lies behind the floor."""
+        cdef int32_t k, j, s, release, first = entries[0].begin, last = entries[0].end, late_count = 0, done = 0
+        cdef int32_t* lows
+        cdef int32_t* late_ones
+        cdef char* top = self.top
+        cdef int32_t most = 0
+        lows = <int32_t*> self.take(count * sizeof(int32_t))
+        late_ones = <int32_t*> self.take(count * sizeof(int32_t))
+        self.top = top
+        if lows == NULL or late_ones == NULL:
+            return True
+        for k in range(count):
+            first = min(first, entries[k].begin)
+            last = max(last, entries[k].end)
+        for k in range(count):
+            if entries[k].low > floor_low:
+                break
+            if not skipped(&entries[k], floor_low, floor_rank):
+                continue
+            release = -1 if self.fixed[entries[k].item] >= 0 else self.push(entries, count, k, floor_low)
+            if release < 0:
+                return False
+            j = late_count
+            while j > 0 and lows[j - 1] > release:
+                lows[j] = lows[j - 1]
+                late_ones[j] = late_ones[j - 1]
+                j -= 1
+            lows[j] = release
+            late_ones[j] = k
+            late_count += 1
+        memset(self.reach + first, 0, (last - first) * sizeof(int32_t))
+        for k in range(count):
+            if entries[k].low <= floor_low and skipped(&entries[k], floor_low, floor_rank):
+                continue
+            while done < late_count and lows[done] <= entries[k].low:
+                j = late_ones[done]
+                raise_sections(self.reach, entries[j].begin, entries[j].end, lows[done], entries[j].size)
+                done += 1
+            raise_sections(self.reach, entries[k].begin, entries[k].end, entries[k].low, entries[k].size)
+        while done < late_count:
+            j = late_ones[done]
+            raise_sections(self.reach, entries[j].begin, entries[j].end, lows[done], entries[j].size)
+            done += 1
+        for s in range(first, last):
+            most = max(most, self.reach[s])
+        return most <= self.capacity
+
+    cdef int32_t push(self, const Entry* entries, int32_t count, int32_t k, int32_t floor_low) noexcept nogil:
+        """The least offset to which an unplaced neighbour can push entry k; -1 if it has none."""
+        cdef int32_t j, reached, best = -1
+        cdef Py_ssize_t link
+        cdef Py_ssize_t links_begin = self.link_start[entries[k].item], links_end = self.link_start[entries[k].item + 1]
+        for j in range(count):
+            if j == k:
+                continue
+            reached = -1
+            if entries[j].begin < entries[k].end and entries[k].begin < entries[j].end:
+                reached = max(entries[j].low, floor_low) + entries[j].size
+            else:
+                for link in range(links_begin, links_end):
+                    if self.links[link].item == entries[j].item:
+                        reached = max(entries[j].low, floor_low) + self.links[link].back
+            if reached >= 0 and (best < 0 or reached < best):
+                best = reached
+        return best
+
+    cdef void cover_by(self, const Entry* entry, int32_t change) noexcept nogil:
+        """Add `change` to the borders that a buffer, or a link of it to an unplaced one, crosses."""
+        cdef int32_t s, other
+        cdef Py_ssize_t link
+        for s in range(entry.begin, entry.end - 1):
+            self.cover[s] += change
+        for link in range(self.link_start[entry.item], self.link_start[entry.item + 1]):
+            other = self.links[link].item
+            if not self.placed[other]:
+                for s in range(min(entry.end, self.end_of[other]) - 1, max(entry.begin, self.begin_of[other])):
+                    self.cover[s] += change
+
+    # ------------------------------------------------------------------------------------------------ ranks
+
+    cdef bint rank(self, Entry* entries, int32_t count) noexcept nogil:
+        """Rank a part by the order in turn, computed from the part alone; False if there is no memory."""
+        cdef int32_t k, s, first = entries[0].begin, last = entries[0].end, next_rank = 0
+        cdef int64_t most
+        cdef char* top = self.top
+        cdef Key* keys = <Key*> self.take(count * sizeof(Key))
+        if keys == NULL:
+            return False
+        for k in range(count):
+            first = min(first, entries[k].begin)
+            last = max(last, entries[k].end)
+        memset(self.load + first, 0, (last - first) * sizeof(int64_t))
+        for k in range(count):
+            for s in range(entries[k].begin, entries[k].end):
+                self.load[s] += entries[k].size
+        for k in range(count):
+            most = 0
+            for s in range(entries[k].begin, entries[k].end):
+                most = max(most, self.load[s])
+            keys[k].item = entries[k].item
+            keys[k].position = k
+            set_key(&keys[k], self.order, &entries[k], <double> most, self.life[entries[k].item])
+            entries[k].rank = -1
+            self.position[entries[k].item] = k
+        qsort(keys, count, sizeof(Key), largest_first)
+        for k in range(count):
+            next_rank = self.rank_one(entries, keys[k].position, next_rank)
+        self.top = top
+        return True
+
+    cdef int32_t rank_one(self, Entry* entries, int32_t k, int32_t next_rank) noexcept nogil:
+        """Rank an entry, behind those that may lie at the same offset and must come first."""
+        cdef Py_ssize_t link
+        cdef int32_t other
+        if entries[k].rank != -1:
+            return next_rank
+        entries[k].rank = -2
+        for link in range(self.link_start[entries[k].item], self.link_start[entries[k].item + 1]):
+            other = self.links[link].item
+            if self.links[link].back == 0 and not self.placed[other]:
+                next_rank = self.rank_one(entries, self.position[other], next_rank)
+        entries[k].rank = next_rank
+        return next_rank + 1
+
+    # ------------------------------------------------------------------------------------------------ the table
+
+    cdef bint known(self, uint64_t key) noexcept nogil:
+        cdef int i
+        for i in range(PROBES):
+            if self.table[(key + i) & self.table_mask] == key:
+                return True
+        return False
+
+    cdef void learn(self, uint64_t key) noexcept nogil:
+        cdef int i
+        cdef uint64_t at = key & self.table_mask
+        for i in range(PROBES):
+            if self.table[(key + i) & self.table_mask] == 0:
+                at = (key + i) & self.table_mask
+                break
+        self.table[at] = key
+
+    cdef void* take(self, size_t size) noexcept nogil:
+        """A piece of the heap, given back by setting `top` again."""
+        cdef char* piece = self.top
+        size = (size + 7) & ~<size_t> 7
+        if size > <size_t> (self.heap_end - piece):
+            return NULL
+        self.top = piece + size
+        return piece
+
+
+cdef inline void raise_sections(int32_t* reach, int32_t begin, int32_t end, int32_t release,
+                                int32_t size) noexcept nogil:
+    cdef int32_t s, at
+    for s in range(begin, end):
+        at = reach[s]
+        reach[s] = (release if at < release else at) + size
+
+
+cdef inline bint skipped(const Entry* entry, int32_t floor_low, int32_t floor_rank) noexcept nogil:
+    return entry.low < floor_low or (entry.low == floor_low and entry.rank < floor_rank)
+
+
+cdef inline bint after(const Entry* a, const Entry* b) noexcept nogil:
+    return a.low > b.low or (a.low == b.low and a.rank > b.rank)
+
+
+cdef inline int32_t part_of(int32_t begin, const int32_t* cuts, int32_t cut_count) noexcept nogil:
+    """How many cuts lie before a section."""
+    cdef int32_t low = 0, high = cut_count, middle
+    while low < high:
+        middle = (low + high) // 2
+        if cuts[middle] < begin:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline void merge(Entry* kept, int32_t kept_count, const Entry* raised, int32_t raised_count) noexcept nogil:
+    """Merge `raised` into `kept`, which has room for both, from the back."""
+    cdef int32_t i = kept_count - 1, j = raised_count - 1, to = kept_count + raised_count - 1
+    while j >= 0:
+        if i >= 0 and kept[i].low > raised[j].low:
+            kept[to] = kept[i]
+            i -= 1
+        else:
+            kept[to] = raised[j]
+            j -= 1
+        to -= 1
+
+
+cdef inline uint64_t mixed(uint64_t identity, int32_t low) noexcept nogil:
+    """A hash of a buffer's state (the finalizer of splitmix64)."""
+    cdef uint64_t x = identity * <uint64_t> 0x9E3779B97F4A7C15 + <uint64_t> (low + 1) * <uint64_t> 0xC2B2AE3D27D4EB4F
+    x = (x ^ (x >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return x ^ (x >> 31)
+
+
+cdef inline void set_key(Key* key, int order, const Entry* entry, double load, double life) noexcept nogil:
+    """What the static order `order` sorts by: load, life and area in turn, then products of random powers."""
+    cdef double size = entry.size, area = size * life
+    cdef uint64_t random
+    key.b = key.c = 0
+    if order == 0:
+        key.a, key.b, key.c = load, life, area
+    elif order == 1:
+        key.a = area
+    elif order == 2:
+        key.a = size * (entry.end - entry.begin)
+    elif order == 3:
+        key.a, key.b, key.c = life, area, load
+    elif order == 4:
+        key.a, key.b, key.c = load, area, life
+    else:
+        random = mixed(order, 0)
+        key.a = pow(size, exponent(random)) * pow(life, exponent(random >> 20)) * pow(load, exponent(random >> 40))
+
+
+cdef inline double exponent(uint64_t random) noexcept nogil:
+    return (random & 1023) / 512.0
+
+
+cdef int largest_first(const void* x, const void* y) noexcept nogil:
+    cdef const Key* a = <const Key*> x
+    cdef const Key* b = <const Key*> y
+    if a.a != b.a:
+        return 1 if a.a < b.a else -1
+    if a.b != b.b:
+        return 1 if a.b < b.b else -1
+    if a.c != b.c:
+        return 1 if a.c < b.c else -1
+    return 1 if a.item > b.item else -1
+
+
+cdef double seconds_now() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec + now.tv_nsec * 1e-9
+
+
+cdef inline bint late(Packing packing) noexcept nogil:
+    return packing.deadline > 0 and seconds_now() > packing.deadline
+
+
+# ------------------------------------------------------------------------------------------------------ the beginning
+
+cdef Packing packing_of(Problem problem, bint relaxed, int64_t budget, double seconds):
+    """The search of a problem, with or without its relaxed rows. None if it is not one for this search:
+
+    more than 4096 buffers, more than 2**30 units, fixed offsets off the alignment or in each other's way.
+    """
+    cdef Packing packing = Packing.__new__(Packing)
+    cdef Py_ssize_t i
+    cdef list items = [i for i in range(problem.count) if problem.size_of[i] > 0]
+    cdef dict lives, pairs = {}
+    cdef object unit = 0, units = 0
+    if len(items) > MOST:
+        return None
+    packing.exact = True
+    if relaxed:
+        lives, pairs, packing.exact = relaxed_pairs(problem, items)
+    else:
+        lives = half_steps(problem, items)
+    for i in items:
+        unit = gcd(unit, problem.rounded(i), max(problem.fixed_of[i], 0))
+        units += problem.rounded(i) + max(problem.fixed_of[i], 0)
+    for distances in pairs.values():
+        unit = gcd(unit, *distances)
+    unit = unit or problem.alignment
+    if unit % problem.alignment or units // unit >= LARGEST:
+        return None
+    packing.problem = problem
+    packing.unit = unit
+    packing.count = len(items)
+    packing.deadline = seconds_now() + seconds if seconds > 0 else 0
+    reserve(packing, budget)
+    fill(packing, items, lives)
+    fill_links(packing, items, pairs)
+    for i in range(packing.count):
+        packing.cover_by(&packing.root[i], 1)
+        packing.placed[packing.root[i].item] = 1        # so that each link is counted once
+    memset(packing.placed, 0, packing.count)
+    return None if fixed_in_conflict(packing) else packing
+
+
+cdef dict half_steps(Problem problem, list items):
+    """{buffer: [start, stop]} on a clock of half steps: the k-th time of the problem is 2k and 2k + 1."""
+    cdef Py_ssize_t i
+    cdef set times = {problem.first_of[i] for i in items} | {problem.last_of[i] for i in items}
+    cdef dict step = {time: 2 * k for k, time in enumerate(sorted(times))}
+    return {i: [step[problem.first_of[i]], step[problem.last_of[i]] + 1] for i in items}
+
+
+cdef tuple relaxed_pairs(Problem problem, list items):
+    """Lives, {(i, j): (least j - i, least i - j)} of the pairs that these part, and whether that is every row.
+
+    An input that may be overlapped ends with the first half of the step in which it dies, its output begins with the
+    second half. Pairs that are parted by this without a row keep their full distance. A row can be used if the input's
+    last step is the output's first one; one that permits a part of the offsets below the output (d < 0) counts as 0.
+    """
+    cdef dict lives = half_steps(problem, items), distances = {}, pairs = {}
+    cdef set sized = set(items), ends = set(), starts = set(), free = set()
+    cdef bint exact = True
+    cdef Py_ssize_t i, o
+    for o, i, distance in problem.relaxed:
+        if o in sized and i in sized:
+            distance = -(-distance // problem.alignment) * problem.alignment
+            distances[o, i] = max(distance, distances.get((o, i), distance))
+    for (o, i), distance in distances.items():
+        if distance >= problem.rounded(o) or not meet(problem, o, i):
+            continue
+        step = problem.last_of[i]
+        if (problem.first_of[o] != step or (i in starts and problem.first_of[i] == step)
+                or (o in ends and problem.last_of[o] == step)):
+            exact = False
+            continue
+        ends.add(i)
+        starts.add(o)
+        if distance <= -problem.rounded(i):
+            free.add((o, i))
+        elif distance < 0:
+            exact = False
+    for i in ends:
+        lives[i][1] -= 1
+    for o in starts:
+        lives[o][0] += 1
+    for i in sorted(ends):
+        for o in sorted(starts):
+            if i == o or problem.last_of[i] != problem.first_of[o] or (o, i) in free:
+                continue
+            least = min(max(distances.get((o, i), LARGEST), 0), problem.rounded(o))
+            back = min(max(distances.get((i, o), LARGEST), 0), problem.rounded(i))
+            if least or back:
+                pairs[o, i] = (least, back)
+    return lives, pairs, exact
+
+
+cdef bint meet(Problem problem, Py_ssize_t i, Py_ssize_t j):
+    return problem.first_of[i] <= problem.last_of[j] and problem.first_of[j] <= problem.last_of[i]
+
+
+cdef int reserve(Packing packing, int64_t budget) except -1:
+    """All arrays, zeroed; their number of sections is at most that of the buffers."""
+    cdef size_t n = packing.count + 1, table = 1 << 10
+    cdef size_t heap = min(HEAP, n * n * 64 + 65536)
+    cdef char* memory
+    while table < <size_t> (1 << 21) and table < <size_t> (2 * max(budget, 0)):
+        table *= 2
+    packing._memory = PyMem_RawCalloc(n, 4 * sizeof(Py_ssize_t) + sizeof(Entry) + 10 * sizeof(int64_t))
+    packing.table = <uint64_t*> PyMem_RawCalloc(table, sizeof(uint64_t))
+    packing.heap = <char*> PyMem_RawMalloc(heap)
+    if packing._memory == NULL or packing.table == NULL or packing.heap == NULL:
+        raise MemoryError(f"no memory to search for a packing of {packing.count} buffers")
+    packing.table_mask = table - 1
+    packing.heap_end = packing.heap + heap
+    memory = <char*> packing._memory
+    packing.buffer_of = <Py_ssize_t*> memory
+    packing.link_start = packing.buffer_of + n
+    packing.identity = <uint64_t*> (packing.link_start + n)
+    packing.life = <double*> (packing.identity + n)
+    packing.load = <int64_t*> (packing.life + n)
+    packing.root = <Entry*> (packing.load + n)
+    packing.fixed = <int32_t*> (packing.root + n)
+    packing.offset = packing.fixed + n
+    packing.begin_of = packing.offset + n
+    packing.end_of = packing.begin_of + n
+    packing.reach = packing.end_of + n
+    packing.cover = packing.reach + n
+    packing.pushed = packing.cover + n
+    packing.position = packing.pushed + n
+    packing.placed = <char*> (packing.position + n)
+    return 0
+
+
+cdef int fill(Packing packing, list items, dict lives) except -1:
+    """Items in order of `low`, and the sections: one for every death that follows a birth."""
+    cdef Problem problem = packing.problem
+    cdef Py_ssize_t k, i
+    cdef bint born = False
+    cdef Entry* entry
+    cdef list events = sorted([(lives[i][0], 0, k) for k, i in enumerate(items)]
+                              + [(lives[i][1], 1, k) for k, i in enumerate(items)])
+    for _, dies, k in events:
+        if not dies:
+            packing.begin_of[k] = packing.sections
+            born = True
+            continue
+        if born:
+            packing.sections += 1
+            born = False
+        packing.end_of[k] = packing.sections
+    for k, i in enumerate(items):
+        packing.buffer_of[k] = i
+        packing.life[k] = <double> problem.last_of[i] - <double> problem.first_of[i] + 1
+        packing.fixed[k] = -1 if problem.fixed_of[i] == ONLINE else <int32_t> (problem.fixed_of[i] // packing.unit)
+    for i, k in enumerate(sorted(range(len(items)), key=lambda k: (packing.fixed[k], k))):
+        entry = &packing.root[i]
+        entry.item = <int32_t> k
+        entry.low = max(packing.fixed[k], 0)
+        entry.size = <int32_t> (problem.rounded(packing.buffer_of[k]) // packing.unit)
+        entry.begin = packing.begin_of[k]
+        entry.end = packing.end_of[k]
+        packing.identity[k] = (<uint64_t> entry.begin << 43) | (<uint64_t> entry.end << 30) | <uint64_t> entry.size
+        if packing.fixed[k] >= 0:
+            packing.identity[k] = (<uint64_t> 1 << 63) | <uint64_t> k
+    return 0
+
+
+cdef int fill_links(Packing packing, list items, dict pairs) except -1:
+    cdef Py_ssize_t k, count = 0
+    cdef dict item_of = {i: k for k, i in enumerate(items)}
+    cdef list rows = [[] for _ in items]
+    for (o, i), (least, back) in pairs.items():
+        rows[item_of[o]].append((item_of[i], least // packing.unit, back // packing.unit))
+        rows[item_of[i]].append((item_of[o], back // packing.unit, least // packing.unit))
+    packing.links = <Link*> PyMem_RawMalloc(2 * len(pairs) * sizeof(Link))
+    if packing.links == NULL:
+        raise MemoryError(f"no memory for {len(pairs)} relaxed pairs")
+    for k in range(packing.count):
+        packing.link_start[k] = count
+        for other, out, back in rows[k]:
+            packing.links[count] = Link(other, out, back)
+            count += 1
+            packing.identity[k] = (<uint64_t> 1 << 63) | <uint64_t> k
+    packing.link_start[packing.count] = count
+    return 0
+
+
+cdef bint fixed_in_conflict(Packing packing):
+    """Whether two buffers with fixed offsets are too near to each other."""
+    cdef Py_ssize_t k, j, link
+    cdef Entry* a
+    cdef Entry* b
+    for k in range(packing.count):
+        a = &packing.root[k]
+        if packing.fixed[a.item] < 0:
+            continue
+        for j in range(packing.count):
+            b = &packing.root[j]
+            if j == k or packing.fixed[b.item] < a.low:
+                continue
+            if a.begin < b.end and b.begin < a.end and b.low < a.low + a.size:
+                return True
+            for link in range(packing.link_start[a.item], packing.link_start[a.item + 1]):
+                if packing.links[link].item == b.item and b.low < a.low + packing.links[link].out and (
+                        b.low > a.low or packing.links[link].back > 0):
+                    return True
+    return False

@@ -1,0 +1,108 @@
+"""The offline plan in a model's metadata: offsets of tensors from the head, fixed before the model reaches the device.
+
+    >>> from tflm_cy.micro.offline import OfflinePlan
+    >>> OfflinePlan([0, -1, 48]).to_bytes().hex(" ", 4)
+    '01000000 00000000 03000000 00000000 ffffffff 30000000'
+
+The metadata entry `OfflineMemoryAllocation` is a buffer of little-endian int32: format version, subgraph, number n of
+offsets, n offsets. -1 leaves a tensor to the planner; entries of tensors that are not planned (constants) are not
+looked at. Despite the second field the offsets count the tensors of all subgraphs, one after the other. Of several
+entries the last holds.
+
+TFLM checks n and nothing else: tensors that overlap while both are alive give wrong results, an offset of -2 lies
+before the arena. `read_plan` accepts what TFLM accepts; `check_plan` says what is wrong with it. A plan may overlap an
+output with an input that dies there, as far as the kernels read ahead of what they write; then a second entry,
+`ASSUMPTION`, says which kernels that was computed for.
+
+Source: tensorflow/tflite-micro:tensorflow/lite/micro/docs/memory_management.md and micro_allocation_info.cc.
+"""
+
+import struct
+from dataclasses import dataclass
+
+ENTRY = "OfflineMemoryAllocation"
+ASSUMPTION = "OfflineMemoryAllocationAssumption"
+ONLINE = -1
+VERSIONS = (0, 1)
+
+
+@dataclass(frozen=True)
+class OfflinePlan:
+    """The offsets of all tensors of a model, -1 where the planner chooses."""
+
+    offsets: list[int]
+    version: int = 1
+    subgraph: int = 0
+
+    def to_bytes(self):
+        """The contents of the metadata's buffer."""
+        count = len(self.offsets)
+        return struct.pack(f"<{3 + count}i", self.version, self.subgraph, count, *self.offsets)
+
+
+def read_plan(graph):
+    """The OfflinePlan of a GraphView; None when it has none.
+
+    Raises
+    ------
+    ValueError
+        TFLM would refuse it: too few bytes, or another number of offsets than the model has tensors.
+    """
+    found = [content for name, content in graph.metadata if name == ENTRY]
+    if not found:
+        return None
+    content = found[-1]
+    if len(content) < 12:
+        raise ValueError(f"the offline plan has {len(content)} bytes; its header alone has 12")
+    version, subgraph, count = struct.unpack_from("<3i", content)
+    tensors = len(graph.tensor_places)
+    if count != tensors:
+        raise ValueError(f"the offline plan has {count} offsets for {tensors} tensors")
+    if len(content) < 12 + 4 * count:
+        raise ValueError(f"the offline plan has {len(content)} bytes, too few for its {count} offsets")
+    return OfflinePlan(list(struct.unpack_from(f"<{count}i", content, 12)), version, subgraph)
+
+
+def check_plan(plan, buffers, relaxed=(), alignment=16):
+    """What is wrong with a plan, although TFLM would follow it.
+
+    Parameters
+    ----------
+    plan : OfflinePlan
+    buffers : sequence of Buffer
+        The model's planned buffers (`figures`); those of the plan have `fixed` offsets.
+    relaxed : sequence of (int, int, int)
+        Which may overlap although alive together, as in `memory.Problem`.
+    alignment : int
+
+    Returns
+    -------
+    list of str
+        Empty for a sound plan.
+    """
+    found = []
+    if plan.version not in VERSIONS:
+        found.append(f"format version {plan.version} is not known; there are {VERSIONS}")
+    if plan.subgraph != 0:
+        found.append(f"it is for subgraph {plan.subgraph}; TFLM applies it to all from the first tensor on")
+    fixed = [(i, buffer) for i, buffer in enumerate(buffers) if buffer.fixed != ONLINE]
+    distances = {(output, source): d for output, source, d in relaxed}
+    for _, buffer in fixed:
+        if buffer.fixed < 0:
+            found.append(f"{buffer} lies before the arena: offset {buffer.fixed}")
+        elif buffer.fixed % alignment:
+            found.append(f"{buffer} is not aligned: offset {buffer.fixed} is no multiple of {alignment}")
+    fixed.sort(key=lambda entry: entry[1].fixed)
+    for k, (i, a) in enumerate(fixed):
+        for j, b in fixed[k + 1 :]:
+            if b.fixed >= a.fixed + a.size:
+                break
+            if a.first <= b.last and b.first <= a.last and not _permitted(distances, i, a, j, b):
+                found.append(f"{a} and {b} are alive together and overlap")
+    return found
+
+
+def _permitted(distances, i, a, j, b):
+    """Whether a relaxed row allows two buffers to overlap: the input lies far enough behind the output."""
+    forth, back = distances.get((i, j)), distances.get((j, i))
+    return (forth is not None and b.fixed - a.fixed >= forth) or (back is not None and a.fixed - b.fixed >= back)

@@ -1,0 +1,109 @@
+"""The planners by name, for a model's memory as TFLM asks for it.
+
+    >>> from tflm_cy.micro.planners import planners
+    >>> "greedy" in planners()
+    True
+
+`greedy` is TFLM's own; `optimal` searches for the least head; `overlap` also lays outputs over inputs that die, as far
+as the kernels read ahead of what they write; `linear` gives every buffer its own place. A planner is a function of a
+`memory.Problem` in the module of `memory` that has its name; one that is not installed is left out.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import combinations
+
+from tflm_cy.memory.greedy import greedy
+from tflm_cy.memory.problem import Plan, Problem
+from tflm_cy.micro.distances import aliases, relaxed_rows
+
+NAMES = ("greedy", "optimal", "overlap", "linear")
+_MOST_COPIES = 3
+
+
+def planners():
+    """The names of the planners that are there, best known first."""
+    return [name for name in NAMES if find_spec(f"tflm_cy.memory.{name}")]
+
+
+def plan_with(name, demand):
+    """(plan, the relaxed rows that it may use) of a `demand.Demand`.
+
+    Raises
+    ------
+    ValueError
+        No such planner.
+    """
+    if name not in planners():
+        raise ValueError(f"no planner {name!r}; there are {', '.join(planners())}")
+    planner = getattr(import_module(f"tflm_cy.memory.{name}"), name)
+    if name != "overlap":
+        return planner(demand.problem()), ()
+    return _overlap(planner, demand)
+
+
+def _overlap(planner, demand):
+    """The best plan over the ways to treat copies (RESHAPE): apart from what they copy, or in its place.
+
+    With few copies all ways are tried, and the least of their bounds is proven for all; with many all apart and all in
+    place, and the bound is that of `Problem`.
+    """
+    rows, copies = relaxed_rows(demand), aliases(demand)
+    if not copies:
+        return planner(demand.problem(rows)), rows
+    few = len(copies) <= _MOST_COPIES
+    choices = [c for n in range(len(copies) + 1) for c in combinations(copies, n)] if few else [(), tuple(copies)]
+    best, bounds = None, []
+    for chosen in choices:
+        groups = _groups(demand, chosen)
+        plan = planner(_merged(demand, groups, rows))
+        bounds.append(plan.proven_lower_bound)
+        if best is None or plan.high_water_mark < best[0].high_water_mark:
+            best = plan, groups
+    plan, groups = best
+    rows = rows + _rows_within(groups)
+    number = {group: i for i, group in enumerate(sorted(set(groups)))}
+    offsets = [plan.offsets[number[group]] for group in groups]
+    bound = min(bounds) if few else greedy(demand.problem(rows)).proven_lower_bound
+    return Plan(offsets, plan.high_water_mark, min(bound, plan.high_water_mark)), rows
+
+
+def _groups(demand, pairs):
+    """Per buffer the first buffer of those that share its place."""
+    groups = list(range(len(demand.buffers)))
+    for output, source in pairs:  # in the order of the nodes
+        if demand.buffers[output].fixed == demand.buffers[groups[source]].fixed:
+            groups[output] = groups[source]
+    return groups
+
+
+def _merged(demand, groups, rows):
+    """The problem whose buffers are the groups."""
+    members = {group: [] for group in sorted(set(groups))}
+    for buffer, group in zip(demand.buffers, groups, strict=True):
+        members[group].append(buffer)
+    number = {group: i for i, group in enumerate(members)}
+    first = {group: min(buffer.first for buffer in buffers) for group, buffers in members.items()}
+    last = {group: max(buffer.last for buffer in buffers) for group, buffers in members.items()}
+    distances = {(output, source): d for output, source, d in rows}
+    relaxed = {}
+    for output, source in distances:
+        o, i = groups[output], groups[source]
+        # of a group that dies at the node, all that are read there need a distance
+        dying = [k for k, group in enumerate(groups) if group == i and demand.buffers[k].last == last[i]]
+        known = [distances.get((output, k)) for k in dying]
+        if o != i and demand.buffers[output].first == first[o] and source in dying and None not in known:
+            relaxed[number[o], number[i]] = max(known)
+    return Problem(
+        [buffers[0].size for buffers in members.values()],
+        list(first.values()),
+        list(last.values()),
+        [buffers[0].fixed for buffers in members.values()],
+        relaxed=[(*pair, d) for pair, d in relaxed.items()],
+    )
+
+
+def _rows_within(groups):
+    """What the judge has to permit: buffers of one group at the same offset."""
+    pairs = [(i, j) for j, group in enumerate(groups) for i in range(j) if groups[i] == group]
+    return [(i, j, 0) for i, j in pairs] + [(j, i, 0) for i, j in pairs]

@@ -1,0 +1,196 @@
+"""All that there is to say about a model's memory under TFLM, as plain data: what `python -m tflm_cy arena` shows.
+
+    >>> from tflm_cy.micro.survey import Survey                  # doctest: +SKIP
+    >>> survey = Survey("person_detect.tflite")                  # doctest: +SKIP
+    >>> survey.plans["greedy"].high_water_mark, survey.lower_bound       # doctest: +SKIP
+    (55296, 55296)
+
+Planners are run when they are asked for, and once. A model that TFLM would refuse is planned all the same; `refusals`
+says why it would.
+"""
+
+from functools import cached_property
+
+from tflm_cy.micro.demand import demand
+from tflm_cy.micro.export import REFERENCE_KERNELS, exported
+from tflm_cy.micro.figures import figures
+from tflm_cy.micro.graph_view import view
+from tflm_cy.micro.offline import check_plan
+from tflm_cy.micro.planners import plan_with, planners
+from tflm_cy.micro.resolver import firmware
+from tflm_cy.schema.model import Model
+
+TARGETS = ("host64", "arm32")
+
+
+class Survey:
+    """A model's memory; see the module.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    arena_size : int, optional
+        Of the figures; by default the tflite_micro package's, ten times the file.
+    targets : sequence of str
+        Of `target.NAMES`; the first one's demands are those that are planned.
+
+    Raises
+    ------
+    OSError, ValueError
+        The file cannot be used.
+    """
+
+    def __init__(self, path, arena_size=None, targets=TARGETS):
+        self.model = Model.from_path(path)
+        self.graph = view(self.model)
+        self.arena_size = arena_size
+        self.targets = tuple(targets)
+        self._demands = {name: demand(self.graph, name, refuse=False) for name in self.targets}
+        self.demand = self._demands[self.targets[0]]
+        self._plans = {}
+
+    @property
+    def refusals(self):
+        """Why TFLM would not take the model; empty when it would, as far as operators and shapes tell."""
+        return self.demand.refusals
+
+    @cached_property
+    def offline_problems(self):
+        """What is wrong with the offline plan in the file, if it has one."""
+        return check_plan(self.demand.offline, self.demand.buffers) if self.demand.offline else []
+
+    def plan(self, name):
+        """The plan of one planner, for the buffers of `demand`."""
+        return self._planned(name)[0]
+
+    def relaxed(self, name):
+        """The overlaps that this plan may make use of."""
+        return self._planned(name)[1]
+
+    def _planned(self, name):
+        if name not in self._plans:
+            self._plans[name] = plan_with(name, self.demand)
+        return self._plans[name]
+
+    @property
+    def plans(self):
+        """Planner -> plan, of all planners."""
+        return {name: self.plan(name) for name in planners()}
+
+    @cached_property
+    def lower_bound(self):
+        """No plan without overlaps has a lower head."""
+        return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in planners())
+
+    def figures(self, target_name=None, planner="greedy"):
+        """`figures.Figures` of a target and a plan."""
+        asked = self._demands[target_name or self.targets[0]]
+        return figures(asked, arena_size=self.arena_size, plan=self.plan(planner))
+
+    @cached_property
+    def steps(self):
+        """What runs at each time of the clock, from 0: a Node, or None (at 0, and where child graphs begin)."""
+        last = max([0, *(buffer.last for buffer in self.demand.buffers), *(t for t, _ in self.demand.node_times)])
+        found = [None] * (last + 1)
+        for time, node in self.demand.node_times:
+            found[time] = node
+        return found
+
+    @cached_property
+    def live_bytes(self):
+        """Bytes alive at each time."""
+        change = [0] * (len(self.steps) + 1)
+        for buffer in self.demand.buffers:
+            if buffer.last >= 0:
+                change[max(buffer.first, 0)] += buffer.size
+                change[buffer.last + 1] -= buffer.size
+        live, now = [], 0
+        for difference in change[:-1]:
+            now += difference
+            live.append(now)
+        return live
+
+    @property
+    def peak(self):
+        """The first time at which most is alive."""
+        return max(range(len(self.live_bytes)), key=self.live_bytes.__getitem__)
+
+    def writer(self, buffer):
+        """The node that writes a tensor; None for a graph's input and for scratch."""
+        if buffer.scratch or buffer.first < 0:
+            return None
+        for time in range(buffer.first, len(self.steps)):
+            node = self.steps[time]
+            if node and node.subgraph == buffer.place[0] and buffer.place[1] in node.outputs:
+                return node
+        return None
+
+    def readers(self, buffer):
+        """The nodes that read a tensor."""
+        if buffer.scratch:
+            return []
+        nodes = self.graph.subgraphs[buffer.place[0]].nodes
+        return [node for node in nodes if buffer.place[1] in node.inputs]
+
+    def firmware(self, target_name, planner="greedy"):
+        """The lines of C++ for a firmware."""
+        return firmware(self.graph, self.figures(target_name, planner).smallest_arena)
+
+    def csv(self, planner):
+        """The planning problem and a plan, as minimalloc's CSV."""
+        return self.demand.problem().to_csv(self.plan(planner))
+
+    def export(self, planner):
+        """The bytes of a copy of the model that carries the plan."""
+        relaxed = self.relaxed(planner)
+        assumption = REFERENCE_KERNELS if relaxed else None
+        return exported(self.model, self.demand, self.plan(planner), relaxed=relaxed, assumption=assumption)
+
+    def as_json(self):
+        """Everything as dicts, lists, numbers and texts."""
+        return {
+            "planners": {name: self._plan_json(name) for name in planners()},
+            "lower_bound": self.lower_bound,
+            "peak": {
+                "time": self.peak,
+                "node": str(self.steps[self.peak] or ""),
+                "live_bytes": self.live_bytes[self.peak],
+            },
+            "tflm": {name: self._figures_json(name) for name in self.targets},
+            "refusals": self.refusals,
+            "offline_plan": None if self.demand.offline is None else {"problems": self.offline_problems},
+            "live_bytes": self.live_bytes,
+            "nodes": [None if node is None else node.op for node in self.steps],
+            "buffers": [
+                {
+                    "name": buffer.label,
+                    "scratch": buffer.scratch,
+                    "subgraph": buffer.place[0],
+                    "index": buffer.place[1],
+                    "bytes": buffer.nbytes,
+                    "size": buffer.size,
+                    "first": buffer.first,
+                    "last": buffer.last,
+                    "offsets": {name: plan.offsets[i] for name, plan in self.plans.items()},
+                }
+                for i, buffer in enumerate(self.demand.buffers)
+            ],
+        }
+
+    def _plan_json(self, name):
+        plan = self.plan(name)
+        bound = plan.proven_lower_bound
+        return {"head": plan.high_water_mark, "proven": bound == plan.high_water_mark, "lower_bound": bound}
+
+    def _figures_json(self, name):
+        found = self.figures(name)
+        kinds = {kind: {"used": r.used, "requested": r.requested, "count": r.count} for kind, r in found.kinds.items()}
+        return {
+            "head": found.head,
+            "tail": found.tail,
+            "total": found.total,
+            "kinds": kinds,
+            "smallest_arena": found.smallest_arena,
+            "arena_size": found.arena_size,
+            "recording": found.demand.target.recording,
+        }

@@ -1,0 +1,80 @@
+"""Options of custom operators: a FlexBuffer map of scalars.
+
+    >>> options(bytes.fromhex("6e0001030101010304022401"))
+    {'n': 3}
+
+Files are read backwards: the last byte is the width of the root, the byte before it the root's type. A map is a vector
+of values, then a type per value; in front of the values stand an offset to the vector of keys, its width and the length.
+Offsets point backwards from where they stand. The file's verifier does not look into these bytes, so every position is
+checked here. Strings and vectors, which no known operator needs, read as None.
+
+Source of the format: google/flatbuffers:docs/source/internals.md, section FlexBuffers.
+"""
+
+import struct
+
+_INT, _UINT, _FLOAT, _INDIRECT_INT, _INDIRECT_UINT, _INDIRECT_FLOAT, _MAP, _BOOL = 1, 2, 3, 6, 7, 8, 9, 26
+_FORMATS = {_INT: "bhiq", _UINT: "BHIQ", _FLOAT: " efd", _BOOL: "BHIQ"}
+_DIRECT = {_INDIRECT_INT: _INT, _INDIRECT_UINT: _UINT, _INDIRECT_FLOAT: _FLOAT}
+
+
+def options(content):
+    """The map of an operator's custom options; {} when there are none.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no FlexBuffer, or its root is no map.
+    """
+    content = bytes(content)
+    if not content:
+        return {}
+    try:
+        return _map(content)
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise ValueError(f"custom options of {len(content)} bytes are no FlexBuffer: {error}") from None
+
+
+def _map(content):
+    width, packed = content[-1], content[-2]
+    if width not in (1, 2, 4, 8):
+        raise ValueError(f"custom options: a root of {width} bytes")
+    if packed >> 2 != _MAP:
+        raise ValueError(f"custom options: the root has type {packed >> 2}, not a map")
+    values = _follow(content, len(content) - 2 - width, width)
+    width = 1 << (packed & 3)
+    length = _unsigned(content, values - width, width)
+    keys = _follow(content, values - 3 * width, width)
+    key_width = _unsigned(content, values - 2 * width, width)
+    if key_width not in (1, 2, 4, 8) or length > len(content):
+        raise ValueError(f"custom options: {length} keys of {key_width} bytes each")
+    found = {}
+    for i in range(length):
+        start = _follow(content, keys + i * key_width, key_width)
+        key = content[start : content.index(b"\0", start)].decode()
+        found[key] = _value(content, values + i * width, width, content[values + length * width + i])
+    return found
+
+
+def _value(content, at, width, packed):
+    kind = packed >> 2
+    if kind in _DIRECT:
+        at, width, kind = _follow(content, at, width), 1 << (packed & 3), _DIRECT[kind]
+    if kind not in _FORMATS:
+        return None
+    value = struct.unpack_from("<" + _FORMATS[kind][width.bit_length() - 1].strip(), content, _inside(content, at))[0]
+    return bool(value) if kind == _BOOL else value
+
+
+def _follow(content, at, width):
+    return _inside(content, at - _unsigned(content, at, width))
+
+
+def _unsigned(content, at, width):
+    return struct.unpack_from("<" + _FORMATS[_UINT][width.bit_length() - 1], content, _inside(content, at))[0]
+
+
+def _inside(content, at):
+    if not 0 <= at < len(content):
+        raise IndexError(f"position {at}")
+    return at
