@@ -89,13 +89,12 @@ DEVIATIONS = (
     ),
     *(
         Deviation(
-            f"GRAPH/*/{variant}#*",
+            "GRAPH/*",
             difference,
-            "a pooling with SAME padding before MAXIMUM or MINIMUM with a constant keeps its padding; TensorFlow's delegate loses "
-            "it when it merges the two, and fails or gives another shape",
+            "a window with SAME padding before MAXIMUM or MINIMUM with a constant keeps its padding; TensorFlow's delegate loses it "
+            "when it merges the two, and fails or gives another shape",
             DEFAULT,
         )
-        for variant in ("rewrite extrema", "special")
         for difference in (
             "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape runtime*  <>  ok",
             "raised RuntimeError in allocate_tensors: failed to create XNNPACK runtime*  <>  ok",

@@ -1,13 +1,10 @@
 """The optimal planner: valid, never worse than greedy, optimal when it says so."""
 
-import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
-from tflm_cy.memory.optimal import fit, optimal
+from tflm_cy.memory.optimal import optimal
 
 from .exact import least_height
 from .problems import problems

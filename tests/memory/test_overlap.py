@@ -1,9 +1,7 @@
 """The overlap planner: the judge accepts its plans, none is worse than optimal, what it proves holds."""
 
-import pytest
 from hypothesis import given, settings
 
-from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.optimal import optimal
 from tflm_cy.memory.overlap import overlap

@@ -1,0 +1,117 @@
+"""What the default delegate makes of several nodes at once, where it changes bits; and what it says about it."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType
+
+RNG = np.random.default_rng(5)
+X = (RNG.standard_normal((15, 40)) * 3).astype(np.float32)
+
+
+def f32(*shape):
+    return Tensor(list(shape), "float32")
+
+
+def run(model, x, **options):
+    interpreter = Interpreter(model_content=model.to_bytes(), **options)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    return interpreter, interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+
+
+def chain(*nodes, shape=X.shape):
+    """Operators one after the other: (name, output shape, further inputs, options)."""
+    model = Model()
+    main = model.subgraph("main")
+    value = f32(*shape)
+    for op, out, more, options in nodes:
+        y = f32(*out)
+        main.op(op, [value, *(Tensor.constant(c) for c in more)], [y], **options)
+        value = y
+    main.outputs = [value]
+    return model
+
+
+AXIS, KEEP = np.int32([1]), {"keep_dims": True}
+
+
+def test_a_sum_of_squares_rounds_once():
+    wide = (RNG.standard_normal((15, 640)) * 3).astype(np.float32)
+    model = chain(("SQUARE", wide.shape, [], {}), ("SUM", (15, 1), [AXIS], KEEP), shape=wide.shape)
+    interpreter, fused = run(model, wide)
+    _, apart = run(model, wide, experimental_preserve_all_tensors=True)
+    exact = (wide.astype(np.float64) ** 2).sum(axis=1, keepdims=True)
+    assert (fused != apart).any()  # the fusion shows in some rows
+    np.testing.assert_allclose(fused, exact, rtol=1e-6)
+    assert [q["rule"] for q in interpreter.quirks()] == ["sum of squares"]
+
+
+@pytest.mark.parametrize(("op", "factor"), [("MUL", np.float32([1]) / np.float32(40)), ("DIV", np.float32([40]))])
+def test_a_sum_times_a_reciprocal_is_a_mean(op, factor):
+    _, mean = run(chain(("MEAN", (15, 1), [AXIS], KEEP)), X)
+    _, product = run(chain(("SUM", (15, 1), [AXIS], KEEP), (op, (15, 1), [factor], {})), X)
+    assert product.tobytes() == mean.tobytes()
+
+
+def test_a_fused_activation_survives():
+    relu = {"fused_activation_function": "RELU"}
+    _, plain = run(chain(("MEAN", (15, 1), [AXIS], KEEP)), X)
+    _, clamped = run(chain(("SUM", (15, 1), [AXIS], KEEP), ("DIV", (15, 1), [np.float32([40])], relu)), X)
+    assert (plain < 0).any()
+    assert clamped.tobytes() == np.maximum(plain, np.float32(0)).tobytes()
+
+
+def test_another_factor_stays_a_product():
+    _, total = run(chain(("SUM", (15, 1), [AXIS], KEEP)), X)
+    _, product = run(chain(("SUM", (15, 1), [AXIS], KEEP), ("MUL", (15, 1), [np.float32([0.5])], {})), X)
+    assert product.tobytes() == (total * np.float32(0.5)).tobytes()
+
+
+def test_n_divided_by_a_sum_is_turned_over():
+    """As in TensorFlow, and listed as a quirk."""
+    x, s, y = f32(15, 40), f32(15, 1), f32(15, 1)
+    model = Model()
+    main = model.subgraph("main")
+    main.op("SUM", [x, Tensor.constant(AXIS)], [s], keep_dims=True)
+    main.op("DIV", [Tensor.constant(np.float32([40])), s], [y])
+    main.outputs = [y]
+    interpreter, turned = run(model, X)
+    _, mean = run(chain(("MEAN", (15, 1), [AXIS], KEEP)), X)
+    assert turned.tobytes() == mean.tobytes()
+    assert [q["rule"] for q in interpreter.quirks()] == ["quotient upside down"]
+    _, right = run(model, X, experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+    np.testing.assert_allclose(right * mean, np.ones_like(mean), rtol=1e-5)
+
+
+def test_a_clamp_behind_a_pool_swallows_nan_and_minus_zero():
+    x = np.full((1, 4, 4, 1), -0.0, np.float32)
+    x[0, :2, :2] = np.nan
+    window = {"stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2, "padding": "VALID"}
+    pool = ("MAX_POOL_2D", (1, 2, 2, 1), [], window)
+    _, merged = run(chain(pool, ("RELU", (1, 2, 2, 1), [], {}), shape=(1, 4, 4, 1)), x)
+    assert merged.tobytes() == np.zeros((1, 2, 2, 1), np.float32).tobytes()
+
+
+def test_same_padding_below_zero_is_named():
+    """A 1x1-output filter smaller than its stride: the padding wraps around and only the bias is left."""
+    x, y = f32(1, 12, 12, 1), f32(1, 4, 4, 1)
+    weights, bias = Tensor.constant(np.ones((1, 2, 2, 1), np.float32)), Tensor.constant(np.float32([7]))
+    model = Model.single("CONV_2D", [x, weights, bias], [y], padding="SAME", stride_w=3, stride_h=3)
+    interpreter, result = run(model, np.ones((1, 12, 12, 1), np.float32))
+    assert (result == 7).all()
+    (quirk,) = interpreter.quirks()
+    assert (quirk["node"], quirk["rule"]) == (0, "padding below zero")
+    _, right = run(model, np.ones((1, 12, 12, 1), np.float32), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    assert (right == 11).all()
+
+
+def test_other_modes_have_no_quirks():
+    model = chain(("EXP", X.shape, [], {}))
+    for mode in (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES):
+        interpreter, _ = run(model, X, experimental_op_resolver_type=mode)
+        assert interpreter.quirks() == []
+    interpreter, _ = run(model, X)
+    assert [q["rule"] for q in interpreter.quirks()] == ["special values"]
