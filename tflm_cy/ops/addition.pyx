@@ -118,7 +118,7 @@ cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twic
             byte_value(byte, signed) - a.zero_point, quantize_multiplier(<double>a.scale / twice), 20, signed and not stands)
         s.b[byte] = operand_in_block(
             byte_value(byte, signed) - b.zero_point, quantize_multiplier(<double>b.scale / twice), 20, signed and not stands)
-    s.run = op.plan.inner
+    s.run = max(op.plan.inner, 1)
     s.block = 16 if signed and not stands else 8
     s.signed = signed
     return 0

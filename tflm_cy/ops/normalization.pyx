@@ -46,8 +46,8 @@ cdef int prepare_l2(Context context, Node* node) except -1:
     expect_arity(context, node, 1, 1)
     x = context.input(node, 0)
     y = context.output(node, 0)
-    if x.rank < 1:
-        raise ValueError("NumDimensions(input) >= 1 was not true.")
+    if not 1 <= x.rank <= 4:
+        raise ValueError(f"L2_NORMALIZATION: NumDimensions(input) {'>= 1' if x.rank < 1 else '<= 4'} was not true (rank {x.rank})")
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != ACT_NONE:

@@ -60,7 +60,7 @@ cdef inline void local_response_scales(
     """y[c] = bias + the sum over c - radius .. c + radius, which slides: what leaves the window is subtracted from the sum."""
     cdef float total = 0
     cdef int64_t c
-    for c in range(-radius, radius):
+    for c in range(min(radius, depth)):
         total = total + scaled_square(x, depth, c, alpha)
     for c in range(depth):
         total = total + scaled_square(x, depth, c + radius, alpha)
