@@ -16,11 +16,14 @@ Functions (planners, the judge) are imported from their modules, which have the 
 _MODULES = {
     "Arena": "arena",
     "ArenaExhausted": "arena",
+    "ArenaPlanner": "arena_planner",
     "Block": "block",
     "GrowingArena": "growing_arena",
     "Plan": "problem",
+    "PlannedNode": "arena_planner",
     "Problem": "problem",
     "RecordingArena": "recording",
+    "SimpleMemoryArena": "simple_memory_arena",
     "SingleArena": "single_arena",
 }
 
