@@ -69,7 +69,8 @@ cdef list as_listed(Problem problem):
                 tensors.setdefault(node, IntSet()).add(key(problem, i, 0))
                 if buffer_of.setdefault(key(problem, i, 0), i) != i:
                     raise ValueError(f"buffers {buffer_of[key(problem, i, 0)]} and {i} have the same tensor index")
-    return [buffer_of[t] for node in sorted(tensors) for t in tensors[node].order]
+    listed = [buffer_of[t] for node in sorted(tensors) for t in tensors[node].order]
+    return [i for i in listed if problem.size_of[i] or key(problem, i, 3) == 1]
 
 
 cdef int64_t key(Problem problem, Py_ssize_t i, int which) noexcept:
