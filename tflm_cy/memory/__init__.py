@@ -16,6 +16,7 @@ Functions (planners, the judge) are imported from their modules, which have the 
 _MODULES = {
     "Arena": "arena",
     "ArenaExhausted": "arena",
+    "ArenaPair": "arena_pair",
     "ArenaPlanner": "arena_planner",
     "Block": "block",
     "GrowingArena": "growing_arena",
@@ -23,8 +24,10 @@ _MODULES = {
     "PlannedNode": "arena_planner",
     "Problem": "problem",
     "RecordingArena": "recording",
+    "SharedArena": "shared_arena",
     "SimpleMemoryArena": "simple_memory_arena",
     "SingleArena": "single_arena",
+    "Tenant": "shared_arena",
 }
 
 __all__ = sorted(_MODULES)
