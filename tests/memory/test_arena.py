@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tflm_cy.memory import Arena, GrowingArena, RecordingArena, SingleArena
+from tflm_cy.memory import Arena, ArenaPair, GrowingArena, RecordingArena, SharedArena, SingleArena
 
 MAKERS = {
     "growing": GrowingArena,
@@ -16,6 +16,9 @@ MAKERS = {
     "single in the middle of a buffer": lambda: SingleArena(memoryview(bytearray(b"\xab" * (1 << 20)))[3:]),
     "recording": lambda: RecordingArena(SingleArena(1 << 20)),
     "recording a growing one": lambda: RecordingArena(GrowingArena()),
+    "pair": lambda: ArenaPair(1 << 20, bytearray(1 << 20)),
+    "shared": lambda: SharedArena(SingleArena(1 << 20)).tenant(),
+    "recording a shared pair": lambda: RecordingArena(SharedArena(ArenaPair(1 << 20, 1 << 20)).tenant()),
 }
 
 

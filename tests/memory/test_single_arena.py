@@ -1,13 +1,16 @@
 """SingleArena: TFLM's pointers and collision rules over one buffer, against a model of them in plain arithmetic."""
 
 import ctypes
+import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_cy.memory import ArenaExhausted, SingleArena
+
+from .volume import examples
 
 
 def on_boundary(size, shift=0, alignment=16):
@@ -197,3 +200,60 @@ def test_against_the_rules_in_plain_arithmetic(size, shift, steps):
         assert arena.head_size == head - bottom
         assert arena.temp_used == temp - head
         assert arena.tail_used == start + size - tail
+
+
+def replay(size, requests):
+    """Make the same requests in an arena of this size."""
+    arena = SingleArena(on_boundary(size))
+    for what, amount, alignment in requests:
+        if what == "head":
+            arena.reset_temp()
+            arena.head(amount)
+        else:
+            address = getattr(arena, what)(amount, alignment)
+            if what == "temp":
+                arena.release(address)
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["tail", "temp", "head"]), st.integers(0, 300), st.sampled_from([1, 4, 16])),
+        max_size=12,
+    )
+)
+def test_the_smallest_sufficient_arena(requests):
+    """Whatever runs out names a size that suffices so far; 16 bytes less do not."""
+    size, tries = 64, 0
+    while True:
+        try:
+            replay(size, requests)
+            break
+        except ArenaExhausted as error:
+            assert error.sufficient > size and (error.sufficient - size) % 16 == 0
+            with pytest.raises(ArenaExhausted):
+                replay(error.sufficient - 16, requests)
+            size, tries = error.sufficient, tries + 1
+    assert tries <= len(requests)
+
+
+def test_what_an_exhausted_arena_says():
+    arena = SingleArena(on_boundary(128))
+    arena.head(100)
+    with pytest.raises(ArenaExhausted) as caught:
+        arena.tail(40)
+    error = caught.value
+    assert (error.section, error.asked, error.left, error.sufficient) == ("tail", 40, 28, 160)
+    assert str(error) == (
+        "arena exhausted: 40 bytes asked in the tail, 28 left, 12 missing; the smallest sufficient arena has 160 bytes"
+    )
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.section, again.sufficient, str(again)) == ("tail", 160, str(error))
+
+
+def test_a_request_of_any_size_fails_in_order():
+    arena = SingleArena(on_boundary(128))
+    for call in (arena.tail, arena.temp, arena.head):
+        with pytest.raises(ArenaExhausted) as caught:
+            call(2**64 - 1)
+        assert caught.value.sufficient > 2**64 - 128

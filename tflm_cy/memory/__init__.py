@@ -16,12 +16,18 @@ Functions (planners, the judge) are imported from their modules, which have the 
 _MODULES = {
     "Arena": "arena",
     "ArenaExhausted": "arena",
+    "ArenaPair": "arena_pair",
+    "ArenaPlanner": "arena_planner",
     "Block": "block",
     "GrowingArena": "growing_arena",
     "Plan": "problem",
+    "PlannedNode": "arena_planner",
     "Problem": "problem",
     "RecordingArena": "recording",
+    "SharedArena": "shared_arena",
+    "SimpleMemoryArena": "simple_memory_arena",
     "SingleArena": "single_arena",
+    "Tenant": "shared_arena",
 }
 
 __all__ = sorted(_MODULES)

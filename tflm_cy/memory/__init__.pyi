@@ -1,8 +1,14 @@
 from tflm_cy.memory.arena import Arena as Arena
 from tflm_cy.memory.arena import ArenaExhausted as ArenaExhausted
+from tflm_cy.memory.arena_pair import ArenaPair as ArenaPair
+from tflm_cy.memory.arena_planner import ArenaPlanner as ArenaPlanner
+from tflm_cy.memory.arena_planner import PlannedNode as PlannedNode
 from tflm_cy.memory.block import Block as Block
 from tflm_cy.memory.growing_arena import GrowingArena as GrowingArena
 from tflm_cy.memory.problem import Plan as Plan
 from tflm_cy.memory.problem import Problem as Problem
 from tflm_cy.memory.recording import RecordingArena as RecordingArena
+from tflm_cy.memory.shared_arena import SharedArena as SharedArena
+from tflm_cy.memory.shared_arena import Tenant as Tenant
+from tflm_cy.memory.simple_memory_arena import SimpleMemoryArena as SimpleMemoryArena
 from tflm_cy.memory.single_arena import SingleArena as SingleArena

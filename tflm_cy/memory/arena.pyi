@@ -6,7 +6,8 @@ class ArenaExhausted(MemoryError):  # noqa: N818 (it says what happened, as Memo
     section: str
     asked: int
     left: int
-    def __init__(self, section: str, asked: int, left: int) -> None: ...
+    sufficient: int | None
+    def __init__(self, section: str, asked: int, left: int, sufficient: int | None = None) -> None: ...
 
 class Arena:
     alignment: int

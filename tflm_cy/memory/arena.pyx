@@ -46,13 +46,25 @@ KIND_NAMES = (
 
 
 class ArenaExhausted(MemoryError):
-    """A request that does not fit: `section` ("head", "temp" or "tail"), `asked` and `left` in bytes."""
+    """A request that does not fit.
 
-    def __init__(self, section, asked, left):
-        super().__init__(f"arena exhausted: {asked} bytes asked in the {section}, {left} left, {asked - left} missing")
+    `section` ("head", "temp" or "tail"); `asked` and `left` in bytes; `sufficient`: the least size of the arena with
+    which this request fits after the same requests before it, or None where the arena cannot tell. Sizes are compared
+    in steps of the largest alignment asked so far, since what the tail's objects lose depends on where it ends.
+    """
+
+    def __init__(self, section, asked, left, sufficient=None):
+        hint = "" if sufficient is None else f"; the smallest sufficient arena has {sufficient} bytes"
+        # with room for the bytes and not for the alignment, nothing of the request itself is missing
+        missing = f", {asked - left} missing" if asked > left else " before alignment"
+        super().__init__(f"arena exhausted: {asked} bytes asked in the {section}, {left} left{missing}{hint}")
         self.section = section
         self.asked = asked
         self.left = left
+        self.sufficient = sufficient
+
+    def __reduce__(self):
+        return (ArenaExhausted, (self.section, self.asked, self.left, self.sufficient))
 
 
 cdef class Arena:

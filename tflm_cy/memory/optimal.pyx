@@ -2,9 +2,9 @@
 
     >>> from tflm_cy.memory.greedy import greedy
     >>> from tflm_cy.memory.problem import Problem
-    >>> problem = Problem([32, 16, 48, 32], [0, 0, 1, 2], [0, 2, 3, 3])
+    >>> problem = Problem([48, 64, 64, 32], [0, 1, 3, 0], [0, 3, 3, 2])
     >>> greedy(problem).high_water_mark, optimal(problem).high_water_mark, optimal(problem).proven_lower_bound
-    (112, 96, 96)
+    (160, 128, 128)
 
 A plan is optimal when its high water mark equals `proven_lower_bound`. The search (`packing`) counts its nodes, about
 200,000 in a second, so a problem has the same plan everywhere; `seconds` sets a limit in time as well, and gives this

@@ -4,7 +4,7 @@
     >>> from tflm_cy.memory.optimal import fit
     >>> problem = Problem([100, 80, 50], [0, 2, 0], [1, 3, 3], alignment=1)
     >>> fit(problem, 150).offsets, fit(problem, 149)
-    ((0, 0, 100), None)
+    ((50, 50, 0), None)
 
 The search is depth first over *canonical* packings: every buffer lies at `low`, the highest end of the placed ones
 that it may not overlap, and buffers are placed in ascending order of (offset, rank); the rank is any fixed order. Every

@@ -9,7 +9,7 @@
     >>> address = arena.tail(1000)
     Traceback (most recent call last):
         ...
-    tflm_cy.memory.arena.ArenaExhausted: arena exhausted: 1000 bytes asked in the tail, ... left, ... missing
+    tflm_cy.memory.arena.ArenaExhausted: arena exhausted: 1000 bytes asked in the tail, ... left, ... missing; the smallest sufficient arena has ... bytes
     >>> SingleArena(4096).size                      # a buffer of its own
     4096
 
@@ -38,11 +38,12 @@ cdef class SingleArena(Arena):
     def __cinit__(self, buffer, size_t alignment=16):
         check_alignment(alignment)
         self.block = new_block(buffer, alignment) if isinstance(buffer, int) else block_over(buffer)
-        self.alignment = alignment
+        self.alignment = self.grain = alignment
         self.buffer_tail = self.block.data + self.block.size
         self.buffer_head = up(self.block.data, alignment)
         if self.buffer_head > self.buffer_tail:
-            raise ArenaExhausted("head", self.buffer_head - self.block.data, self.block.size)
+            raise ArenaExhausted("head", <size_t> (self.buffer_head - self.block.data), self.block.size,
+                                 <size_t> (self.buffer_head - self.block.data))
         self.head_end = self.temp_end = self.buffer_head
         self.tail_start = self.buffer_tail
 
@@ -64,13 +65,14 @@ cdef class SingleArena(Arena):
     cdef void* allocate_tail(self, size_t size, size_t alignment, int kind) except NULL:
         cdef char* floor = self.temp_end if self.temp_count else self.head_end
         cdef size_t left = distance(floor, self.tail_start)
+        cdef size_t padding
         cdef char* start
         check_alignment(alignment)
-        if size > left:
-            raise ArenaExhausted("tail", size, left)
-        start = <char*> (<uintptr_t> (self.tail_start - size) & ~(<uintptr_t> alignment - 1))
-        if start < floor:
-            raise ArenaExhausted("tail", <size_t> (self.tail_start - start), left)
+        self.grain = max(self.grain, alignment)
+        padding = (<uintptr_t> self.tail_start - size) & (alignment - 1)
+        if size > left or padding > left - size:
+            self.exhausted("tail", size, left, padding)
+        start = self.tail_start - size - padding
         self.tail_start = start
         memset(start, 0, size)
         return start
@@ -79,10 +81,11 @@ cdef class SingleArena(Arena):
         cdef char* start
         cdef size_t left
         check_alignment(alignment)
+        self.grain = max(self.grain, alignment)
         start = up(self.temp_end, alignment)
         left = distance(start, self.tail_start)
         if size > left or start > self.tail_start:
-            raise ArenaExhausted("temp", size, left)
+            self.exhausted("temp", size, left, distance(self.tail_start, start))
         self.temp_end = start + size
         self.note_temp(start)
         return start
@@ -99,7 +102,7 @@ cdef class SingleArena(Arena):
         if self.temp_end != self.head_end:
             raise RuntimeError("the head's size is set before the temporaries are reset")
         if size > left:
-            raise ArenaExhausted("head", size, left)
+            self.exhausted("head", size, left, 0)
         end = self.buffer_head + size
         if end > self.head_end:
             memset(self.head_end, 0, end - self.head_end)
@@ -119,6 +122,12 @@ cdef class SingleArena(Arena):
         self.temp_count = 0
         self.temp_addresses = 0
         return 0
+
+    cdef int exhausted(self, str section, size_t asked, size_t left, size_t padding) except -1:
+        """Raise ArenaExhausted; `padding` bytes are lost to alignment besides what is asked."""
+        cdef object missing = asked + <object> padding - left
+        cdef object sufficient = self.block.size + -(-missing // self.grain) * self.grain
+        raise ArenaExhausted(section, asked, left, sufficient)
 
     cdef char* head_start(self) noexcept:
         return self.buffer_head
