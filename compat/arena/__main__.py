@@ -77,7 +77,9 @@ def _check(title, models):
             wrong += 1
             print(f"  {name}\n    tflite_micro:\n{theirs}\n    tflm_cy:\n{ours}")
     ran = sum(text is not None for text in said)
-    print(f"{title}: {ran - wrong} of {ran} equal in every line ({len(models) - ran} refused by tflite_micro)", flush=True)
+    print(
+        f"{title}: {ran - wrong} of {ran} equal in every line ({len(models) - ran} refused by tflite_micro)", flush=True
+    )
     return wrong
 
 
@@ -92,7 +94,7 @@ def _check_exports(files, planner, runs):
     """Whether exported plans have the head that they promise and leave the outputs as they are."""
     wrong = 0
     expected = outputs([(content, _ARENA) for _, content in files], runs)
-    for (name, content), wanted in zip(files, expected, strict=True):
+    for (name, _), wanted in zip(files, expected, strict=True):
         if wanted is None:
             continue
         survey = Survey(name)
