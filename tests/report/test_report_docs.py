@@ -15,6 +15,8 @@ import pytest
         "report.bits",
         "report.rules",
         "report.page",
+        "report.arena_page",
+        "report.arena_picture",
         "cli.errors",
         "cli.model",
     ],

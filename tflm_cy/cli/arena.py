@@ -36,7 +36,9 @@ def add_parser(subparsers):
     parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
     parser.add_argument("--html", metavar="F.html", help="write a page with the picture and all tables")
     parser.add_argument("--json", metavar="F.json", help="write all numbers")
-    parser.add_argument("--csv", metavar="F.csv", help="write the planning problem and the plan, in minimalloc's format")
+    parser.add_argument(
+        "--csv", metavar="F.csv", help="write the planning problem and the plan, in minimalloc's format"
+    )
     parser.add_argument("--export-plan", metavar="OUT.tflite", help="write a copy of the model that carries the plan")
     parser.set_defaults(command=arena)
 
@@ -54,7 +56,9 @@ def arena(args):
         print(f"{text}\n")
     for title, (header, rows) in tables:
         print(f"{title}\n{text_table(header, rows)}\n")
-    print(f"For a firmware ({_firmware_target(args)}, {args.planner})\n{survey.firmware(_firmware_target(args), args.planner)}")
+    print(
+        f"For a firmware ({_firmware_target(args)}, {args.planner})\n{survey.firmware(_firmware_target(args), args.planner)}"
+    )
     with refused(args.model):
         _write(args, survey, name, tables)
     found = survey.figures(args.target, args.planner)
@@ -89,16 +93,33 @@ def _block(survey, buffer, offset):
     what = [f"{buffer.label}", f"{buffer.nbytes:,} bytes at offset {offset:,}, up to {offset + buffer.size:,}"]
     if buffer.scratch:
         node = survey.graph.subgraphs[buffer.place[0]].nodes[buffer.place[1]]
-        return Block("scratch", max(buffer.first, 0), buffer.last, offset, buffer.size, node.op, "\n".join(what), True)
+        return Block(
+            ("scratch",), max(buffer.first, 0), buffer.last, offset, buffer.size, node.op, "\n".join(what), True
+        )
     tensor = survey.graph.tensor(buffer.place)
     what[0] = f"tensor {buffer.place[1]} {buffer.label}"
     what.insert(1, f"{tensor.type.lower()} {' x '.join(map(str, tensor.shape)) or 'scalar'}")
     what.append(f"written by {writer}" if writer else "input of the graph")
     if readers:
         what.append("read by " + ", ".join(map(str, readers[:4])) + (", ..." if len(readers) > 4 else ""))
-    label = f"{buffer.place[1]} {buffer.label}" if buffer.label else str(buffer.place[1])
     first = max(buffer.first, 0)
-    return Block(label, first, buffer.last, offset, buffer.size, writer.op if writer else "", "\n".join(what))
+    return Block(
+        _labels(buffer.place[1], tensor),
+        first,
+        buffer.last,
+        offset,
+        buffer.size,
+        writer.op if writer else "",
+        "\n".join(what),
+    )
+
+
+def _labels(index, tensor):
+    """What a tensor can be called, from the longest to the shortest; names end in what tells them apart."""
+    name = tensor.name.split(";")[-1]
+    tail = "/".join(name.split("/")[-2:])
+    shape = "x".join(map(str, tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape))
+    return tuple(text for text in (f"{index} {name}", tail, shape, str(index)) if text)
 
 
 def _counted(survey):
@@ -118,7 +139,10 @@ def _remarks(survey):
 
 def _sections(survey, args):
     found = survey.figures(args.target, args.planner)
-    rows = [["head", found.head, "tensors and scratch buffers"], ["tail", found.tail, "what TFLM keeps about the model"]]
+    rows = [
+        ["head", found.head, "tensors and scratch buffers"],
+        ["tail", found.tail, "what TFLM keeps about the model"],
+    ]
     rows.append(["total", found.total, ""])
     rows.append(["smallest arena", found.smallest_arena, "also has room to make the plan: kTensorArenaSize"])
     if args.arena is not None:
@@ -142,9 +166,18 @@ def _planners(survey, args):
     for name, plan in survey.plans.items():
         found = survey.figures(args.target, name)
         head, bound = plan.high_water_mark, plan.proven_lower_bound
-        saved = 100 * (1 - head / survey.plan("greedy").high_water_mark) if head else 0
+        saved = survey.plan("greedy").high_water_mark - head
         proof = "proven least" if bound == head else f"at least {bound}"
-        rows.append([name, head, f"{saved:.0f} %", found.total, found.smallest_arena, proof])
+        rows.append(
+            [
+                name,
+                head,
+                f"{100 * saved / (saved + head):.0f} %" if saved > 0 else "",
+                found.total,
+                found.smallest_arena,
+                proof,
+            ]
+        )
     return ["planner", "head", "saved", "total", "smallest arena", "of its kind"], rows
 
 

@@ -1,7 +1,7 @@
 """How far an output may lie over an input that dies there: the least safe distance, per operator.
 
     >>> from tflm_cy.micro.distances import relaxed_rows         # doctest: +SKIP
-    >>> relaxed_rows(demand)[0]                                  # (output, input, d), for memory.Problem
+    >>> relaxed_rows(demand)[0]                                  # doctest: +SKIP
     (1, 0, 576)
 
 A kernel that writes its output in memory order and reads an input roughly in step may write over what it has read. If

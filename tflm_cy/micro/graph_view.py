@@ -5,8 +5,8 @@
     'DEPTHWISE_CONV_2D'
 
 What TFLM takes from the file and TensorFlow Lite does not: a tensor is constant when its buffer holds bytes; an int4
-element counts a byte; it is quantized only when both scales and zero points are given. Shapes are those of the file; a
-RESHAPE whose output leaves one dimension open (-1) has it filled in, as TFLM's kernel does before anything is planned.
+element counts a byte; it is quantized only when both scales and zero points are given. Shapes are those of the file;
+one with an open dimension (-1), which TFLM fills in behind a RESHAPE, is refused by the schema's verifier already.
 
 Raises ValueError that names the tensor or node when the model's indices, shapes or operators cannot be TFLM's.
 """
@@ -77,7 +77,6 @@ class Node:
     options: Table
     custom_bytes: bytes
     tensors: list[Tensor]  # of the subgraph
-    fills_in: bool = False  # a RESHAPE that computes an open dimension of its output
 
     def input(self, i):
         """The tensor of input i; None when it is left out."""
@@ -202,20 +201,7 @@ def _node(g, index, table, codes, tensors):
     options = table.builtin_options
     if expected is None or options is None or options.kind != expected:
         options = absent(expected or "AbsOptions")
-    node = Node(g, index, op, custom, table.inputs, table.outputs, options, bytes(table.custom_options), tensors)
-    if op == "RESHAPE" and node.inputs and node.outputs and node.output(0).shape.count(-1) == 1:
-        _fill_in(node)
-    return node
-
-
-def _fill_in(node):
-    """The open dimension of a RESHAPE's output, from the number of elements that its input has."""
-    out = node.output(0)
-    known = -out.elements
-    if known > 0 and node.input(0) is not None and node.input(0).elements % known == 0:
-        node.fills_in = True
-        missing = node.input(0).elements // known
-        out.shape = tuple(missing if size == -1 else size for size in out.shape)
+    return Node(g, index, op, custom, table.inputs, table.outputs, options, bytes(table.custom_options), tensors)
 
 
 def _operator_name(code):

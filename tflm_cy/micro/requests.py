@@ -69,11 +69,6 @@ def _output_dimensions(node, target):
     yield dimensions(node.output(0))
 
 
-def _reshape(node, target):
-    if node.fills_in:
-        yield dimensions(node.output(0))
-
-
 def _per_channel(channels):
     """Multipliers and shifts, an int32 each."""
     yield Request(4 * channels)
@@ -239,7 +234,7 @@ KERNELS = {
     "REDUCE_MIN": Kernel("Reducer", "REDUCE", _reduction),
     "RELU": Kernel(op_data="RELU"),
     "RELU6": Kernel(op_data="RELU6"),
-    "RESHAPE": Kernel("Reshape", prepare=_reshape),
+    "RESHAPE": Kernel("Reshape"),
     "RESIZE_BILINEAR": Kernel("ResizeBilinear"),
     "RESIZE_NEAREST_NEIGHBOR": Kernel("ResizeNearestNeighbor"),
     "RSQRT": Kernel(op_data="ABS"),

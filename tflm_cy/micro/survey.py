@@ -15,7 +15,7 @@ from tflm_cy.micro.demand import demand
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
-from tflm_cy.micro.offline import check_plan
+from tflm_cy.micro.offline import ONLINE, check_plan
 from tflm_cy.micro.planners import plan_with, planners
 from tflm_cy.micro.resolver import firmware
 from tflm_cy.schema.model import Model
@@ -73,14 +73,20 @@ class Survey:
         return self._plans[name]
 
     @property
+    def planners(self):
+        """The planners that can plan this model: `linear` keeps no offsets of an offline plan."""
+        fixed = any(buffer.fixed != ONLINE for buffer in self.demand.buffers)
+        return [name for name in planners() if not (fixed and name == "linear")]
+
+    @property
     def plans(self):
         """Planner -> plan, of all planners."""
-        return {name: self.plan(name) for name in planners()}
+        return {name: self.plan(name) for name in self.planners}
 
     @cached_property
     def lower_bound(self):
         """No plan without overlaps has a lower head."""
-        return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in planners())
+        return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in self.planners)
 
     def figures(self, target_name=None, planner="greedy"):
         """`figures.Figures` of a target and a plan."""
@@ -149,7 +155,7 @@ class Survey:
     def as_json(self):
         """Everything as dicts, lists, numbers and texts."""
         return {
-            "planners": {name: self._plan_json(name) for name in planners()},
+            "planners": {name: self._plan_json(name) for name in self.planners},
             "lower_bound": self.lower_bound,
             "peak": {
                 "time": self.peak,

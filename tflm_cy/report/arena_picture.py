@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tflm_cy.report.table import byte_size, printable
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e4b52c", "#72b7b2", "#9d755d", "#ff9da6")
-GREY, INPUT = "#9aa0a6", "#5f6b7a"
+OTHER, INPUT, SCRATCH = "#8d949c", "#5f6b7a", "#c6cbd1"
 
 _LEFT, _RIGHT, _TOP = 76, 24, 78
 _PLAN, _GAP, _LIVE, _NAMES, _LEGEND = 440, 16, 76, 150, 34
@@ -26,7 +26,7 @@ _FONT = "font-family='system-ui, Segoe UI, Helvetica, Arial, sans-serif'"
 class Block(NamedTuple):
     """One buffer. `writer` names the kind of operator that writes it ("" for none), which gives the colour."""
 
-    label: str
+    labels: tuple[str, ...]  # from the longest to the shortest: the first that fits is written
     first: int  # step
     last: int
     offset: int
@@ -58,7 +58,7 @@ def arena_picture(title, steps, blocks, lower_bound=0, subtitle=""):
 def live_bytes(steps, blocks):
     """Per step the bytes of all blocks that are alive.
 
-    >>> live_bytes(["in", "ADD"], [Block("x", 0, 1, 0, 16, "", ""), Block("y", 1, 1, 16, 32, "ADD", "")])
+    >>> live_bytes(["in", "ADD"], [Block(("x",), 0, 1, 0, 16, "", ""), Block(("y",), 1, 1, 16, 32, "ADD", "")])
     [16, 48]
     """
     return [sum(b.size for b in blocks if b.first <= step <= b.last) for step in range(len(steps))]
@@ -76,6 +76,7 @@ class _Picture:
         self.names = _TOP + _PLAN + _GAP + _LIVE + 8
         self.height = self.names + min(_NAMES, 22 + 6 * max(map(len, self.steps))) + _LEGEND
         writers = Counter(b.writer for b in self.blocks if b.writer and not b.scratch)
+        self.shared = list(_shared(self.blocks))
         self.colours = {w: PALETTE[i] for i, (w, _) in enumerate(writers.most_common(len(PALETTE)))}
 
     def svg(self, title, subtitle, lower_bound):
@@ -84,7 +85,8 @@ class _Picture:
             self._tint(),
             *self._scale(),
             *(self._block(b) for b in self.blocks),
-            *self._overlaps(),
+            *(self._hatch(*shared) for shared in self.shared),
+            *(self._label(b) for b in self.blocks),
             *self._bound(lower_bound),
             *self._curve(),
             *self._step_names(),
@@ -123,43 +125,62 @@ class _Picture:
         for offset in _ticks(self.head):
             y = self._y(offset)
             yield f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='#e3e5e8'/>"
-            yield f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#666'>{byte_size(offset)}</text>"
+            yield f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#666'>{_round_size(offset)}</text>"
 
     def _block(self, b):
-        x, y = self._x(b.first) + 0.75, self._y(b.offset + b.size)
-        width, height = self.column * (b.last - b.first + 1) - 1.5, max(self._y(b.offset) - y, 1)
-        colour = GREY if b.scratch else self.colours.get(b.writer, GREY) if b.writer else INPUT
+        x, y, width, height = self._box(b.first, b.last, b.offset, b.offset + b.size)
+        colour = SCRATCH if b.scratch else self.colours.get(b.writer, OTHER) if b.writer else INPUT
         return (
             f"<g class='block'><title>{_lines(b.detail)}</title>"
             f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='2' fill='{colour}' "
-            f"fill-opacity='{0.55 if b.scratch else 0.82}' stroke='#ffffff' stroke-width='0.8'/>"
-            f"{_label(b, x, y, width, height)}</g>"
+            "fill-opacity='0.85' stroke='#ffffff' stroke-width='0.8'/></g>"
         )
 
-    def _overlaps(self):
-        for i, a in enumerate(self.blocks):
-            for b in self.blocks[:i]:
-                first, last = max(a.first, b.first), min(a.last, b.last)
-                low, high = max(a.offset, b.offset), min(a.offset + a.size, b.offset + b.size)
-                if first <= last and low < high:
-                    y = self._y(high)
-                    yield (
-                        f"<rect x='{self._x(first) + 0.75:.1f}' y='{y:.1f}' "
-                        f"width='{self.column * (last - first + 1) - 1.5:.1f}' height='{self._y(low) - y:.1f}' "
-                        "fill='url(#overlap)' pointer-events='none'/>"
-                    )
+    def _box(self, first, last, low, high):
+        """x, y, width and height of what lies between two steps and two offsets."""
+        y = self._y(high)
+        return self._x(first) + 0.75, y, self.column * (last - first + 1) - 1.5, max(self._y(low) - y, 1)
+
+    def _hatch(self, first, last, low, high):
+        x, y, width, height = self._box(first, last, low, high)
+        return (
+            f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='url(#overlap)' "
+            "pointer-events='none'/>"
+        )
+
+    def _label(self, b):
+        """The first label that fits, along the longer side; where the block is hatched in part, in the rest."""
+        first, last, clear = _clear_steps(b, self.shared)
+        x, y, width, height = self._box(first, last, b.offset, b.offset + b.size)
+        letter, line = 5.7, 11
+        colour = "#333333" if b.scratch else "#ffffff"
+        style = f"text-anchor='middle' font-size='9.5' fill='{colour}' pointer-events='none'"
+        if not clear:
+            style += " stroke='#2b3440' stroke-opacity='0.7' stroke-width='2.5' paint-order='stroke'"
+        for text in b.labels:
+            room = letter * len(text) + 6
+            if room <= width and height >= line:
+                size = byte_size(b.size)
+                two = height > 2 * line + 4 and letter * len(size) + 6 <= width
+                middle, base = x + width / 2, y + height / 2 + (-2 if two else 3.5)
+                second = f"<text x='{middle:.1f}' y='{base + 12:.1f}' {style} fill-opacity='0.85'>{size}</text>"
+                return f"<text x='{middle:.1f}' y='{base:.1f}' {style}>{_text(text)}</text>" + (second if two else "")
+            if room <= height and width >= line:
+                place = f"translate({x + width / 2 + 3.5:.1f} {y + height / 2:.1f}) rotate(-90)"
+                return f"<text transform='{place}' {style}>{_text(text)}</text>"
+        return ""
 
     def _bound(self, lower_bound):
         right = self._x(len(self.steps))
-        marks = [(self.head, "#c1440e", f"head {self.head:,}")]
+        marks = [(self.head, "#c1440e", f"head {self.head:,}", -4)]
         if 0 < lower_bound < self.head:
-            marks.append((lower_bound, "#1a7f37", f"lower bound {lower_bound:,}"))
-        for offset, colour, text in marks:
+            marks.append((lower_bound, "#1a7f37", f"lower bound {lower_bound:,}", 13))
+        for offset, colour, text, down in marks:
             y = self._y(offset)
             yield (
                 f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='{colour}' "
                 "stroke-dasharray='5 4' stroke-width='1.2'/>"
-                f"<text x='{right - 4:.1f}' y='{y - 4:.1f}' text-anchor='end' fill='{colour}'>{text}</text>"
+                f"<text x='{right - 4:.1f}' y='{y + down:.1f}' text-anchor='end' fill='{colour}'>{text}</text>"
             )
 
     def _curve(self):
@@ -187,13 +208,13 @@ class _Picture:
     def _legend(self):
         entries = [*self.colours.items()]
         if any(b.writer and not b.scratch and b.writer not in self.colours for b in self.blocks):
-            entries.append(("other operators", GREY))
+            entries.append(("other operators", OTHER))
         if any(not b.writer and not b.scratch for b in self.blocks):
             entries.append(("graph input", INPUT))
         if any(b.scratch for b in self.blocks):
-            entries.append(("scratch", GREY))
-        if any(self._overlaps()):
-            entries.append(("two at once", "url(#overlap)"))
+            entries.append(("scratch", SCRATCH))
+        if self.shared:
+            entries.append(("shared by two", "url(#overlap)"))
         x, y = _LEFT, self.height - 16
         for name, colour in entries:
             if x + 20 + 6.4 * len(name) > self.width - _RIGHT:
@@ -201,6 +222,31 @@ class _Picture:
             yield f"<rect x='{x:.1f}' y='{y - 9}' width='11' height='11' rx='2' fill='{colour}'/>"
             yield f"<text x='{x + 16:.1f}' y='{y}' font-size='10' fill='#444'>{_text(name)}</text>"
             x += 30 + 6.4 * len(name)
+
+
+def _shared(blocks):
+    """(first step, last step, lowest offset, highest) of what two blocks have in common."""
+    for i, a in enumerate(blocks):
+        for b in blocks[:i]:
+            first, last = max(a.first, b.first), min(a.last, b.last)
+            low, high = max(a.offset, b.offset), min(a.offset + a.size, b.offset + b.size)
+            if first <= last and low < high:
+                yield first, last, low, high
+
+
+def _clear_steps(b, shared):
+    """The longest run of a block's steps in which nothing else lies over it, and whether there is one; else all."""
+    hatched = set()
+    for first, last, low, high in shared:
+        if low < b.offset + b.size and b.offset < high:
+            hatched.update(range(max(first, b.first), min(last, b.last) + 1))
+    best, start = None, b.first
+    for step in range(b.first, b.last + 2):
+        if step in hatched or step == b.last + 1:
+            if step > start and (best is None or step - start > best[1] - best[0] + 1):
+                best = start, step - 1
+            start = step + 1
+    return (*best, True) if best else (b.first, b.last, False)
 
 
 def _ticks(head):
@@ -211,24 +257,12 @@ def _ticks(head):
     return range(0, head + 1, step)
 
 
-def _label(b, x, y, width, height):
-    """The label along the longer side, if at least a few letters fit; the size below it where there is room."""
-    upright = height > 1.6 * width and width < 70
-    along, across = (height, width) if upright else (width, height)
-    if across < 10.5 or along < 24:
-        return ""
-    text, size = _text(_cut(b.label, along - 8, 5.6)), byte_size(b.size)
-    place = f"x='{x + width / 2:.1f}' y='{y + height / 2 + 3.5:.1f}'"
-    if upright:
-        place = f"transform='translate({x + width / 2 + 3.5:.1f} {y + height / 2:.1f}) rotate(-90)'"
-    style = "text-anchor='middle' font-size='9.5' fill='#ffffff' pointer-events='none'"
-    if not upright and across > 28 and along > 6 * len(size):
-        middle = f"{x + width / 2:.1f}"
-        return (
-            f"<text x='{middle}' y='{y + height / 2 - 2:.1f}' {style}>{text}</text>"
-            f"<text x='{middle}' y='{y + height / 2 + 10:.1f}' {style} fill-opacity='0.85'>{size}</text>"
-        )
-    return f"<text {place} {style}>{text}</text>"
+def _round_size(offset):
+    """A tick's offset, exact: 1.25 MiB, where `byte_size` would round."""
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if offset >= factor:
+            return f"{offset / factor:g} {unit}"
+    return f"{offset} B"
 
 
 def _cut(text, room, per_letter):

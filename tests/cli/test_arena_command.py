@@ -1,0 +1,95 @@
+"""`python -m tflm_cy arena`: sections, files, what does not fit, what TFLM would refuse."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import tflm_cy.demo
+from compat.builder import Model, Tensor
+from tflm_cy.cli import main
+from tflm_cy.memory.problem import Problem
+from tflm_cy.micro.figures import figures
+from tflm_cy.micro.planners import planners
+from tflm_cy.schema.model import Model as Loaded
+
+INT8 = Path(tflm_cy.demo.__file__).parent / "digits_int8.tflite"
+
+
+def run(capsys, *arguments):
+    code = main(["arena", *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def test_the_sections(capsys):
+    code, said = run(capsys, INT8)
+    assert code == 0 and said.err == ""
+    found = figures(Loaded.from_path(INT8), "host64")
+    lines = said.out.split("\n")
+    assert lines[0] == "digits_int8.tflite: 13.5 KiB, 8 operators, 9 planned buffers"
+    rows = {line.split()[0]: line.split()[1] for line in lines if line.split()[:1] in (["head"], ["total"])}
+    assert rows == {"head": str(found.head), "total": str(found.total)}
+    for name in planners():
+        assert any(line.startswith(f"{name} ") for line in lines)
+    assert sum("<- peak" in line for line in lines) == 1
+    assert "'" not in lines[1] and "TF_LITE_ENSURE_STATUS(resolver.AddDepthwiseConv2D());" in said.out
+    least = -(-figures(Loaded.from_path(INT8), "arm32").smallest_arena // 16) * 16
+    assert f"constexpr int kTensorArenaSize = {least};" in said.out
+
+
+def test_the_numbers(tmp_path, capsys):
+    path = tmp_path / "a.json"
+    assert run(capsys, INT8, "--json", path)[0] == 0
+    data = json.loads(path.read_text())
+    for target in ("host64", "arm32"):
+        found = figures(Loaded.from_path(INT8), target)
+        assert data["tflm"][target]["head"] == found.head and data["tflm"][target]["tail"] == found.tail
+        assert data["tflm"][target]["total"] == found.total
+        assert data["tflm"][target]["smallest_arena"] == found.smallest_arena
+    assert data["planners"]["greedy"]["head"] == found.head and data["lower_bound"] <= found.head
+    assert set(data["planners"]) == set(planners())
+    assert len(data["live_bytes"]) == len(data["nodes"]) == 9 and max(data["live_bytes"]) == data["peak"]["live_bytes"]
+
+
+@pytest.mark.parametrize("planner", planners())
+def test_the_files(tmp_path, capsys, planner):
+    files = {kind: tmp_path / f"plan.{kind}" for kind in ("svg", "html", "csv", "tflite")}
+    arguments = [word for kind in ("svg", "html", "csv") for word in (f"--{kind}", files[kind])]
+    code, said = run(capsys, INT8, "--planner", planner, *arguments, "--export-plan", files["tflite"])
+    assert code == 0 and f"carries the {planner} plan" in said.out
+    ElementTree.fromstring(files["svg"].read_text())
+    page = files["html"].read_text()
+    assert (
+        "<svg" in page and "kTensorArenaSize" in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    )
+    problem = Problem.from_csv(files["csv"].read_text(), alignment=16)
+    assert len(problem) == 9 and None not in problem.fixed_offsets
+    head = max(o + s for o, s in zip(problem.fixed_offsets, problem.sizes, strict=True))
+    assert figures(Loaded.from_path(files["tflite"])).head <= head
+    assert "carries an offline plan" in run(capsys, files["tflite"])[1].out
+
+
+def test_whether_it_fits(capsys):
+    least = figures(Loaded.from_path(INT8), "arm32").smallest_arena
+    code, said = run(capsys, INT8, "--target", "arm32", "--arena", least)
+    assert code == 0 and "fits" in said.out
+    code, said = run(capsys, INT8, "--target", "arm32", "--arena", least - 1)
+    assert code == 2 and "too small" in said.out and f"the smallest is {least}" in said.err
+
+
+def test_a_model_that_tflm_refuses_is_still_planned(tmp_path, capsys):
+    x, y = Tensor([4], "float32"), Tensor([8], "float32")
+    path = tmp_path / "tile.tflite"
+    path.write_bytes(Model.single("TILE", [x, Tensor.constant(np.array([2], np.int32))], [y]).to_bytes())
+    code, said = run(capsys, path)
+    assert code == 0 and "TFLM would refuse this model: TFLM has no operator TILE" in said.out
+
+
+def test_files_that_cannot_be_used(tmp_path, capsys):
+    assert run(capsys, tmp_path / "none.tflite")[0] == 2
+    broken = tmp_path / "broken.tflite"
+    broken.write_bytes(b"no model")
+    code, said = run(capsys, broken)
+    assert code == 2 and said.err.startswith("tflm_cy: ") and said.err.count("\n") == 1
