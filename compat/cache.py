@@ -18,7 +18,7 @@ from pathlib import Path
 from .outcome import Outcome
 from .sides import load_side
 
-FORMAT = 2  # of what is kept: another number makes all that was kept before unfindable
+FORMAT = 3  # of what is kept: another number makes all that was kept before unfindable
 
 
 def cache_folder():
@@ -68,7 +68,7 @@ class OutcomeCache:
 
     def __init__(self, side, enabled=True, python=None):
         version = side_version(side, python) if enabled else None
-        self._prefix = version and "|".join([str(FORMAT), version, cpu_flags(), platform.machine()])
+        self._prefix = version and "|".join([str(FORMAT), side, version, cpu_flags(), platform.machine()])
 
     def _file(self, case_digest, mode, threads):
         name = hashlib.sha256(f"{self._prefix}|{mode}|{threads}|{case_digest}".encode()).hexdigest()

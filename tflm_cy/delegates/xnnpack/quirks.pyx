@@ -11,7 +11,7 @@ from tflm_cy.delegates.xnnpack.datatype cimport same_parameters, zero_point_0
 from tflm_cy.graph.context cimport FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, Tensor, count
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, INT8, INT32, Tensor, count
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 
 OTHER_MODE = "use BUILTIN_WITHOUT_DEFAULT_DELEGATES or BUILTIN_REF"
@@ -28,6 +28,7 @@ EFFECTS = {
         "every pixel's activations are quantized by themselves, because the 1x1 convolution runs as FULLY_CONNECTED",
         OTHER_MODE + " to quantize per image"),
     "sum of squares": ("the square is not rounded by itself but added with one rounding (one fused multiply-add each)", OTHER_MODE),
+    "quotient upside down": ("the constant n divided by a sum of n elements gives the sum divided by n", OTHER_MODE),
     "square by table": ("both factors are the same tensor: the product is a table that rounds half away from zero", OTHER_MODE),
     "special values": ("approximation without special cases: EXP(NaN) = 0, SQRT(inf) = NaN, RSQRT(0) = NaN, GELU and HARD_SWISH(-inf) = NaN",
                        OTHER_MODE + " where infinities or NaN matter"),
@@ -105,16 +106,24 @@ def quirks(Subgraph g):
     """See the module."""
     cdef list found = []
     cdef dict fused = {}
+    cdef set means = set()                             # what MEANs that replace another node write
     cdef Partition partition
     cdef int n, step
     for partition in g.partitions:
         for step in partition.steps:
             if step >= g.listed_nodes and g.nodes[step].fusion == FUSED_SQUARE:
                 fused[g.nodes[step].outputs[0]] = True
+            if step >= g.listed_nodes and g.operator_names[step] == "MEAN":
+                means.add(g.nodes[step].outputs[0])
         for n in partition.nodes:
             if g.nodes[n].arithmetic != XNNPACK:
                 continue
             op = g.operator_names[n]
+            if op == "DIV" and g.nodes[n].outputs[0] in means and g.tensors[g.nodes[n].inputs[0]].allocation == CONSTANT:
+                found.append({
+                    "node": n, "op_name": op, "rule": "quotient upside down", "effect": EFFECTS["quotient upside down"][0],
+                    "way_out": EFFECTS["quotient upside down"][1]})
+                continue
             rule = "sum of squares" if g.nodes[n].output_count and g.nodes[n].outputs[0] in fused else rule_of(g, n, op)
             if rule is not None:
                 effect, way_out = EFFECTS[rule]

@@ -3,13 +3,15 @@
 | pattern | runs as |
 | --- | --- |
 | MEAN or SUM of SQUARE(x) or MUL(x, x) | a sum of squares with one rounding less, also when the square has other readers |
-| SUM(x) * c, c = 1 / n, or SUM(x) / n; c a constant of one element, n the number of summed elements | MEAN(x), then the activation |
+| SUM(x) * c, c = 1 / n, or SUM(x) / n, and n / SUM(x) too; c a constant of one element, n the number of summed elements | MEAN(x), then the activation |
 | RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
 
 All float32. Other rewrites (constants widened, copies merged, padding moved into a convolution) change no bit and are not made.
 
 Source: google/XNNPACK:src/subgraph.c.
 """
+import struct
+
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
@@ -17,7 +19,7 @@ from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, Tensor, count
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, Tensor, count
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
@@ -61,14 +63,36 @@ cdef int64_t summed(Subgraph g, const Node* node) except -1:
     return n
 
 
-cdef bint is_mean_factor(Subgraph g, const Node* node, str op, int factor, int64_t n):
+cdef object single_constant(Subgraph g, int t):
+    """The value of a float32 constant of one element, also behind a DEQUANTIZE; None for anything else."""
+    cdef const Tensor* tensor = &g.tensors[t]
+    cdef const Tensor* source = tensor
+    cdef const Node* node
+    cdef int n
+    if tensor.type != FLOAT32 or count(tensor) != 1:
+        return None
+    if tensor.allocation != CONSTANT:
+        for n in range(g.node_count):
+            node = &g.nodes[n]
+            if node.output_count == 1 and node.outputs[0] == t and node.input_count == 1 and g.operator_names[n] == "DEQUANTIZE":
+                source = &g.tensors[node.inputs[0]]
+    if source.allocation != CONSTANT or source.sparsity != NULL:
+        return None
+    if source.type == FLOAT32 and source.bytes >= 4:
+        return struct.unpack("<f", (<const char*>source.data)[:4])[0]
+    if source.type == FLOAT16 and source.bytes >= 2:
+        return struct.unpack("<e", (<const char*>source.data)[:2])[0]
+    if source.type == INT8 and source.bytes >= 1 and source.scale_count == 1:
+        return <float>(<double>source.scale * ((<const signed char*>source.data)[0] - source.zero_point))
+    return None
+
+
+cdef bint is_mean_factor(Subgraph g, str op, int factor, int64_t n):
     """True for a constant of one element that turns a sum of n elements into their mean."""
-    cdef const Tensor* t = &g.tensors[factor]
-    cdef float value
-    if n <= 0 or t.type != FLOAT32 or t.allocation != CONSTANT or count(t) != 1 or t.bytes < 4:
+    value = single_constant(g, factor)
+    if n <= 0 or value is None:
         return False
-    memcpy(&value, t.data, 4)
-    return value == (<float>n if op == "DIV" else <float>1.0 / <float>n)
+    return <float>value == (<float>n if op == "DIV" else <float>1.0 / <float>n)
 
 
 def rewrite(Subgraph g, Partition partition, find):
@@ -114,12 +138,12 @@ cdef list as_mean(Subgraph g, int n, str op, dict sums, find):
     cdef int i, variant, added, fusion
     cdef int y = node.outputs[0]
     cdef str clamp = ACTIVATIONS.get(table_i8(node.options, 0, 0))
-    for i in range(1 if op == "DIV" else 2):
+    for i in range(2):                                 # n / SUM(x) too: XNNPACK does not look at the order
         if node.inputs[i] not in sums:
             continue
         added = sums[node.inputs[i]]
         total = &g.nodes[added]
-        if not is_mean_factor(g, node, op, node.inputs[1 - i], summed(g, total)):
+        if not is_mean_factor(g, op, node.inputs[1 - i], summed(g, total)):
             continue
         fusion = total.fusion
         variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [y])
