@@ -27,17 +27,22 @@ def square_and_reduce(d):
 
 
 @cases("GRAPH", dtypes=FLOATS, variants=("rewrite sum and scale",))
+@cases("GRAPH", dtypes=("float32",), variants=("rewrite number by sum",))
 def sum_and_scale(d):
-    """SUM, then times 1/n or by n (or nearly), with n the number of the summands; also n divided by the sum."""
+    """SUM, then times 1/n or by n (or nearly), with n the number of the summands.
+
+    "number by sum" is n / SUM(x), of which TensorFlow's delegate makes a MEAN, too.
+    """
     model = Model()
     g, dtype = start(d, model.subgraph("main"))
     x = _before(d, g, dtype)
     y = g.step("SUM", d.choice(x, g.add("SQUARE", [x], x.shape)))
     count = np.float32(np.prod(x.shape) / np.prod(y.shape)) + d.choice(0, 0, 0, 1)
-    op = d.choice("MUL", "DIV")
+    upside_down = d.variant == "rewrite number by sum"
+    op = "DIV" if upside_down else d.choice("MUL", "DIV")
     data = np.full(d.choice([], [1]), count if op == "DIV" else np.float32(1) / count, np.float32)
     factor = g.float_constant(data) if d.flag() else Tensor.constant(data)
-    operands = [factor, y] if d.flag(0.4) else [y, factor]
+    operands = [factor, y] if upside_down or (op == "MUL" and d.flag(0.4)) else [y, factor]
     shape = np.broadcast_shapes(*(tuple(t.shape) for t in operands))
     g.add(op, operands, shape, fused_activation_function=d.choice("NONE", "NONE", "RELU"))
     _after(d, g)
