@@ -25,13 +25,14 @@ A tensor index of -1 is an optional input that is not there; it is skipped every
 
 Source: tensorflow/tensorflow:tensorflow/lite/arena_planner.cc; ARENA_TFLM, section 8.
 """
+
 from tflm_cy.memory.libstdcxx import IntSet, std_sort
 from tflm_cy.memory.simple_memory_arena import NEVER, SimpleMemoryArena
 
 READ_WRITE = 0
 PERSISTENT = 1
-NOT_IN_ARENA = -1           # constants, dynamic tensors
-SCALAR = 4                  # bytes up to which taking over changed data does not pay
+NOT_IN_ARENA = -1  # constants, dynamic tensors
+SCALAR = 4  # bytes up to which taking over changed data does not pay
 
 
 class PlannedNode:
@@ -53,8 +54,20 @@ class ArenaPlanner:
     `persistent_offsets`, `arena_bytes`, `persistent_bytes`.
     """
 
-    def __init__(self, sizes, nodes, inputs, outputs, variables=(), arenas=None, *, preserve_inputs=True,
-                 preserve_all=False, alignment=64, by_size=True):
+    def __init__(
+        self,
+        sizes,
+        nodes,
+        inputs,
+        outputs,
+        variables=(),
+        arenas=None,
+        *,
+        preserve_inputs=True,
+        preserve_all=False,
+        alignment=64,
+        by_size=True,
+    ):
         self.sizes = list(sizes)
         self.nodes = list(nodes)
         self.inputs = [t for t in inputs if t >= 0]
@@ -91,14 +104,14 @@ class ArenaPlanner:
         count = len(self.sizes)
         self.arena.clear()
         self.persistent_arena.clear()
-        self.blocks = {}                # tensor -> (offset, size, first, last)
+        self.blocks = {}  # tensor -> (offset, size, first, last)
         self.persistent_offsets = {}
-        self.reached = set()            # tensors that some `execute` has seen
+        self.reached = set()  # tensors that some `execute` has seen
         self.last_active_node = NEVER
         self.first_node = [NEVER] * count
         self.last_node = [NEVER] * count
         self.queue = [IntSet() for _ in range(max(len(self.nodes), 1))]
-        self.listed = [[] for _ in self.queue]      # the same in the order of calls, for `by_size=False`
+        self.listed = [[] for _ in self.queue]  # the same in the order of calls, for `by_size=False`
         kept = [*self.outputs, *self.variables, *(self.inputs if self.preserve_inputs else ())]
         for t in [*self.inputs, *self.variables] if not self.by_size else [*self.variables, *self.inputs]:
             self.allocate_at(0, t)
@@ -142,8 +155,14 @@ class ArenaPlanner:
             if not node.outputs:
                 continue
             output = node.outputs[0]
-            source = next((t for k, t in enumerate(node.inputs) if k in node.takes_over
-                           and self.may_share(t, output, node.unchanged, uses)), None)
+            source = next(
+                (
+                    t
+                    for k, t in enumerate(node.inputs)
+                    if k in node.takes_over and self.may_share(t, output, node.unchanged, uses)
+                ),
+                None,
+            )
             if source is None:
                 continue
             source = self.root.get(source, source)
@@ -186,8 +205,9 @@ class ArenaPlanner:
         if self.by_size:
             return [t for i in range(first, last + 1) for t in self.queue[i].order]
         begin = [t for t in self.listed[0] if t not in self.nodes[0].outputs] if first == 0 else []
-        return begin + [t for i in range(first, last + 1) for t in [*self.nodes[i].temporaries, *self.listed[i]]
-                        if t not in begin]
+        return begin + [
+            t for i in range(first, last + 1) for t in [*self.nodes[i].temporaries, *self.listed[i]] if t not in begin
+        ]
 
     def needs_memory(self, t):
         if self.arenas[t] == READ_WRITE:
