@@ -3,7 +3,7 @@
     >>> sizes = [10, 100, 100, 10, 10, 20]          # buffer 0 is read by two branches, each large in the middle
     >>> reads, writes = [[0], [0], [1], [2], [3, 4]], [[1], [2], [3], [4], [5]]
     >>> reorder(sizes, reads, writes, inputs=[0], outputs=[5])
-    Ordering(order=(1, 3, 0, 2, 4), peak=120, proven=True, states=5)
+    Ordering(order=(0, 2, 1, 3, 4), peak=120, proven=True, states=7)
     >>> peak_of(range(5), sizes, reads, writes, inputs=[0], outputs=[5])
     210
 
