@@ -1,4 +1,7 @@
-"""The 11 published planning problems (A to K, capacity 1,048,576): not part of the repository, tests skip without them."""
+"""The 11 published planning problems (A to K, capacity 1,048,576).
+
+They are no part of the repository: tests skip without them.
+"""
 
 import os
 from pathlib import Path

@@ -55,7 +55,10 @@ def test_the_judge_replays_what_happens(lowest, output_element, input_element, s
 def test_plans_of_chains_survive_and_distances_cut_by_16_bytes_do_not_always(walks):
     """A chain of operators with elements of 16 bytes: overlap plans pass both judges; one byte of trust less fails."""
     sizes = [13 * 16, *[len(walk) * 16 for walk in walks]]
-    walks = [[low if low == NOTHING else min(low, size // 16 - 1) for low in walk] for walk, size in zip(walks, sizes)]  # noqa: B905
+    walks = [
+        [low if low == NOTHING else min(low, size // 16 - 1) for low in walk]
+        for walk, size in zip(walks, sizes[:-1], strict=True)
+    ]
     first = list(range(len(sizes)))
     last = [*range(1, len(sizes)), len(sizes) - 1]
     accesses = {(k + 1, k): (walk, 16, 16) for k, walk in enumerate(walks)}

@@ -68,7 +68,9 @@ def check_accesses(Problem problem not None, Plan plan not None, accesses):
     for i in range(problem.count):
         for o in range(i):
             if meet(problem, o, i) and touch(problem, plan, o, i) and (o, i) not in accesses and (i, o) not in accesses:
-                raise ValueError(f"buffers {o} and {i} are alive together and overlap, and nothing tells how they are read")
+                raise ValueError(
+                    f"buffers {o} and {i} are alive together and overlap, and nothing tells how they are read"
+                )
     for (o, i), (lowest, output_element, input_element) in accesses.items():
         if not (0 <= o < problem.count and 0 <= i < problem.count):
             raise ValueError(f"the walk ({o}, {i}) names buffers beyond the {problem.count} of the problem")
@@ -119,8 +121,7 @@ cdef int check_elements(int64_t output_element, int64_t input_element) except -1
 
 
 cdef int open_walk(object lowest, Py_buffer* view) except -1:
-    """A view of int64 values; an iterable is copied first. Values beyond a read of NOTHING are refused."""
-    cdef Py_ssize_t k
+    """A view of int64 values; an iterable is copied first. What is no element is refused."""
     try:
         PyObject_GetBuffer(lowest, view, PyBUF_ND | PyBUF_FORMAT)
         if view.itemsize == 8 and view.format != NULL and view.format[0] in b"lq":

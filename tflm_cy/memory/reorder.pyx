@@ -104,8 +104,9 @@ class Graph:
 
     def is_source(self, k):
         """Whether an operator reads nothing that is planned and each of its outputs waits for a reader."""
-        return (not any([self.sizes[t] for t in self.reads[k]]) and not self.needs[k] and not self.kept & set(self.writes[k])
-                and all([self.users[t] & ~(1 << k) for t in self.writes[k]]) and bool(self.writes[k]))
+        if self.needs[k] or any([self.sizes[t] for t in self.reads[k]]) or self.kept & set(self.writes[k]):
+            return False
+        return bool(self.writes[k]) and all([self.users[t] & ~(1 << k) for t in self.writes[k]])
 
     def start(self):
         """The bytes alive before the first operator."""
