@@ -1,6 +1,6 @@
 """The least height of a small problem by trying every order, for the tests of the searching planners."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 
 def distances(problem, sizes):
@@ -38,7 +38,7 @@ def least_height(problem):
             valid = valid and (fixed[i] == -1 or at <= fixed[i])
             offsets[i] = at if fixed[i] == -1 else fixed[i]
         # in an order that is not one of offsets, a later buffer may lie below an earlier one: not this packing
-        valid = valid and all(offsets[a] <= offsets[b] for a, b in zip(order, order[1:], strict=False))
+        valid = valid and all(offsets[a] <= offsets[b] for a, b in pairwise(order))
         if valid:
             height = max((offsets[i] + sizes[i] for i in order), default=0)
             best = height if best is None else min(best, height)

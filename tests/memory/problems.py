@@ -59,3 +59,26 @@ def relaxed_problems(draw, most=30, fixed=False):
         problem.alignment,
         rows,
     )
+
+
+@st.composite
+def chains(draw, most=30):
+    """Operators in sequence, as a model has them: outputs born where inputs are read last, rows for some of these."""
+    steps = draw(st.integers(1, max(most // 2, 1)))
+    size = st.sampled_from([16, 32, 48, 64]) | st.integers(0, 20).map(lambda n: n * 16)
+    sizes, first, last, rows = [draw(size)], [0], [0], []
+    for step in range(1, steps + 1):
+        if len(sizes) >= most:
+            break
+        read = draw(st.lists(st.sampled_from(range(len(sizes))), min_size=1, max_size=2, unique=True))
+        for i in read:
+            last[i] = step
+        made = range(len(sizes), min(len(sizes) + draw(st.sampled_from([1, 1, 2])), most))
+        for o in made:
+            sizes.append(draw(size))
+            first.append(step)
+            last.append(step)
+            distance = st.just(0) | st.integers(0, 20).map(lambda n: n * 16) | st.just(-sizes[0] - 400)
+            rows += [(o, i, draw(distance)) for i in read if draw(st.booleans())]
+    rows = [(o, i, d) for o, i, d in rows if last[i] == first[o]]
+    return Problem(sizes, first, last, relaxed=rows)

@@ -4,10 +4,12 @@ import ctypes
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_cy.memory import Arena, ArenaPair, GrowingArena, RecordingArena, SharedArena, SingleArena
+
+from .volume import examples
 
 MAKERS = {
     "growing": GrowingArena,
@@ -34,6 +36,7 @@ def test_the_interface_itself_allocates_nothing():
             call()
 
 
+@settings(max_examples=examples(100))
 @given(
     st.sampled_from(sorted(MAKERS)),
     st.lists(st.tuples(st.integers(0, 9000), st.sampled_from([1, 2, 8, 16, 64, 256])), max_size=40),
@@ -147,6 +150,7 @@ def test_temporaries_do_not_touch_each_other(arena):
         assert ctypes.string_at(address, size) == bytes([value + 1]) * size
 
 
+@settings(max_examples=examples(100))
 @given(
     st.sampled_from(sorted(MAKERS)),
     st.lists(st.integers(0, 20000), max_size=8),

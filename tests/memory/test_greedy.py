@@ -1,13 +1,14 @@
 """The greedy planner against a transcription of TFLM's procedure, bubble sort included."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
 
 from .problems import problems, rounded_sizes, together
+from .volume import examples
 
 
 def placing_order(sizes, fixed):
@@ -44,12 +45,14 @@ def transcription(problem):
     return tuple(offsets[i] for i in range(len(problem))), height
 
 
+@settings(max_examples=examples(100))
 @given(problems())
 def test_equals_the_transcription(problem):
     plan = greedy(problem)
     assert (plan.offsets, plan.high_water_mark) == transcription(problem)
 
 
+@settings(max_examples=examples(100))
 @given(problems(most=80, fixed=False))
 def test_the_judge_accepts_its_plans(problem):
     check(problem, greedy(problem))

@@ -1,7 +1,7 @@
 """The linear planner: every buffer has its own place."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
@@ -9,8 +9,10 @@ from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 
 from .problems import problems, rounded_sizes
+from .volume import examples
 
 
+@settings(max_examples=examples(100))
 @given(problems(fixed=False))
 def test_places_follow_each_other_in_index_order(problem):
     plan = linear(problem)
@@ -19,6 +21,7 @@ def test_places_follow_each_other_in_index_order(problem):
     assert plan.high_water_mark == sum(sizes)
 
 
+@settings(max_examples=examples(100))
 @given(problems(fixed=False))
 def test_valid_and_never_lower_than_greedy(problem):
     plan = linear(problem)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tflm_cy.memory import Plan, Problem
 from tflm_cy.memory.greedy import greedy
 
 from .problems import problems, rounded_sizes
+from .volume import examples
 
 
 def test_attributes_are_what_was_given():
@@ -81,6 +82,7 @@ def test_a_sequence_that_grows_while_it_is_read():
     assert problem.sizes == (1, 1, 1)
 
 
+@settings(max_examples=examples(100))
 @given(problems(fixed=False))
 def test_the_lower_bound_is_the_most_bytes_alive_at_one_time(problem):
     sizes = rounded_sizes(problem)

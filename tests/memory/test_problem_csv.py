@@ -1,13 +1,14 @@
 """Problems as CSV text."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
 
 from .problems import problems
+from .volume import examples
 
 LADDER = """id,lower,upper,size
 a,0,10,4096
@@ -40,6 +41,7 @@ def test_offsets_are_fixed_where_they_are_given():
     assert problem.fixed_offsets == (-1, 32)
 
 
+@settings(max_examples=examples(100))
 @given(problems(alignments=(16,)))
 def test_what_is_written_is_read_again(problem):
     again = Problem.from_csv(problem.to_csv(), problem.alignment)
@@ -47,6 +49,7 @@ def test_what_is_written_is_read_again(problem):
         assert getattr(again, name) == getattr(problem, name)
 
 
+@settings(max_examples=examples(100))
 @given(problems(fixed=False))
 def test_with_a_plan_nothing_is_left_to_choose(problem):
     plan = greedy(problem)

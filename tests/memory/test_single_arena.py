@@ -149,6 +149,7 @@ STEPS = st.one_of(
 )
 
 
+@settings(max_examples=examples(100))
 @given(st.integers(0, 600), st.integers(0, 15), st.lists(STEPS, max_size=30))
 def test_against_the_rules_in_plain_arithmetic(size, shift, steps):
     buffer = on_boundary(size, shift)

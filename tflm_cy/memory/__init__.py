@@ -9,6 +9,12 @@
     >>> plan.high_water_mark
     192
 
+Arenas: `SingleArena` (TFLM's, over one buffer), `ArenaPair` (two memories), `SharedArena` (several models),
+`GrowingArena` (the desktop's), `RecordingArena` (counts). Planners, each a function of its module: `greedy` and
+`linear` (TFLM's), `given` (an offline plan), `tflite` (TensorFlow Lite's; with lifetimes: `ArenaPlanner`), `optimal`
+and `overlap` (searching). Beside them `reorder` (the operators' order), `access` (distances of overlaps), `check` (the
+judge) and `problem_csv`.
+
 Classes are imported when they are first used, so that the interpreter pays only for the modules that it takes itself.
 Functions (planners, the judge) are imported from their modules, which have the same names.
 """

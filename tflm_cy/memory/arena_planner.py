@@ -26,6 +26,8 @@ A tensor index of -1 is an optional input that is not there; it is skipped every
 Source: tensorflow/tensorflow:tensorflow/lite/arena_planner.cc; ARENA_TFLM, section 8.
 """
 
+from collections.abc import Iterable, Sequence
+
 from tflm_cy.memory.libstdcxx import IntSet, std_sort
 from tflm_cy.memory.simple_memory_arena import NEVER, SimpleMemoryArena
 
@@ -38,8 +40,15 @@ SCALAR = 4  # bytes up to which taking over changed data does not pay
 class PlannedNode:
     """A node's tensors; `takes_over`: positions among the inputs that output 0 may take over, in order of trial."""
 
-    def __init__(self, inputs, outputs, temporaries=(), takes_over=(), unchanged=False):
-        self.inputs = [t for t in inputs]
+    def __init__(
+        self,
+        inputs: Iterable[int],
+        outputs: Iterable[int],
+        temporaries: Iterable[int] = (),
+        takes_over: Iterable[int] = (),
+        unchanged: bool = False,
+    ) -> None:
+        self.inputs = list(inputs)
         self.outputs = [t for t in outputs if t >= 0]
         self.temporaries = [t for t in temporaries if t >= 0]
         self.takes_over = tuple(takes_over)
@@ -56,18 +65,18 @@ class ArenaPlanner:
 
     def __init__(
         self,
-        sizes,
-        nodes,
-        inputs,
-        outputs,
-        variables=(),
-        arenas=None,
+        sizes: Iterable[int],
+        nodes: Iterable[PlannedNode],
+        inputs: Iterable[int],
+        outputs: Iterable[int],
+        variables: Iterable[int] = (),
+        arenas: Sequence[int] | None = None,
         *,
-        preserve_inputs=True,
-        preserve_all=False,
-        alignment=64,
-        by_size=True,
-    ):
+        preserve_inputs: bool = True,
+        preserve_all: bool = False,
+        alignment: int = 64,
+        by_size: bool = True,
+    ) -> None:
         self.sizes = list(sizes)
         self.nodes = list(nodes)
         self.inputs = [t for t in inputs if t >= 0]
@@ -83,15 +92,15 @@ class ArenaPlanner:
         self.persistent_arena = SimpleMemoryArena(alignment)
 
     @property
-    def arena_bytes(self):
+    def arena_bytes(self) -> int:
         return self.arena.high_water_mark
 
     @property
-    def persistent_bytes(self):
+    def persistent_bytes(self) -> int:
         return self.persistent_arena.high_water_mark
 
     @property
-    def offsets(self):
+    def offsets(self) -> dict[int, int]:
         """{tensor: offset}, those that share memory included; tensors without bytes have none."""
         found = {t: block[0] for t, block in self.blocks.items() if self.sizes[t]}
         for t, source in self.root.items():
@@ -99,19 +108,19 @@ class ArenaPlanner:
                 found[t] = found[source]
         return dict(sorted(found.items()))
 
-    def plan(self):
+    def plan(self) -> None:
         """Find lifetimes and shares of the whole graph; forgets all offsets."""
         count = len(self.sizes)
         self.arena.clear()
         self.persistent_arena.clear()
-        self.blocks = {}  # tensor -> (offset, size, first, last)
-        self.persistent_offsets = {}
-        self.reached = set()  # tensors that some `execute` has seen
+        self.blocks: dict[int, tuple[int, int, int, int]] = {}  # tensor -> (offset, size, first, last)
+        self.persistent_offsets: dict[int, int] = {}
+        self.reached: set[int] = set()  # tensors that some `execute` has seen
         self.last_active_node = NEVER
         self.first_node = [NEVER] * count
         self.last_node = [NEVER] * count
         self.queue = [IntSet() for _ in range(max(len(self.nodes), 1))]
-        self.listed = [[] for _ in self.queue]  # the same in the order of calls, for `by_size=False`
+        self.listed: list[list[int]] = [[] for _ in self.queue]  # the same in the order of calls, for `by_size=False`
         kept = [*self.outputs, *self.variables, *(self.inputs if self.preserve_inputs else ())]
         for t in [*self.inputs, *self.variables] if not self.by_size else [*self.variables, *self.inputs]:
             self.allocate_at(0, t)
@@ -130,13 +139,13 @@ class ArenaPlanner:
                 if references[t] == 0 and self.first_node[t] != NEVER:
                     self.last_node[t] = i
 
-    def allocate_at(self, node, t):
+    def allocate_at(self, node: int, t: int) -> None:
         self.queue[node].add(t)
         if self.first_node[t] == NEVER:
             self.first_node[t] = node
             self.listed[node].append(t)
 
-    def counted(self, kept, root):
+    def counted(self, kept: Iterable[int], root: dict[int, int]) -> list[int]:
         references = [0] * len(self.sizes)
         for t in kept:
             references[t] += 1
@@ -146,8 +155,8 @@ class ArenaPlanner:
                     references[root.get(t, t)] += 1
         return references
 
-    def find_shares(self, kept):
-        self.root = {}
+    def find_shares(self, kept: Iterable[int]) -> None:
+        self.root: dict[int, int] = {}
         if self.preserve_all:
             return
         uses = self.counted(kept, {})
@@ -155,28 +164,22 @@ class ArenaPlanner:
             if not node.outputs:
                 continue
             output = node.outputs[0]
-            source = next(
-                (
-                    t
-                    for k, t in enumerate(node.inputs)
-                    if k in node.takes_over and self.may_share(t, output, node.unchanged, uses)
-                ),
-                None,
-            )
-            if source is None:
+            offered = [t for k, t in enumerate(node.inputs) if k in node.takes_over]
+            sources = [t for t in offered if self.may_share(t, output, node.unchanged, uses)]
+            if not sources:
                 continue
-            source = self.root.get(source, source)
+            source = self.root.get(sources[0], sources[0])
             if node.unchanged or uses[source] <= 1:
                 self.root[output] = source
 
-    def may_share(self, t, output, unchanged, uses):
+    def may_share(self, t: int, output: int, unchanged: bool, uses: list[int]) -> bool:
         if t < 0 or t in self.inputs or output in self.outputs:
             return False
         if self.arenas[t] != self.arenas[output] and self.arenas[t] != READ_WRITE:
             return False
         return unchanged or (self.sizes[t] == self.sizes[output] > SCALAR and uses[t] <= 1)
 
-    def execute(self, first=0, last=None):
+    def execute(self, first: int = 0, last: int | None = None) -> None:
         """Give offsets to the tensors that the nodes first .. last allocate, temporaries included."""
         last = len(self.nodes) - 1 if last is None else min(last, len(self.nodes) - 1)
         for i in range(first, last + 1):
@@ -198,36 +201,35 @@ class ArenaPlanner:
             self.allocate(t)
         self.last_active_node = last
 
-    def waiting(self, first, last):
+    def waiting(self, first: int, last: int) -> list[int]:
         """The tensors that the nodes allocate, in the order in which the sort gets them."""
         if first == 0 and not self.nodes:
             return self.queue[0].order
         if self.by_size:
             return [t for i in range(first, last + 1) for t in self.queue[i].order]
         begin = [t for t in self.listed[0] if t not in self.nodes[0].outputs] if first == 0 else []
-        return begin + [
-            t for i in range(first, last + 1) for t in [*self.nodes[i].temporaries, *self.listed[i]] if t not in begin
-        ]
+        listed = [t for i in range(first, last + 1) for t in [*self.nodes[i].temporaries, *self.listed[i]]]
+        return begin + [t for t in listed if t not in begin]
 
-    def needs_memory(self, t):
+    def needs_memory(self, t: int) -> bool:
         if self.arenas[t] == READ_WRITE:
-            return self.blocks.get(t, (0, 0))[1] < self.sizes[t]
+            return self.sizes[t] > (self.blocks[t][1] if t in self.blocks else 0)
         return self.arenas[t] == PERSISTENT
 
-    def allocate(self, t):
+    def allocate(self, t: int) -> None:
         self.reached.add(t)
         if t in self.root:
             if self.arenas[self.root[t]] == READ_WRITE and self.sizes[self.root[t]] == self.sizes[t]:
                 return
             del self.root[t]
         if self.arenas[t] == READ_WRITE:
-            if self.blocks.get(t, (0, 0))[1] < self.sizes[t]:
+            if self.needs_memory(t):
                 offset = self.arena.allocate(self.sizes[t], self.first_node[t], self.last_node[t])
                 self.blocks[t] = (offset, self.sizes[t], self.first_node[t], self.last_node[t])
         elif t not in self.persistent_offsets and self.sizes[t]:
             self.persistent_offsets[t] = self.persistent_arena.allocate(self.sizes[t], self.first_node[t], NEVER)
 
-    def reset_after(self, node):
+    def reset_after(self, node: int) -> None:
         """Forget the read-write tensors that are allocated after a node (their shapes have changed)."""
         self.blocks = {t: block for t, block in self.blocks.items() if block[2] <= node}
         if self.last_active_node > node:
@@ -236,7 +238,7 @@ class ArenaPlanner:
             self.arena.purge_after(node)
         self.last_active_node = node
 
-    def is_before(self, a, b):
+    def is_before(self, a: int, b: int) -> bool:
         whole_a, whole_b = self.lives_throughout(a), self.lives_throughout(b)
         if whole_a or whole_b:
             return whole_a and (not whole_b or a < b)
@@ -244,5 +246,5 @@ class ArenaPlanner:
             return self.sizes[a] > self.sizes[b]
         return self.first_node[a] < self.first_node[b]
 
-    def lives_throughout(self, t):
+    def lives_throughout(self, t: int) -> bool:
         return self.first_node[t] == 0 and self.last_node[t] == NEVER

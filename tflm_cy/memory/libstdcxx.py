@@ -62,7 +62,9 @@ def std_sort(elements: list[Element], less: Callable[[Element, Element], bool]) 
     return elements
 
 
-def _introsort(elements, low, high, depth, less):
+def _introsort(
+    elements: list[Element], low: int, high: int, depth: int, less: Callable[[Element, Element], bool]
+) -> None:
     while high - low > _PIECE:
         if depth == 0:  # libstdc++ sorts by a heap here; 2 log2(n) uneven partitions have never been seen
             key = cmp_to_key(lambda a, b: -1 if less(a, b) else int(less(b, a)))
@@ -74,7 +76,7 @@ def _introsort(elements, low, high, depth, less):
         high = cut
 
 
-def _partition(elements, low, high, less):
+def _partition(elements: list[Element], low: int, high: int, less: Callable[[Element, Element], bool]) -> int:
     a, b, c = low + 1, low + (high - low) // 2, high - 1
     if less(elements[a], elements[b]):
         median = b if less(elements[b], elements[c]) else c if less(elements[a], elements[c]) else a
@@ -94,7 +96,7 @@ def _partition(elements, low, high, less):
         left += 1
 
 
-def _sink(elements, k, less):
+def _sink(elements: list[Element], k: int, less: Callable[[Element, Element], bool]) -> None:
     value = elements[k]
     while less(value, elements[k - 1]):
         elements[k] = elements[k - 1]

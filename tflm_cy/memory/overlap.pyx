@@ -16,6 +16,9 @@ if the input's last step is the output's first one, whatever else starts or ends
 that of `optimal`. Its bound counts all permitted overlaps; where a row cannot be used, it is the weaker
 `Problem.load`.
 
+Two buffers that may lie at equal addresses or apart, and nothing between (a RESHAPE, which copies unless the addresses
+are equal), are one buffer here: the caller joins them.
+
 An overlap plan destroys the inputs that it overlaps. `keep_inputs` names buffers (the graph's inputs, whose caller
 wants them again) that live to the end and are never overlapped.
 

@@ -3,7 +3,7 @@
     >>> sizes = [10, 100, 100, 10, 10, 20]          # buffer 0 is read by two branches, each large in the middle
     >>> reads, writes = [[0], [0], [1], [2], [3, 4]], [[1], [2], [3], [4], [5]]
     >>> reorder(sizes, reads, writes, inputs=[0], outputs=[5])
-    Ordering(order=(1, 3, 0, 2, 4), peak=120, proven=True, states=5)
+    Ordering(order=(0, 2, 1, 3, 4), peak=120, proven=True, states=7)
     >>> peak_of(range(5), sizes, reads, writes, inputs=[0], outputs=[5])
     210
 
@@ -104,8 +104,9 @@ class Graph:
 
     def is_source(self, k):
         """Whether an operator reads nothing that is planned and each of its outputs waits for a reader."""
-        return (not any([self.sizes[t] for t in self.reads[k]]) and not self.needs[k] and not self.kept & set(self.writes[k])
-                and all([self.users[t] & ~(1 << k) for t in self.writes[k]]) and bool(self.writes[k]))
+        if self.needs[k] or any([self.sizes[t] for t in self.reads[k]]) or self.kept & set(self.writes[k]):
+            return False
+        return bool(self.writes[k]) and all([self.users[t] & ~(1 << k) for t in self.writes[k]])
 
     def start(self):
         """The bytes alive before the first operator."""

@@ -87,13 +87,16 @@ cdef class Tenant(Arena):
         RuntimeError if another tenant has allocated behind the mark.
         """
         cdef list entries = self.shared.entries
-        cdef size_t count, keep = len(entries)
+        cdef size_t keep = len(entries), left = self.own_requests
         if mark > self.own_requests:
             raise ValueError(f"mark {mark} lies behind the {self.own_requests} requests")
-        for count in range(self.own_requests - mark):
+        while left > mark:
             if entries[keep - 1][0] != self.number:
-                raise RuntimeError("another model of the shared arena has allocated behind the mark: its memory would be lost")
+                raise RuntimeError(
+                    "another model of the shared arena has allocated behind the mark: its memory would be lost"
+                )
             keep -= 1
+            left -= 1
         self.inner.rewind(entries[keep][1] if keep < <size_t> len(entries) else self.inner.mark())
         for _, _, used in entries[keep:]:
             self.own_tail -= used

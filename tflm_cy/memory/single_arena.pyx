@@ -9,7 +9,7 @@
     >>> address = arena.tail(1000)
     Traceback (most recent call last):
         ...
-    tflm_cy.memory.arena.ArenaExhausted: arena exhausted: 1000 bytes asked in the tail, ... left, ... missing; the smallest sufficient arena has ... bytes
+    tflm_cy.memory.arena.ArenaExhausted: arena exhausted: 1000 bytes asked in the tail, ... has ... bytes
     >>> SingleArena(4096).size                      # a buffer of its own
     4096
 
