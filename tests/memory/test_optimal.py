@@ -2,11 +2,14 @@
 
 import time
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
 from tflm_cy.memory.greedy import greedy
-from tflm_cy.memory.optimal import optimal
+from tflm_cy.memory.optimal import fit, optimal
 
 from .exact import least_height
 from .problems import problems
