@@ -130,3 +130,10 @@ def test_another_plan_moves_the_head_only():
     usual, apart = figures(asked), figures(asked, plan=linear(asked.problem()))
     assert (usual.tail, usual.kinds) == (apart.tail, apart.kinds)
     assert apart.smallest_arena - usual.smallest_arena == apart.head - usual.head == 384
+
+
+def test_inputs_that_are_kept():
+    asked = demand(loaded(chain()), "host64")
+    kept = asked.keeping_inputs()
+    assert [b.last for b in asked.buffers] == [1, 2, 3, 4, 4] and [b.last for b in kept.buffers] == [4, 2, 3, 4, 4]
+    assert asked.plan().high_water_mark == 768 and kept.plan().high_water_mark == 256 + 512 + 128

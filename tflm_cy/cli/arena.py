@@ -32,6 +32,9 @@ def add_parser(subparsers):
     names = planners()
     parser.add_argument("--planner", choices=names, default="greedy", help="whose plan is shown (default greedy)")
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose tail is shown (default host64)")
+    parser.add_argument(
+        "--keep-inputs", action="store_true", help="plan so that an invoke leaves its inputs as they are"
+    )
     parser.add_argument("--arena", type=int, metavar="N", help="whether the model fits in N bytes")
     parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
     parser.add_argument("--html", metavar="F.html", help="write a page with the picture and all tables")
@@ -48,7 +51,8 @@ def arena(args):
     if not Path(args.model).exists():
         raise UserError(f"{args.model}: no such file")
     with refused(args.model):
-        survey = Survey(args.model, args.arena, [args.target, *(t for t in TARGETS if t != args.target)])
+        targets = [args.target, *(t for t in TARGETS if t != args.target)]
+        survey = Survey(args.model, args.arena, targets, args.keep_inputs)
         name = Path(args.model).name
         tables = [(title, table(survey, args)) for title, table in _TABLES]
     print(f"{printable(name)}: {_counted(survey)}\n")

@@ -11,7 +11,7 @@ plan is made here), and the main graph's inputs and outputs. Nothing here depend
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/micro_allocator.cc and recording_micro_allocator.cc.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tflm_cy.memory.greedy import greedy
@@ -102,6 +102,13 @@ class Demand:
             ARENA_ALIGNMENT,
             relaxed,
         )
+
+    def keeping_inputs(self):
+        """The same, but the graph's inputs live to the end: for callers who do not set them before every invoke."""
+        end = max((buffer.last for buffer in self.buffers), default=0)
+        inputs = {(0, t) for t in self.graph.subgraphs[0].inputs}
+        kept = [replace(b, last=end) if not b.scratch and b.place in inputs else b for b in self.buffers]
+        return replace(self, buffers=kept)
 
     def plan(self):
         """What TFLM's own planner does."""

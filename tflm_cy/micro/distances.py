@@ -28,6 +28,7 @@ import numpy as np
 
 from tflm_cy.micro.target import ARENA_ALIGNMENT
 
+_MOST_ELEMENTS = 1 << 24  # larger ones are kept apart rather than walked: a second and half a gigabyte
 NONE = np.iinfo(np.int64).max  # of an output element that reads nothing
 
 COPIES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")  # at the same place nothing is copied
@@ -75,8 +76,13 @@ def distance(node, input_index, output_index=0):
     lowest = _LOWEST.get(node.op)
     if lowest is None or source is None:
         return None
-    elements = lowest(node, input_index, output_index)
-    if elements is None:
+    if max(source.elements, output.elements) > _MOST_ELEMENTS:
+        return None
+    try:
+        elements = lowest(node, input_index, output_index)
+    except (ValueError, IndexError, TypeError, ZeroDivisionError):  # shapes that do not belong together
+        return None
+    if elements is None or elements.size != output.elements:
         return None
     return _round_up(safe_distance(elements.reshape(-1), output.element_bytes, source.element_bytes))
 

@@ -35,7 +35,9 @@ class OfflinePlan:
     subgraph: int = 0
 
     def to_bytes(self):
-        """The contents of the metadata's buffer."""
+        """The contents of the metadata's buffer; ValueError for an offset of 2 GiB or more."""
+        if max(self.offsets, default=0) >= 1 << 31:
+            raise ValueError(f"offset {max(self.offsets)} does not fit in an offline plan, which holds int32")
         count = len(self.offsets)
         return struct.pack(f"<{3 + count}i", self.version, self.subgraph, count, *self.offsets)
 

@@ -33,6 +33,9 @@ class Survey:
         Of the figures; by default the tflite_micro package's, ten times the file.
     targets : sequence of str
         Of `target.NAMES`; the first one's demands are those that are planned.
+    keep_inputs : bool
+        Whether plans leave the graph's inputs as they are, which TFLM does not: it reuses their memory after the last
+        read. The figures that are TFLM's own do not change.
 
     Raises
     ------
@@ -40,13 +43,14 @@ class Survey:
         The file cannot be used.
     """
 
-    def __init__(self, path, arena_size=None, targets=TARGETS):
+    def __init__(self, path, arena_size=None, targets=TARGETS, keep_inputs=False):
         self.model = Model.from_path(path)
         self.graph = view(self.model)
         self.arena_size = arena_size
         self.targets = tuple(targets)
         self._demands = {name: demand(self.graph, name, refuse=False) for name in self.targets}
-        self.demand = self._demands[self.targets[0]]
+        first = self._demands[self.targets[0]]
+        self.demand = first.keeping_inputs() if keep_inputs else first
         self._plans = {}
 
     @property
@@ -88,10 +92,10 @@ class Survey:
         """No plan without overlaps has a lower head."""
         return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in self.planners)
 
-    def figures(self, target_name=None, planner="greedy"):
-        """`figures.Figures` of a target and a plan."""
+    def figures(self, target_name=None, planner=None):
+        """`figures.Figures` of a target, with TFLM's own plan or another one."""
         asked = self._demands[target_name or self.targets[0]]
-        return figures(asked, arena_size=self.arena_size, plan=self.plan(planner))
+        return figures(asked, arena_size=self.arena_size, plan=self.plan(planner) if planner else None)
 
     @cached_property
     def steps(self):
