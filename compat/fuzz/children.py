@@ -192,7 +192,7 @@ def _work(batch, start, limits, pipe, log):
 def _one(batch, name, limits, tell):
     number = int(name.partition(":")[2].partition("/")[0])
     rng = np.random.default_rng([batch.seed, number])
-    resolver = ("BUILTIN_REF", "AUTO")[number % 2]
+    resolver = ("BUILTIN_REF", "AUTO", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")[number % 3]
     preserve_all = number % 5 == 0
     tell("step", "mutate")
     try:

@@ -12,6 +12,10 @@
 Quirks: the bias is required; TANH and SIGN_BIT as fused activation are ignored; symmetric hybrid products have the sign error of
 arithmetic/hybrid.pxd unless the number of output channels is a multiple of 4.
 
+The optimized arithmetic, without groups: float32 products in Eigen's order (`convolve_f32_eigen`); 8 bits, and int16 with an int32 bias,
+round halves up; differing scales of a hybrid filter multiply the image's scale first. With more than one thread TensorFlow sums float32 in
+ways that depend on its cost model; what is done here is the commonest of them.
+
 Source: LiteRT:tflite/kernels/conv.cc.
 """
 from libc.stddef cimport ptrdiff_t

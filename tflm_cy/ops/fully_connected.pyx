@@ -11,6 +11,10 @@
 Quirks: weights of depth 0 give zeros and the bias is ignored; elements that do not fill a last row of x are ignored; without
 quantized_bias_type an int32 bias of the int16 kernel is read as int64 by TensorFlow (garbage) and refused here.
 
+The optimized arithmetic: float32 products in Eigen's order, sparse weights in blocks of four; quantized sums in fixed point, halves up, and
+there an int32 bias of the int16 kernel needs no option; int4 weights of float32 activations by `arithmetic/optimized/hybrid.pxd`.
+Refused, though its kernels take them: sparse int8 weights.
+
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
 from libc.stddef cimport ptrdiff_t

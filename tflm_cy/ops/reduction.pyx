@@ -12,6 +12,8 @@ Copied from TensorFlow: the reference SUM of int8 reads and writes its bytes as 
 255, stored as -1, and [-1, -1] to 255 as well (clamped at 255). Its SUM of int16 writes only a part of the output; here it is the
 rescaled sum. The mean of nothing is NaN in float32, 0 in integers.
 A product of constants (at most 8 results) is known in prepare.
+The optimized arithmetic has formulas of its own for MEAN of images and rows and for quantized SUM, starts floats' folds with their first
+element, and refuses to fold booleans but by REDUCE_ANY and REDUCE_ALL.
 
 Source: LiteRT:tflite/kernels/reduce.cc.
 """
