@@ -8,6 +8,7 @@ from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
 include "bytes.pxi"
+include "conv8.pxi"
 
 cdef Kernels table
 
@@ -15,4 +16,5 @@ cdef Kernels table
 def capsule():
     """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
     fill_bytes(&table.bytes)
+    fill_conv8(&table.conv8)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -5,6 +5,8 @@ A family `f` is three files: `f.pxd` (its struct of pointers and what its kernel
 `fill_f(F* table)`), and a line in this struct and in each `isa_*.pyx`.
 """
 from tflm_cy.simd.bytes cimport ByteKernels
+from tflm_cy.simd.conv8 cimport Conv8Kernels
 
 cdef struct Kernels:
     ByteKernels bytes
+    Conv8Kernels conv8
