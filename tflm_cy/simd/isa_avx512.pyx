@@ -9,6 +9,7 @@ from tflm_cy.simd.vector cimport *
 
 include "bytes.pxi"
 include "conv8.pxi"
+include "depthwise8.pxi"
 
 cdef Kernels table
 
@@ -17,4 +18,5 @@ def capsule():
     """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
     fill_bytes(&table.bytes)
     fill_conv8(&table.conv8)
+    fill_depthwise8(&table.depthwise8)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

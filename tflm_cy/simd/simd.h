@@ -11,9 +11,9 @@
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
  * - vi_from_vf rounds to nearest even; the value must fit an int32.
  * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
- * - "Lane order": the interleaving and packing operations work within each 16 bytes. Of bytes interleaved twice, vector i (of four), 16-byte
- *   lane L, dword j belongs to byte L*16 + i*4 + j; vb_pack_* undoes exactly that. vb_unlane turns what vb_pack_* makes of four vectors with
- *   consecutive dwords into consecutive bytes. */
+ * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
+ *   vectors with consecutive dwords into consecutive bytes; rows that went through vb_lane give, interleaved twice, four vectors whose dwords
+ *   are consecutive. */
 #ifndef TFLM_CY_SIMD_H
 #define TFLM_CY_SIMD_H
 
@@ -92,6 +92,8 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
 SIMD_INLINE vb vb_unlane(vb a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), a);
 }
+
+SIMD_INLINE vb vb_lane(vb a) { return vb_unlane(a); } /* its own inverse */
 
 #elif SIMD_ISA == 256 /* ----------------------------------------------------------------------------------------- AVX2 and FMA */
 #include <immintrin.h>
@@ -175,6 +177,7 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
   return _mm256_packus_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero));
 }
 SIMD_INLINE vb vb_unlane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+SIMD_INLINE vb vb_lane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
 
 #else /* -------------------------------------------------------------------------------------------------------- portable C */
 
@@ -273,6 +276,7 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
   return r.v;
 }
 SIMD_INLINE vb vb_unlane(vb a) { return a; }
+SIMD_INLINE vb vb_lane(vb a) { return a; }
 
 #endif
 #endif

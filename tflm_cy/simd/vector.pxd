@@ -65,3 +65,4 @@ cdef extern from "simd.h" nogil:
     vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) noexcept
     vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) noexcept
     vb vb_unlane(vb a) noexcept
+    vb vb_lane(vb a) noexcept
