@@ -74,12 +74,13 @@ def _cell(verdicts):
     return ", ".join(words) or "-"
 
 
-def insert(text, content):
+def insert(text, content, markers=MARKERS):
     """Replace what stands between the markers."""
-    pattern = re.compile(rf"{re.escape(MARKERS[0])}.*?{re.escape(MARKERS[1])}", re.S)
+    first, last = markers
+    pattern = re.compile(rf"{re.escape(first)}.*?{re.escape(last)}", re.S)
     if not pattern.search(text):
-        raise SystemExit(f"no {MARKERS[0]} ... {MARKERS[1]} in the file")
-    return pattern.sub(lambda _: f"{MARKERS[0]}\n{content}\n{MARKERS[1]}", text)
+        raise SystemExit(f"no {first} ... {last} in the file")
+    return pattern.sub(lambda _: f"{first}\n{content}\n{last}", text)
 
 
 def main():
