@@ -46,6 +46,7 @@ cdef size_t HEAP = 96 << 20             # bytes of the lists on the way down
 cdef int STATIC_ORDERS = 5
 cdef int RANDOM_ORDERS = 3              # new ones each round
 cdef int PROBES = 8
+cdef int RUNGS = 8                      # heights tried between the bound and the best plan, plus one
 
 
 cdef class Packing:
@@ -92,32 +93,34 @@ cdef class Packing:
     cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget):
         """The lowest plan that the budget finds, never above `incumbent`; `lower` is a proven bound in bytes.
 
-        First the bound itself, with half of the budget; then bisection. A height that the budget does not decide is
-        left for later: it proves nothing, and what lies above it is easier.
+        First the bound itself, then heights between the bound and the best plan, from above, each with a share of the
+        budget. A height that its share does not decide proves nothing, and a lower one may well be easier. When none of
+        them helps, the share is doubled.
         """
         cdef Plan plan = new_plan(self.problem)
-        cdef int64_t end = self.nodes + budget, share = max(budget // 2, 1), best, floor, middle
-        cdef int verdict
+        cdef int64_t end = self.nodes + budget, share = max(min(budget // 2, 100_000 + budget // 16), 1)
+        cdef int64_t best, top, target
+        cdef int rung, verdict
         memcpy(plan.offset_of, incumbent.offset_of, plan.count * sizeof(int64_t))
-        best = plan.high_water_mark = incumbent.high_water_mark
-        lower = (lower + self.unit - 1) // self.unit * self.unit
-        floor = middle = lower
+        best = top = plan.high_water_mark = incumbent.high_water_mark
+        lower = target = (lower + self.unit - 1) // self.unit * self.unit
+        rung = 0
         while lower < best and self.nodes < end and not late(self):
             with nogil:
-                verdict = self.run(middle, min(share, end - self.nodes))
+                verdict = self.run(target, min(share, end - self.nodes))
             if verdict == FOUND:
                 best = self.adopt(plan)
             elif verdict == NONE:
-                lower = floor = middle + self.unit
-            else:
-                floor = middle + self.unit
-            if floor >= best:               # what is still open, again and longer
-                floor = lower
-                share *= 2
-            elif share == max(budget // 2, 1):
-                share = max(budget // 16, 1)
-            middle = (floor + best - self.unit) // 2 // self.unit * self.unit
-            middle = max(middle, floor)
+                lower = target + self.unit
+            if rung == 0:
+                share = max(budget // 32, 1)
+            rung -= 1
+            if rung <= 0 or target <= lower:        # from the top again
+                share = share if best < top or rung < 0 else 2 * share
+                rung = RUNGS - 1
+                top = target = best
+            target = min(target - self.unit, lower + (top - lower) * rung // RUNGS // self.unit * self.unit)
+            target = max(target, lower)
         plan.lower_bound = min(lower, best)
         return plan
 

@@ -1,0 +1,4 @@
+class Packing:
+    unit: int
+    count: int
+    nodes: int
