@@ -27,7 +27,7 @@ typedef struct {
   int rows;               /* to store */
   ptrdiff_t y_row;
   vb zero, low, high;
-} Sum8;
+} Columns8;
 
 /* n bytes of four rows; writes whole vectors. flip: the highest bit of each byte. */
 static void interleave_rows(const uint8_t *const *rows, ptrdiff_t n, int flip, uint8_t *plane) {
@@ -48,7 +48,7 @@ static void interleave_rows(const uint8_t *const *rows, ptrdiff_t n, int flip, u
 }
 
 /* X groups of R rows. y: of the first group; n: values of the last group. */
-SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const Sum8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
+SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
   vi acc[2][4][4];
   ptrdiff_t from[4][4];
   const int8_t *taps = s->taps;
@@ -97,15 +97,15 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
 }
 
 #define SUM_GROUPS(NAME, R, X)                                                                                      \
-  static void NAME(const Sum8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 0, s, group, y, n); } \
-  static void NAME##_factored(const Sum8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 1, s, group, y, n); }
+  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 0, s, group, y, n); } \
+  static void NAME##_factored(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 1, s, group, y, n); }
 SUM_GROUPS(sum_groups_1_1, 1, 1)
 SUM_GROUPS(sum_groups_2_1, 2, 1)
 SUM_GROUPS(sum_groups_1, 1, TOGETHER_1)
 SUM_GROUPS(sum_groups_2, 2, TOGETHER_2)
 
 /* The groups first, first + next, ... of an output row of `total` values. */
-static void sum_every(const Sum8 *s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
+static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
   const int together = rows == 1 ? TOGETHER_1 : TOGETHER_2;
   const int factored = s->factors != NULL;
   ptrdiff_t g = first;

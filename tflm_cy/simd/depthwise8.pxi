@@ -6,7 +6,7 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.depthwise8 cimport Depthwise8, Depthwise8Kernels
 
 cdef extern from "depthwise8.h" nogil:
-    ctypedef struct Sum8:
+    ctypedef struct Columns8:
         const uint8_t* planes
         ptrdiff_t plane_bytes
         ptrdiff_t quads
@@ -25,7 +25,7 @@ cdef extern from "depthwise8.h" nogil:
         vb low
         vb high
     void interleave_rows(const uint8_t** rows, ptrdiff_t n, int flip, uint8_t* plane) noexcept
-    void sum_every(const Sum8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
+    void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
 
 cdef enum:
     MOST_QUADS = 16              # filters of up to 64 rows
@@ -221,7 +221,7 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     cdef uint8_t* narrow = lines + (4 * d.quads * round_up(g.iw * d.channels, 64) if d.widened else 0)
     cdef ptrdiff_t taps = g.kw * d.quads * 4 * d.rows * VB
     cdef ptrdiff_t n, oy, block
-    cdef Sum8 s
+    cdef Columns8 s
     s.planes = <const uint8_t*>scratch
     s.plane_bytes = d.plane_bytes
     s.quads = d.quads

@@ -10,6 +10,7 @@ from tflm_cy.simd.vector cimport *
 include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
+include "elementwise8.pxi"
 
 cdef Kernels table
 
@@ -19,4 +20,5 @@ def capsule():
     fill_bytes(&table.bytes)
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
+    fill_elementwise8(&table.elementwise8)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

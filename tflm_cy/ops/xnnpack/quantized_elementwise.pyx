@@ -20,6 +20,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.table cimport table_f32, table_i8
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # AddOptions, SubOptions, MulOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -69,6 +70,8 @@ cdef uint8_t* prepare_table(Context context, Node* node, str name) except NULL:
     table = <uint8_t*>context.persistent(256)
     op.how = table
     op.kernel = <UnaryKernel>lookup_8
+    if kernels().bytes.lookup != NULL:
+        op.kernel = kernels().bytes.lookup
     return table
 
 
@@ -96,6 +99,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     how.limits = range_of(y, table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE))
     op.how = how
     op.kernel = <BinaryKernel>add_8[int8_t] if y.type == INT8 else <BinaryKernel>add_8[uint8_t]
+    if kernels().elementwise8.add[0] != NULL:
+        op.kernel = kernels().elementwise8.add[y.type == UINT8]
     return 0
 
 
@@ -124,6 +129,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     how.zero_point = y.zero_point
     op.how = how
     op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
+    if kernels().elementwise8.multiply[0] != NULL:
+        op.kernel = kernels().elementwise8.multiply[y.type == UINT8]
     return 0
 
 
@@ -147,6 +154,8 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
     op = prepare_one(context, node)
     op.how = how
     op.kernel = <UnaryKernel>quantize_8[int8_t] if y.type == INT8 else <UnaryKernel>quantize_8[uint8_t]
+    if kernels().elementwise8.quantize[0] != NULL:
+        op.kernel = kernels().elementwise8.quantize[y.type == UINT8]
     return 0
 
 
@@ -164,6 +173,8 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op = prepare_one(context, node)
     op.how = how
     op.kernel = <UnaryKernel>dequantize_8[int8_t] if x.type == INT8 else <UnaryKernel>dequantize_8[uint8_t]
+    if kernels().elementwise8.dequantize[0] != NULL:
+        op.kernel = kernels().elementwise8.dequantize[x.type == UINT8]
     return 0
 
 

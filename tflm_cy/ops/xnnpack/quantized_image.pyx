@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
-from tflm_cy.arithmetic.pool_2d cimport Pool2D, max_pool
+from tflm_cy.arithmetic.pool_2d cimport Pool2D, Taps, max_pool, tap_count, taps_at
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, fold_tensor, sum_narrow
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
@@ -20,6 +20,8 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
+from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Pool2DOptions
     PADDING = 0
@@ -36,16 +38,23 @@ cdef enum:                       # ResizeBilinearOptions
 cdef enum:                       # ReducerOptions
     KEEP_DIMS = 0
 
+cdef struct MaxPool:
+    Pool2D shape
+    const Elementwise8Kernels* fast
+
 cdef struct Resizing:
     int64_t batches, height, width, depth, out_height, out_width
     Between* rows
     Between* columns
+    const Elementwise8Kernels* fast
+    int line                     # scratch: one row of the input, blended
 
 cdef struct Reduction:
     FoldShape shape
     Average average
     int folding
     int sums                     # scratch
+    const Elementwise8Kernels* fast
 
 
 cdef int want_bytes(const Tensor* x, const Tensor* y, str name) except -1:
@@ -68,13 +77,16 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef int32_t padding = table_i8(node.options, PADDING, 0)
     cdef int32_t[4] dims
     cdef Range32 limits
+    cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
     if x.rank != 4:
         raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
-    p = <Pool2D*>context.persistent(sizeof(Pool2D))
+    op = <MaxPool*>context.persistent(sizeof(MaxPool))
+    op.fast = &kernels().elementwise8
+    p = &op.shape
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
     p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
@@ -88,8 +100,10 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
     context.set_shape(y, 4, dims)
-    node.data = p
+    node.data = op
     node.invoke = max_pool_8
+    if op.fast.largest != NULL:
+        node.invoke = max_pool_vector
     return 0
 
 
@@ -103,8 +117,31 @@ cdef int max_pool_8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef void* y = context.output(node, 0).data
     if x.type == INT8:
-        return max_pool(<Pool2D*>node.data, <const int8_t*>x.data, <int8_t*>y)
-    return max_pool(<Pool2D*>node.data, <const uint8_t*>x.data, <uint8_t*>y)
+        return max_pool(&(<MaxPool*>node.data).shape, <const int8_t*>x.data, <int8_t*>y)
+    return max_pool(&(<MaxPool*>node.data).shape, <const uint8_t*>x.data, <uint8_t*>y)
+
+
+cdef int max_pool_vector(Context context, Node* node) noexcept nogil:
+    cdef MaxPool* op = <MaxPool*>node.data
+    cdef Pool2D* p = &op.shape
+    cdef Tensor* x = context.input(node, 0)
+    cdef const uint8_t* image = <const uint8_t*>x.data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int64_t row = <int64_t>p.width * p.channels
+    cdef int32_t n, oh, ow
+    cdef Taps t
+    for n in range(p.batches):
+        for oh in range(p.out_height):
+            for ow in range(p.out_width):
+                t = taps_at(p, oh, ow)
+                if tap_count(t) == 0:
+                    return max_pool_8(context, node)
+                op.fast.largest(
+                    image + t.top * row + t.left * p.channels, t.bottom - t.top, row, t.right - t.left, p.channels, x.type == INT8,
+                    p.low, p.high, y)
+                y += p.channels
+        image += p.height * row
+    return 0
 
 
 cdef int prepare_resize(Context context, Node* node) except -1:
@@ -135,6 +172,29 @@ cdef int prepare_resize(Context context, Node* node) except -1:
         fill_axis(r.rows, x.dims[1], wanted[0], align_corners, half_pixel_centers)
         fill_axis(r.columns, x.dims[2], wanted[1], align_corners, half_pixel_centers)
     node.invoke = resize_8 if count(y) > 0 else nothing
+    r.fast = &kernels().elementwise8
+    if r.fast.blend_rows != NULL and count(y) > 0:
+        r.line = context.request_scratch(4 * r.width * r.depth)
+        node.invoke = resize_vector
+    return 0
+
+
+cdef int resize_vector(Context context, Node* node) noexcept nogil:
+    """Rows first, which are fewer: the two weights are exact in either order."""
+    cdef Resizing* r = <Resizing*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef const uint8_t* image = <const uint8_t*>x.data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int32_t* line = <int32_t*>context.scratch(r.line)
+    cdef int64_t row = r.width * r.depth
+    cdef int64_t n, oy
+    for n in range(r.batches):
+        for oy in range(r.out_height):
+            r.fast.blend_rows(
+                image + r.rows[oy].first * row, image + r.rows[oy].second * row, row, x.type == INT8, r.rows[oy].weight, line)
+            r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
+            y += r.out_width * r.depth
+        image += r.height * row
     return 0
 
 
@@ -199,6 +259,36 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     node.invoke = average_8
+    r.fast = &kernels().elementwise8
+    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and (
+        r.shape.rank == 1 or r.shape.rank == 2 or (r.shape.rank == 3 and r.shape.strides[1] == 0)
+    ):
+        node.invoke = average_vector
+    return 0
+
+
+cdef int average_vector(Context context, Node* node) noexcept nogil:
+    """Up to three axes, kept, reduced, kept; or reduced last."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef const FoldShape* s = &r.shape
+    cdef Tensor* x = context.input(node, 0)
+    cdef const uint8_t* from_ = <const uint8_t*>x.data
+    cdef void* y = context.output(node, 0).data
+    cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
+    cdef int64_t columns = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
+    cdef int64_t i
+    memset(sums, 0, sizeof(int32_t) * s.outputs)
+    if s.strides[s.rank - 1] == 0:
+        for i in range(s.outputs):
+            sums[i] = r.fast.sum_row(from_ + i * columns, columns, x.type == INT8)
+    else:
+        for i in range(s.dims[0] if s.rank == 3 else 1):
+            r.fast.sum_rows(from_ + i * rows * columns, rows, columns, x.type == INT8, sums + i * columns)
+    if x.type == INT8:
+        average_sums(sums, r.average, -128, 127, <int8_t*>y, s.outputs)
+    else:
+        average_sums(sums, r.average, 0, 255, <uint8_t*>y, s.outputs)
     return 0
 
 

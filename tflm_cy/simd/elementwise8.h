@@ -1,0 +1,188 @@
+/* The loops of elementwise8.pxd. Rests shorter than a vector go through a buffer. */
+#ifndef TFLM_CY_SIMD_ELEMENTWISE8_H
+#define TFLM_CY_SIMD_ELEMENTWISE8_H
+
+/* As in arithmetic/xnnpack/quantized_elementwise.pxd, field by field. */
+typedef struct { int32_t constant, a_multiplier, b_multiplier, shift, zero_point, low, high; } struct_sum8;
+typedef struct { int32_t a_zero_point, b_zero_point; float scale, low, high; int32_t zero_point; } struct_product8;
+typedef struct { float inverse, low, high; int32_t zero_point; } struct_quantize8;
+typedef struct { float scale; int32_t zero_point; } struct_dequantize8;
+
+SIMD_INLINE vi widen8(const uint8_t *p, const int is_signed) { return is_signed ? vi_from_s8(p) : vi_from_u8(p); }
+
+SIMD_INLINE vb narrow8(const vi *v, vb zero, vb low, vb high, const int is_signed) {
+  if (is_signed) return vb_unlane(vb_min_s(vb_max_s(vb_pack_s(v[0], v[1], v[2], v[3], zero), low), high));
+  return vb_unlane(vb_min_u(vb_max_u(vb_pack_u(v[0], v[1], v[2], v[3], zero), low), high));
+}
+
+#define FOUR _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++)
+
+/* BODY makes VB bytes at y + i from those at i of the operands. */
+#define OVER_PAIRS(BODY)                                        \
+  for (; i + VB <= n; i += VB) { BODY(a + i, b + i, y + i); }   \
+  if (i < n) {                                                  \
+    uint8_t pa[VB] = {0}, pb[VB] = {0}, py[VB];                 \
+    memcpy(pa, a + i, (size_t)(n - i));                         \
+    memcpy(pb, b + i, (size_t)(n - i));                         \
+    BODY(pa, pb, py);                                           \
+    memcpy(y + i, py, (size_t)(n - i));                         \
+  }
+
+SIMD_INLINE void add8(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
+  const vi constant = vi_set1(s->constant), ma = vi_set1(s->a_multiplier), mb = vi_set1(s->b_multiplier);
+  const vb zero = vb_set1_16(s->zero_point), low = vb_set1(s->low), high = vb_set1(s->high);
+  const int shift = s->shift;
+  int64_t i = 0;
+#define BODY(A, B, Y)                                                                                                       \
+  vi v[4];                                                                                                                  \
+  FOUR v[j] = vi_sra(vi_add(vi_add(constant, vi_mul(widen8(A + j * VL, is_signed), ma)), vi_mul(widen8(B + j * VL, is_signed), mb)), shift); \
+  vb_store(Y, narrow8(v, zero, low, high, is_signed))
+  OVER_PAIRS(BODY)
+#undef BODY
+}
+
+SIMD_INLINE void multiply8(const struct_product8 *p, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
+  const vi za = vi_set1(p->a_zero_point), zb = vi_set1(p->b_zero_point);
+  const vf scale = vf_set1(p->scale), most = vf_set1(p->high), least = vf_set1(p->low);
+  const vb zero = vb_set1_16(p->zero_point), low = vb_set1(-128), high = vb_set1(127), low_u = vb_set1(0), high_u = vb_set1(255);
+  int64_t i = 0;
+  /* Products of two differences stay below 2^24: exact as floats. */
+#define BODY(A, B, Y)                                                                                                       \
+  vi v[4];                                                                                                                  \
+  FOUR {                                                                                                                    \
+    const vf d = vf_mul(vf_from_vi(vi_sub(widen8(A + j * VL, is_signed), za)), vf_from_vi(vi_sub(widen8(B + j * VL, is_signed), zb))); \
+    v[j] = vi_from_vf(vf_max(vf_min(vf_mul(d, scale), most), least));                                                       \
+  }                                                                                                                         \
+  vb_store(Y, narrow8(v, zero, is_signed ? low : low_u, is_signed ? high : high_u, is_signed))
+  OVER_PAIRS(BODY)
+#undef BODY
+}
+
+SIMD_INLINE void quantize8(const struct_quantize8 *q, const float *x, uint8_t *y, int64_t n, const int is_signed) {
+  const vf inverse = vf_set1(q->inverse), most = vf_set1(q->high), least = vf_set1(q->low);
+  const vb zero = vb_set1_16(q->zero_point), low = vb_set1(is_signed ? -128 : 0), high = vb_set1(is_signed ? 127 : 255);
+  for (int64_t i = 0; i < n; i += VB) {
+    float some[VB];
+    uint8_t out[VB];
+    const float *from = x + i;
+    vi v[4];
+    if (n - i < VB) {
+      memset(some, 0, sizeof some);
+      memcpy(some, from, (size_t)(n - i) * 4);
+      from = some;
+    }
+    FOUR v[j] = vi_from_vf(vf_max(vf_min(vf_mul(vf_load(from + j * VL), inverse), most), least));
+    vb_store(n - i < VB ? out : y + i, narrow8(v, zero, low, high, is_signed));
+    if (n - i < VB) memcpy(y + i, out, (size_t)(n - i));
+  }
+}
+
+SIMD_INLINE void dequantize8(const struct_dequantize8 *d, const uint8_t *x, float *y, int64_t n, const int is_signed) {
+  const vi zero = vi_set1(d->zero_point);
+  const vf scale = vf_set1(d->scale);
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) vf_store(y + i, vf_mul(vf_from_vi(vi_sub(widen8(x + i, is_signed), zero)), scale));
+  if (i < n) {
+    uint8_t some[VL] = {0};
+    memcpy(some, x + i, (size_t)(n - i));
+    vf_store_part(y + i, vf_mul(vf_from_vi(vi_sub(widen8(some, is_signed), zero)), scale), n - i);
+  }
+}
+
+static void add_s8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 1); }
+static void add_u8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 0); }
+static void multiply_s8(const void *how, const void *a, const void *b, void *y, int64_t n) { multiply8(how, a, b, y, n, 1); }
+static void multiply_u8(const void *how, const void *a, const void *b, void *y, int64_t n) { multiply8(how, a, b, y, n, 0); }
+static void quantize_s8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 1); }
+static void quantize_u8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 0); }
+static void dequantize_s8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 1); }
+static void dequantize_u8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 0); }
+
+static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
+  for (int64_t c = 0; c < columns; c += 4 * VL) {
+    const int64_t left = columns - c;
+    if (left >= 4 * VL) {
+      vi v[4];
+      FOUR v[j] = vi_load(sums + c + j * VL);
+      if (is_signed) for (int64_t r = 0; r < rows; r++) FOUR v[j] = vi_add(v[j], vi_from_s8(x + r * columns + c + j * VL));
+      else for (int64_t r = 0; r < rows; r++) FOUR v[j] = vi_add(v[j], vi_from_u8(x + r * columns + c + j * VL));
+      FOUR vi_store(sums + c + j * VL, v[j]);
+    } else {
+      for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = c; i < columns; i++)
+          sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(is_signed ? (int32_t)(int8_t)x[r * columns + i] : (int32_t)x[r * columns + i]));
+    }
+  }
+}
+
+static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
+  const vb ones = vb_set1(1), flip = vb_set1(is_signed ? -128 : 0);
+  vi sum = vi_set1(0);
+  int64_t i = 0;
+  uint32_t rest = 0;
+  for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_xor(vb_load(x + i), flip), ones);
+  if (is_signed) rest -= 128u * (uint32_t)i;
+  for (; i < n; i++) rest += (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]);
+  return (int32_t)((uint32_t)vi_sum(sum) + rest);
+}
+
+static void largest8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, int is_signed, int32_t low,
+                     int32_t high, uint8_t *y) {
+  const vb least = vb_set1(low), most = vb_set1(high);
+  for (int64_t c = 0; c < channels; c += VB) {
+    const int64_t left = channels - c;
+    vb v = least;
+    for (int64_t r = 0; r < rows; r++) {
+      const uint8_t *from = x + r * row_bytes + c;
+      for (int64_t i = 0; i < columns; i++, from += channels) {
+        const vb tap = left >= VB ? vb_load(from) : vb_load_part(from, left);
+        v = is_signed ? vb_max_s(v, tap) : vb_max_u(v, tap);
+      }
+    }
+    v = is_signed ? vb_min_s(v, most) : vb_min_u(v, most);
+    if (left >= VB) vb_store(y + c, v);
+    else vb_store_part(y + c, v, left);
+  }
+}
+
+static void blend_rows8(const uint8_t *top, const uint8_t *bottom, int64_t n, int is_signed, int32_t weight, int32_t *line) {
+  const vi w = vi_set1(weight), rest = vi_set1(2048 - weight);
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) vi_store(line + i, vi_add(vi_mul(widen8(top + i, is_signed), rest), vi_mul(widen8(bottom + i, is_signed), w)));
+  for (; i < n; i++) {
+    const int32_t t = is_signed ? (int32_t)(int8_t)top[i] : (int32_t)top[i], b = is_signed ? (int32_t)(int8_t)bottom[i] : (int32_t)bottom[i];
+    line[i] = t * 2048 + (b - t) * weight;
+  }
+}
+
+/* columns: per pixel of y, the pixels of the line left and right of it, and the second's weight. */
+SIMD_INLINE void blend_line8(const int32_t *line, const int32_t *columns, int64_t width, int64_t depth, const int is_signed, uint8_t *y) {
+  const vi half = vi_set1(1 << 21);
+  const vb zero = vb_set1_16(0);
+  for (int64_t x = 0; x < width; x++, columns += 3, y += depth) {
+    const int32_t *left = line + columns[0] * depth, *right = line + columns[1] * depth;
+    const vi w = vi_set1(columns[2]), rest = vi_set1(2048 - columns[2]);
+    for (int64_t c = 0; c < depth; c += VB) {
+      const int64_t some = depth - c;
+      vi v[4];
+      FOUR {
+        const int64_t n = some - j * VL;
+        if (n >= VL)
+          v[j] = vi_sra(vi_add(vi_add(vi_mul(vi_load(left + c + j * VL), rest), vi_mul(vi_load(right + c + j * VL), w)), half), 22);
+        else if (n > 0)
+          v[j] = vi_sra(vi_add(vi_add(vi_mul(vi_load_part(left + c + j * VL, n), rest), vi_mul(vi_load_part(right + c + j * VL, n), w)), half), 22);
+        else
+          v[j] = half;
+      }
+      const vb out = vb_unlane(is_signed ? vb_pack_s(v[0], v[1], v[2], v[3], zero) : vb_pack_u(v[0], v[1], v[2], v[3], zero));
+      if (some >= VB) vb_store(y + c, out);
+      else vb_store_part(y + c, out, some);
+    }
+  }
+}
+
+static void blend_columns8(const int32_t *line, const int32_t *columns, int64_t width, int64_t depth, int is_signed, uint8_t *y) {
+  if (is_signed) blend_line8(line, columns, width, depth, 1, y);
+  else blend_line8(line, columns, width, depth, 0, y);
+}
+#endif
