@@ -41,8 +41,19 @@ DIRECTIVES = {
 }
 
 
+X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
-VECTOR = ["-mavx2", "-mfma"] if platform.machine().lower() in ("x86_64", "amd64") else []
+VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
+# The vector kernels: what each module of simd/ may use. table.pyx imports those that the CPU can run.
+UNROLL = ["-O3", "-fno-semantic-interposition"]
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
+SIMD = {
+    "isa_portable": UNROLL,
+    "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2"],
+    "isa_avx512": [*UNROLL, *AVX512],
+    "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
+}
+ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
 def declared(folder: Path, table: str) -> dict[str, list[str]]:
@@ -77,17 +88,26 @@ def operator_index() -> str:
     return text
 
 
+def target_of(source: Path) -> list[str]:
+    """The flags that a module has beyond those of all."""
+    if source.parent == PACKAGE / "ops" / "xnnpack":
+        return VECTOR
+    return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
+
+
 def extensions() -> list[Extension]:
     """One extension per .pyx file."""
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
             [str(source)],
-            extra_compile_args=COMPILE
-            + (VECTOR if source.parent.name == "xnnpack" and source.parent.parent.name == "ops" else []),
+            include_dirs=[str(source.parent)],
+            depends=[str(header) for header in sorted(source.parent.glob("*.h"))],
+            extra_compile_args=COMPILE + target_of(source),
             extra_link_args=LINK,
         )
         for source in sorted(PACKAGE.rglob("*.pyx"))
+        if X86_64 or source.parent != PACKAGE / "simd" or source.stem not in ONLY_X86_64
     ]
 
 

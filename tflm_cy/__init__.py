@@ -7,6 +7,7 @@
 
 from tflm_cy import experimental, interpreter
 from tflm_cy._version import __version__
+from tflm_cy.config import show_config
 from tflm_cy.interpreter import (
     Delegate,
     Interpreter,
@@ -26,4 +27,5 @@ __all__ = [
     "experimental",
     "interpreter",
     "load_delegate",
+    "show_config",
 ]

@@ -25,7 +25,8 @@ ALLOWED = {
     "demo": {"report", "interpreter"},
     "cli": {"report", "interpreter", "experimental", "demo", "micro"},
     "__main__": {"cli"},
-    "__init__": {"interpreter", "experimental", "_version"},
+    "config": {"simd", "ops", "_version"},
+    "__init__": {"interpreter", "experimental", "config", "_version"},
     "_version": set(),
 }
 TABLES = {"table", "slots"}  # operators and delegates read options, sparsity and quantization, nothing else of the file

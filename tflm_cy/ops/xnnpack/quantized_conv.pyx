@@ -31,6 +31,7 @@ from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
@@ -64,6 +65,8 @@ cdef struct Conv:
     int sums                     # scratch: of two positions
     int image                    # scratch: one image less its zero point
     int runs                     # scratch: kh * kw runs
+    Vector8 fast                 # with a vector kernel
+    VectorDepthwise8 fast_depthwise
 
 
 cdef int prepare_conv(Context context, Node* node) except -1:
@@ -95,15 +98,39 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "CONV_2D")
-        op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
         node.invoke = lost_8 if misses else convolve_8
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     g.row = padded_row(g.kh * g.kw * g.group_ic)
+    if not misses and prepare_vector(context, op, x, w, <const uint8_t*>w.data, g.kh * g.kw * g.group_ic):
+        node.invoke = convolve_vector
+        return 0
+    if x.type == FLOAT32:
+        op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
     request_positions(context, op)
+    return 0
+
+
+cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tensor* w, const uint8_t* filters, ptrdiff_t row) except -1:
+    """Filters of `row` bytes each."""
+    op.fast.plan.shape = op.shape
+    op.fast.plan.is_signed = x.type != UINT8
+    op.fast.plan.dynamic = x.type == FLOAT32
+    op.fast.plan.x_zero_point = x.zero_point
+    op.fast.plan.w_zero_point = op.w_zero_point
+    op.fast.plan.out = op.out
+    op.fast.plan.scaling = op.scaling
+    if w.type != INT8 and w.type != UINT8:
+        return False
+    return ready_conv8(context, &op.fast, filters, row)
+
+
+cdef int convolve_vector(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    op.fast.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
 
 
@@ -223,12 +250,34 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     op.w = w.data
     node.invoke = convolve_depthwise
-    if g.ic == 1:
-        turn_filter(context, op, w)
-        node.invoke = convolve_8
     if lost(g, padding):
         node.invoke = lost_8
+    elif g.ic == 1:
+        turn_filter(context, op, w)
+        node.invoke = convolve_8
+        if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
+            node.invoke = convolve_vector
+            return 0
+    elif prepare_vector_depthwise(context, op, x):
+        node.invoke = convolve_depthwise_vector
+        return 0
     request_positions(context, op)
+    return 0
+
+
+cdef bint prepare_vector_depthwise(Context context, Conv* op, const Tensor* x) except -1:
+    op.fast_depthwise.plan.shape = op.shape
+    op.fast_depthwise.plan.is_signed = x.type != UINT8
+    op.fast_depthwise.plan.x_zero_point = x.zero_point
+    op.fast_depthwise.plan.w_zero_point = op.w_zero_point
+    op.fast_depthwise.plan.out = op.out
+    return ready_depthwise8(context, &op.fast_depthwise, op.w)
+
+
+cdef int convolve_depthwise_vector(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    op.fast_depthwise.run(
+        &op.fast_depthwise.plan, context.input(node, 0).data, context.scratch(op.fast_depthwise.scratch), context.output(node, 0).data)
     return 0
 
 

@@ -32,7 +32,9 @@ from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.conv8 cimport Conv8
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -66,6 +68,7 @@ cdef struct Matrix:
     ptrdiff_t[BATCH_AXES] w_step
     int turned                   # scratch: one matrix of x as rows (adj_x)
     int columns                  # scratch: one matrix of w as rows
+    Vector8 fast                 # FULLY_CONNECTED with a vector kernel
 
 
 cdef int prepare_fully_connected(Context context, Node* node) except -1:
@@ -85,18 +88,47 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.k = w.dims[1]
     op.stride = padded_row(op.k)
     shape_fully_connected(context, node, op, x, y)
-    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, op.n, &op.scaling, "FULLY_CONNECTED")
         node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
         if w.block_size != 0:
-            prepare_blocks(context, w, op)
             node.invoke = fully_connected_blockwise
     else:
         prepare_requantize(context, x, w, b, y, activation, op.n, True, &op.out, "FULLY_CONNECTED")
         node.invoke = fully_connected_8
+    if w.block_size == 0 and (w.type == INT8 or w.type == UINT8):
+        plan_vector(op, x)
+        if ready_conv8(context, &op.fast, w.data, op.k):
+            node.invoke = fully_connected_vector
+            return 0
+    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
+    if node.invoke == fully_connected_blockwise:
+        prepare_blocks(context, w, op)
     request_rows(context, op)
+    return 0
+
+
+cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
+    """A matrix product is a convolution of 1x1 over m positions."""
+    cdef Conv8* c = &op.fast.plan
+    c.shape.batches = op.m
+    c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = 1
+    c.shape.kh = c.shape.kw = c.shape.groups = 1
+    c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
+    c.shape.ic = c.shape.group_ic = op.k
+    c.shape.oc = op.n
+    c.is_signed = x.type != UINT8
+    c.dynamic = x.type == FLOAT32
+    c.x_zero_point = x.zero_point
+    c.w_zero_point = op.w_zero_point
+    c.out = op.out
+    c.scaling = op.scaling
+
+
+cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    op.fast.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
 
 

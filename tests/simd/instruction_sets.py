@@ -1,0 +1,44 @@
+"""Every instruction set that this CPU has, one after the other, against the scalar definition: what the tests of the kernels stand on.
+
+    for isa in ISAS:
+        check(isa, blob, arrays)        # the model's outputs with these kernels and with none at all, byte for byte
+
+`run` gives the outputs alone. Models are made as in tests/ops; the kernels are chosen for the prepare.
+"""
+
+import numpy as np
+
+from tflm_cy import Interpreter
+from tflm_cy.simd import table
+
+ISAS = [isa for isa in table.available() if isa != "scalar"]
+
+
+def run(isa, blob, arrays, **options):
+    """The outputs of the second of two invokes with the kernels of an instruction set."""
+    before = table.name()
+    table.choose(isa)
+    try:
+        interpreter = Interpreter(model_content=blob, **options)
+        interpreter.allocate_tensors()
+    finally:
+        table.choose(before)
+    for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+    interpreter.invoke()
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def check(isa, blob, arrays, **options):
+    """Equal bytes with and without the kernels."""
+    wanted = run("scalar", blob, arrays, **options)
+    for got, want in zip(run(isa, blob, arrays, **options), wanted, strict=True):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        if got.tobytes() != want.tobytes():
+            bits = f"u{got.dtype.itemsize}"
+            different = np.flatnonzero(got.reshape(-1).view(bits) != want.reshape(-1).view(bits))
+            at = different[0]
+            raise AssertionError(
+                f"{isa}: {len(different)} of {got.size} differ, first {at}: {got.reshape(-1)[at]!r}, not {want.reshape(-1)[at]!r}"
+            )

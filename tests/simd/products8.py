@@ -1,0 +1,127 @@
+"""Random nodes with 8-bit weights: shapes from the list of what models have and from the corners of the kernels, values from several laws.
+
+`DRAWS[operator](rng, dtype)` gives a model of one node and its input. dtype "float32" is dynamic range.
+"""
+
+import numpy as np
+
+from compat.builder import Model, Tensor
+
+CHANNELS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 80, 96, 100, 130, 144, 200]
+
+
+def values(rng, dtype, shape):
+    """Uniform, extremes only, small, or one value."""
+    low, high = (-128, 127) if dtype == "int8" else (0, 255)
+    law = rng.integers(4)
+    if law == 0:
+        return rng.integers(low, high, shape, endpoint=True).astype(dtype)
+    if law == 1:
+        return rng.choice([low, high], shape).astype(dtype)
+    if law == 2:
+        return np.clip(rng.normal((low + high + 1) / 2, 9, shape), low, high).astype(dtype)
+    return np.full(shape, rng.integers(low, high, endpoint=True), dtype)
+
+
+def floats(rng, shape):
+    x = rng.normal(size=shape).astype(np.float32) * np.float32(10.0 ** rng.integers(-3, 4))
+    law = rng.integers(6)
+    if law == 0:
+        x = np.abs(x)
+    elif law == 1:
+        x[rng.random(shape) < 0.5] = 0
+    elif law == 2:
+        x = np.rint(x)
+    elif law == 3:
+        x[...] = x.flat[0]
+    elif law == 4:
+        x.flat[rng.integers(x.size)] = 1e-40
+    return x
+
+
+def zero_point(rng, dtype):
+    low, high = (-128, 127) if dtype == "int8" else (0, 255)
+    return int(rng.choice([low, high, 0 if dtype == "int8" else 128, rng.integers(low, high, endpoint=True)]))
+
+
+def activation(rng):
+    return str(rng.choice(["NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1"]))
+
+
+def weights(rng, dtype, shape, channels, axis):
+    """A constant with one scale, or (int8) with one per channel."""
+    kind = "uint8" if dtype == "uint8" else "int8"
+    data = values(rng, kind, shape)
+    if kind == "uint8":
+        return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=zero_point(rng, kind))
+    if rng.random() < 0.3:
+        return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=0)
+    scales = rng.uniform(0.001, 0.02, channels).astype(np.float32).tolist()
+    return Tensor.constant(data, scale=scales, zero_point=[0] * channels, axis=axis)
+
+
+def node(rng, op, dtype, shape, out_shape, w, channels, depth, version, **options):
+    """One node whose output scale spreads the sums over the range, sometimes a power of two, which makes ties."""
+    if dtype == "float32":
+        x, y = Tensor(shape, "float32"), Tensor(out_shape, "float32")
+        bias = Tensor.constant(rng.normal(size=channels).astype(np.float32))
+        feed = floats(rng, shape)
+    else:
+        scale = float(np.float32(rng.choice([0.5, 2.0**-7, rng.uniform(0.001, 0.1)])))
+        x = Tensor(shape, dtype, scale=scale, zero_point=zero_point(rng, dtype))
+        spread = scale * 0.01 * np.sqrt(depth) * rng.choice([0.05, 5, 50, 500])
+        y = Tensor(out_shape, dtype, scale=float(np.float32(spread)), zero_point=zero_point(rng, dtype))
+        scales = np.full(np.size(w.scale), 1.0)
+        bias = Tensor.constant(rng.integers(-2000, 2000, channels).astype(np.int32), scale=scales, zero_point=0)
+        feed = values(rng, dtype, shape)
+    inputs = [x, w, None if op == "FULLY_CONNECTED" and rng.random() < 0.3 else bias]
+    blob = Model.single(op, inputs, [y], version, fused_activation_function=activation(rng), **options).to_bytes()
+    return blob, [feed]
+
+
+def window(rng):
+    """Image, filter, strides, dilations, padding, and the output's size."""
+    image = rng.integers(1, 40 if rng.random() < 0.3 else 14, 2)
+    kernel = rng.choice([[1, 1], [3, 3], [1, 1], [5, 5], [2, 2], [3, 1], [1, 3], [10, 4], [4, 7]])
+    stride = rng.integers(1, 3, 2) if rng.random() < 0.5 else np.array([1, 1])
+    dilation = rng.integers(1, 4, 2) if rng.random() < 0.2 else np.array([1, 1])
+    span = (kernel - 1) * dilation + 1
+    padding = "SAME" if rng.random() < 0.6 or (image < span).any() else "VALID"
+    out = -(-image // stride) if padding == "SAME" else (image - span) // stride + 1
+    options = {"padding": padding, "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    options |= {"dilation_h_factor": int(dilation[0]), "dilation_w_factor": int(dilation[1])}
+    return [image.tolist(), kernel.tolist(), out.tolist()], options
+
+
+def draw_conv(rng, dtype):
+    (image, kernel, out), options = window(rng)
+    ic, oc = (int(rng.choice(CHANNELS)) for _ in range(2))
+    groups = int(rng.choice([2, 3, 4])) if rng.random() < 0.2 else 1
+    if ic * oc * np.prod(kernel) * np.prod(image) > 3e7:
+        ic, oc = min(ic, 8), min(oc, 40)
+    batch = 2 if rng.random() < 0.2 else 1
+    w = weights(rng, dtype, [oc * groups, *kernel, ic], oc * groups, 0)
+    shapes = [batch, *image, ic * groups], [batch, *out, oc * groups]
+    return node(rng, "CONV_2D", dtype, *shapes, w, oc * groups, np.prod(kernel) * ic, 5 if dtype == "float32" else 3, **options)
+
+
+def draw_depthwise(rng, dtype):
+    (image, kernel, out), options = window(rng)
+    ic = int(rng.choice(CHANNELS))
+    multiplier = int(rng.choice([1, 1, 1, 1, 2, 3, 8]))
+    if ic * multiplier * np.prod(kernel) * np.prod(image) > 3e6:
+        ic = min(ic, 33)
+    batch = 2 if rng.random() < 0.2 else 1
+    w = weights(rng, dtype, [1, *kernel, ic * multiplier], ic * multiplier, 3)
+    shapes = [batch, *image, ic], [batch, *out, ic * multiplier]
+    options["depth_multiplier"] = multiplier
+    return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic * multiplier, np.prod(kernel), 3, **options)
+
+
+def draw_matrix(rng, dtype):
+    rows, k, n = (int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], CHANNELS + [300, 640], CHANNELS + [300]))
+    w = weights(rng, dtype, [n, k], n, 0)
+    return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
+
+
+DRAWS = {"CONV_2D": draw_conv, "DEPTHWISE_CONV_2D": draw_depthwise, "FULLY_CONNECTED": draw_matrix}

@@ -1,0 +1,236 @@
+/* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels).
+ *
+ * Packed weights, per step of four taps: NC vectors, each dword the four taps of one column; x is broadcast four bytes at a time and taken
+ * as unsigned. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats. */
+#ifndef TFLM_CY_SIMD_CONV8_H
+#define TFLM_CY_SIMD_CONV8_H
+
+#if SIMD_ISA == 512
+enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all its vectors */
+#elif SIMD_ISA == 256
+enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
+#else
+enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
+#endif
+
+typedef struct {
+  const uint8_t *rows[8];
+  int32_t terms[8];     /* static: added to each sum; dynamic: times the column's sum of weights */
+  float inverses[8];    /* dynamic: the real value of one step */
+  const int32_t *offsets;
+  ptrdiff_t steps;
+  int has_terms;
+  int count;            /* rows to store */
+  int kind;             /* TILE_S8, TILE_U8, TILE_F32 */
+  vb zero, low, high;
+  float f_low, f_high;
+  ptrdiff_t y_row;      /* values from one position to the next */
+} Tile8;
+
+typedef struct {        /* a panel and its columns' constants */
+  const int8_t *w;
+  const int32_t *bias;  /* dynamic: the sums of the weights */
+  const float *scales;
+  const float *f_bias;
+  ptrdiff_t n;          /* columns to store */
+} Panel8;
+
+enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2 };
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+SIMD_INLINE void tile8_start(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4]) {
+  UNROLL for (int j = 0; j < NC; j++) {
+    vi bias = vi_load(w->bias + j * VL);
+    if (kind == TILE_F32) {
+      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_mul(bias, vi_set1(t->terms[p]));
+    } else if (t->has_terms) {
+      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_add(bias, vi_set1(t->terms[p]));
+    } else {
+      UNROLL for (int p = 0; p < P; p++) acc[p][j] = bias;
+    }
+  }
+}
+
+SIMD_INLINE vb tile8_bytes(vi a, vi b, vi c, vi d, const int kind, const Tile8 *t) {
+  if (kind == TILE_S8) return vb_unlane(vb_min_s(vb_max_s(vb_pack_s(a, b, c, d, t->zero), t->low), t->high));
+  return vb_unlane(vb_min_u(vb_max_u(vb_pack_u(a, b, c, d, t->zero), t->low), t->high));
+}
+
+SIMD_INLINE vi tile8_scale(vi acc, vf scale) { return vi_from_vf(vf_mul(vf_from_vi(acc), scale)); }
+
+SIMD_INLINE void tile8_finish_bytes(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], uint8_t *y) {
+  const vi none = vi_set1(0);
+  vf s[4];
+  UNROLL for (int j = 0; j < NC; j++) s[j] = vf_load(w->scales + j * VL);
+  /* Narrow outputs that lie together: four (two) positions make whole vectors. */
+  if (NC == 1 && P % 4 == 0 && t->count == P && w->n == VL && t->y_row == VL) {
+    UNROLL for (int p = 0; p + 4 <= P; p += 4)
+      vb_store(y + p * VL, tile8_bytes(tile8_scale(acc[p][0], s[0]), tile8_scale(acc[p + 1][0], s[0]), tile8_scale(acc[p + 2][0], s[0]),
+                                       tile8_scale(acc[p + 3][0], s[0]), kind, t));
+    return;
+  }
+  if (NC == 2 && P % 2 == 0 && t->count == P && w->n == 2 * VL && t->y_row == 2 * VL) {
+    UNROLL for (int p = 0; p + 2 <= P; p += 2)
+      vb_store(y + p * 2 * VL, tile8_bytes(tile8_scale(acc[p][0], s[0]), tile8_scale(acc[p][1], s[1]), tile8_scale(acc[p + 1][0], s[0]),
+                                           tile8_scale(acc[p + 1][1], s[1]), kind, t));
+    return;
+  }
+  UNROLL for (int p = 0; p < P; p++) {
+    if (p >= t->count) break;
+    vi q[4] = {none, none, none, none};
+    UNROLL for (int j = 0; j < NC; j++) q[j] = tile8_scale(acc[p][j], s[j]);
+    vb out = tile8_bytes(q[0], q[1], q[2], q[3], kind, t);
+    if (NC == 4 && w->n == VB) vb_store(y + p * t->y_row, out);
+    else vb_store_part(y + p * t->y_row, out, w->n);
+  }
+}
+
+SIMD_INLINE void tile8_finish_floats(const int P, const int NC, const Tile8 *t, const Panel8 *w, vi acc[8][4], float *y) {
+  const vf low = vf_set1(t->f_low), high = vf_set1(t->f_high);
+  UNROLL for (int j = 0; j < NC; j++) {
+    const vf scale = vf_load(w->scales + j * VL), bias = vf_load(w->f_bias + j * VL);
+    const ptrdiff_t n = w->n - j * VL;
+    UNROLL for (int p = 0; p < P; p++) {
+      if (p >= t->count) break;
+      vf v = vf_fma(vf_mul(vf_from_vi(acc[p][j]), vf_set1(t->inverses[p])), scale, bias);
+      v = vf_min(vf_max(v, low), high);
+      if (n >= VL) vf_store(y + p * t->y_row + j * VL, v);
+      else vf_store_part(y + p * t->y_row + j * VL, v, n);
+    }
+  }
+}
+
+SIMD_INLINE void tile8_finish(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
+  if (kind == TILE_F32) tile8_finish_floats(P, NC, t, w, acc, (float *)y);
+  else tile8_finish_bytes(P, NC, t, w, kind, acc, (uint8_t *)y);
+}
+
+SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Tile8 *t, const Panel8 *w, void *y) {
+  vi acc[8][4];
+  const uint8_t *rows[8];
+  const int32_t *offsets = t->offsets, *end = offsets + t->steps;
+  const int8_t *from = w->w;
+  tile8_start(P, NC, t, w, kind, acc);
+  UNROLL for (int p = 0; p < P; p++) rows[p] = t->rows[p];
+  for (; offsets < end; offsets++) {
+    const ptrdiff_t at = *offsets;
+    vb taps[4];
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vb_load(from + j * VB);
+    UNROLL for (int p = 0; p < P; p++) {
+      const vb x = vb_set1_32(rows[p] + at);
+      UNROLL for (int j = 0; j < NC; j++) acc[p][j] = vi_dot4(acc[p][j], x, taps[j]);
+    }
+    from += NC * VB;
+  }
+  tile8_finish(P, NC, t, w, kind, acc, y);
+}
+
+/* One row whose steps lie together: two chains per vector, so that the sums do not wait for each other. */
+SIMD_INLINE void row8(const int NC, const int kind, const Tile8 *t, const Panel8 *w, void *y) {
+  vi acc[8][4];
+  vi more[4];
+  const uint8_t *row = t->rows[0] + t->offsets[0], *end = row + 4 * t->steps;
+  const int8_t *from = w->w;
+  tile8_start(1, NC, t, w, kind, acc);
+  UNROLL for (int j = 0; j < NC; j++) more[j] = vi_set1(0);
+  for (; row + 8 <= end; row += 8) {
+    const vb x = vb_set1_32(row), x2 = vb_set1_32(row + 4);
+    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_dot4(acc[0][j], x, vb_load(from + j * VB));
+    UNROLL for (int j = 0; j < NC; j++) more[j] = vi_dot4(more[j], x2, vb_load(from + (NC + j) * VB));
+    from += 2 * NC * VB;
+  }
+  if (row < end) {
+    const vb x = vb_set1_32(row);
+    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_dot4(acc[0][j], x, vb_load(from + j * VB));
+  }
+  UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_add(acc[0][j], more[j]);
+  tile8_finish(1, NC, t, w, kind, acc, y);
+}
+
+typedef void (*Tile8Function)(const Tile8 *, const Panel8 *, void *);
+
+#define TILE8(NAME, P, NC)                                                                                                              \
+  static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
+  static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }
+#define ROW8(NAME, NC)                                                                                                                  \
+  static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
+  static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }
+
+TILE8(tile8_most_1, MOST_ROWS, 1)
+TILE8(tile8_most_2, MOST_ROWS, 2)
+TILE8(tile8_wide_1, WIDE_ROWS, 1)
+TILE8(tile8_wide_2, WIDE_ROWS, 2)
+ROW8(row8_1, 1)
+ROW8(row8_2, 2)
+#if SIMD_ISA != 256
+TILE8(tile8_most_3, MOST_ROWS, 3)
+TILE8(tile8_wide_3, WIDE_ROWS, 3)
+TILE8(tile8_wide_4, WIDE_ROWS, 4)
+ROW8(row8_3, 3)
+ROW8(row8_4, 4)
+#else
+#define tile8_most_3_s8 NULL
+#define tile8_most_3_u8 NULL
+#define tile8_most_3_f32 NULL
+#define tile8_wide_3_s8 NULL
+#define tile8_wide_3_u8 NULL
+#define tile8_wide_3_f32 NULL
+#define tile8_wide_4_s8 NULL
+#define tile8_wide_4_u8 NULL
+#define tile8_wide_4_f32 NULL
+#define row8_3_s8 NULL
+#define row8_3_u8 NULL
+#define row8_3_f32 NULL
+#define row8_4_s8 NULL
+#define row8_4_u8 NULL
+#define row8_4_f32 NULL
+#endif
+
+#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32}
+/* [0: most rows, 1: wide, 2: one row][vectors - 1][kind] */
+static const Tile8Function TILES8[3][4][3] = {
+  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL}},
+  {BY_KIND(tile8_wide_1), BY_KIND(tile8_wide_2), BY_KIND(tile8_wide_3), BY_KIND(tile8_wide_4)},
+  {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
+};
+
+SIMD_INLINE Tile8Function tile8_function(int shape, int vectors, int kind) { return TILES8[shape][vectors - 1][kind]; }
+
+/* The sum of a window's bytes, for each row. */
+SIMD_INLINE void tile8_row_sums(Tile8 *t, int rows, const int32_t *ones, int32_t factor) {
+  for (int p = 0; p < rows; p++) {
+    const uint8_t *row = t->rows[p];
+    vi sum = vi_set1(0), more = sum;
+    ptrdiff_t s = 0;
+    for (; s + 2 <= t->steps; s += 2) {
+      sum = vi_dot4(sum, vb_set1_32(row + t->offsets[s]), vb_set1_32(ones + s));
+      more = vi_dot4(more, vb_set1_32(row + t->offsets[s + 1]), vb_set1_32(ones + s + 1));
+    }
+    if (s < t->steps) sum = vi_dot4(sum, vb_set1_32(row + t->offsets[s]), vb_set1_32(ones + s));
+    int32_t lanes[VL];
+    vi_store(lanes, vi_add(sum, more));
+    t->terms[p] = (int32_t)((uint32_t)lanes[0] * (uint32_t)factor);
+  }
+}
+
+/* The same for n bytes that lie together. */
+SIMD_INLINE int32_t sum_bytes(const uint8_t *x, ptrdiff_t n) {
+  vi sum = vi_set1(0);
+  const vb ones = vb_set1(1);
+  ptrdiff_t i = 0;
+  for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_load(x + i), ones);
+  if (i < n) sum = vi_dot4(sum, vb_load_part(x + i, n - i), ones);
+  return vi_sum(sum);
+}
+
+/* y = x with the highest bit of each byte changed: int8 less -128. */
+SIMD_INLINE void flip_bytes(const uint8_t *x, uint8_t *y, ptrdiff_t n) {
+  const vb flip = vb_set1(-128);
+  ptrdiff_t i = 0;
+  for (; i + VB <= n; i += VB) vb_store(y + i, vb_xor(vb_load(x + i), flip));
+  if (i < n) vb_store_part(y + i, vb_xor(vb_load_part(x + i, n - i), flip), n - i);
+}
+#endif

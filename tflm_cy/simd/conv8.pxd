@@ -1,0 +1,55 @@
+"""Matrix products and convolutions of bytes in XNNPACK's arithmetic: CONV_2D, FULLY_CONNECTED, BATCH_MATMUL; 8-bit or dynamic range.
+
+    Conv8 c                                     # fill in the first part; zeros elsewhere
+    if table.conv8.plan(&c):                    # else: the scalar definition
+        c.packed = context.persistent(c.packed_bytes)
+        handle = context.request_scratch(c.scratch_bytes)
+        table.conv8.pack(&c, w, row)            # w: filters of `row` bytes each, their taps in front
+    table.conv8.run(&c, x, scratch, y)          # the bytes of conv_8, multiply_8, conv_dynamic, multiply_dynamic
+
+A matrix product is a filter of 1x1 over `batches` images of one pixel. With dynamic range each image is one row to quantize.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+
+cdef struct Conv8:
+    ConvShape shape
+    bint is_signed               # x, w and y are int8, else uint8
+    bint dynamic                 # x and y are float32, w is int8
+    bint slack                   # 64 bytes behind x may be read
+    int32_t x_zero_point
+    int32_t w_zero_point
+    Requantize out               # 8-bit
+    Scaling scaling              # dynamic
+    # the plan
+    ptrdiff_t packed_bytes
+    ptrdiff_t scratch_bytes
+    bint flat                    # positions lie one after the other in x
+    bint direct                  # x is read where it is
+    int rows                     # positions of a tile
+    ptrdiff_t segments           # stretches of a window that lie together in an image
+    ptrdiff_t segment            # their bytes
+    ptrdiff_t steps              # of four bytes, in a window
+    ptrdiff_t row_bytes          # of the padded image
+    ptrdiff_t image_bytes
+    ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
+    int32_t row_factor           # what the sum of a window's bytes counts (uint8)
+    int32_t w_offset             # subtracted from uint8 weights
+    # packed
+    uint8_t* packed
+    const int32_t* offsets       # per step, from a window's first byte
+    const int32_t* ones          # per step: 1 in each byte that counts
+    const int32_t* bias          # per column: with the zero points' share
+    const float* scales
+    const int32_t* w_sums        # dynamic
+    const float* float_bias
+    const uint8_t* panels
+
+cdef struct Conv8Kernels:
+    bint (*plan)(Conv8* c) noexcept nogil
+    void (*pack)(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil
+    void (*run)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil

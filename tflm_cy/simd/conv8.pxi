@@ -1,0 +1,368 @@
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels
+
+cdef extern from "dynamic8.h" nogil:
+    ctypedef struct Steps8:
+        float inverse
+        int32_t zero_point
+    Steps8 steps_of_row(const float* x, ptrdiff_t n) noexcept
+    void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
+
+cdef extern from "conv8.h" nogil:
+    enum:
+        PANEL
+        MOST_ROWS
+        WIDE_ROWS
+        TILE_S8
+        TILE_U8
+        TILE_F32
+    ctypedef struct Tile8:
+        const uint8_t* rows[8]
+        int32_t terms[8]
+        float inverses[8]
+        const int32_t* offsets
+        ptrdiff_t steps
+        bint has_terms
+        int count
+        int kind
+        vb zero
+        vb low
+        vb high
+        float f_low
+        float f_high
+        ptrdiff_t y_row
+    ctypedef struct Panel8:
+        const int8_t* w
+        const int32_t* bias
+        const float* scales
+        const float* f_bias
+        ptrdiff_t n
+    ctypedef void (*Tile8Function)(const Tile8* t, const Panel8* w, void* y) noexcept nogil
+    Tile8Function tile8_function(int shape, int vectors, int kind) noexcept
+    void tile8_row_sums(Tile8* t, int rows, const int32_t* ones, int32_t factor) noexcept
+    int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
+    void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
+
+cdef enum:
+    TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
+
+
+cdef ptrdiff_t round_up(ptrdiff_t n, ptrdiff_t unit) noexcept nogil:
+    return (n + unit - 1) / unit * unit
+
+
+cdef bint stays_small(const Conv8* c) noexcept nogil:
+    """Scaled sums below 2^31, where converting and packing saturates as the definition clamps, and nothing wraps."""
+    cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
+    cdef ptrdiff_t i
+    cdef double most
+    if c.dynamic:
+        return True
+    for i in range(c.shape.oc):
+        most = <double>depth * (255 * 255) + (<double>c.out.bias[i] if c.out.bias[i] > 0 else -<double>c.out.bias[i])
+        most = most if most < 2147483648.0 else 2147483648.0
+        if not most * c.out.scales[i] < 2147483000.0:
+            return False
+    return True
+
+
+cdef bint plan_conv8(Conv8* c) noexcept nogil:
+    """Fill in the plan; False where the scalar definition must serve."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
+    if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
+        return False
+    group_oc = g.oc / g.groups
+    c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+    if c.dynamic and g.oh * g.ow > 1:
+        c.flat = False
+    if c.flat or (g.groups == 1 and g.dilation_w == 1):
+        c.segments = g.kh
+        c.segment = g.kw * g.group_ic
+    else:
+        c.segments = g.kh * g.kw
+        c.segment = g.group_ic
+    c.steps = c.segments * (round_up(c.segment, 4) / 4)
+    c.group_columns = round_up(group_oc, VL)
+    vectors = c.group_columns / VL
+    c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
+    if c.flat and g.batches * g.oh * g.ow == 1:
+        c.rows = 1
+    c.row_factor = 0
+    c.w_offset = 0
+    if not c.is_signed and not c.dynamic:
+        c.w_offset = 128
+        c.row_factor = 128 - c.w_zero_point
+    c.direct = not c.is_signed and not c.dynamic and (c.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    if c.segment % 4 != 0 and not c.slack:
+        c.direct = False
+    if c.flat:
+        c.row_bytes = round_up(c.segment, 4)
+        c.image_bytes = 0
+        c.scratch_bytes = c.rows * c.row_bytes + TAIL
+    else:
+        padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
+        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+        c.row_bytes = padded_w * g.ic
+        c.image_bytes = padded_h * c.row_bytes
+        c.scratch_bytes = c.image_bytes + TAIL
+        if c.direct:
+            c.row_bytes = g.iw * g.ic
+            c.scratch_bytes = TAIL
+    if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
+        return False
+    c.packed_bytes = round_up(c.steps * 4, 64) * 2 + 16 * g.groups * c.group_columns + g.groups * c.group_columns * c.steps * 4 + 4 * TAIL
+    return True
+
+
+cdef bint inside(const ConvShape* g) noexcept nogil:
+    """No window reaches behind the image."""
+    return (
+        (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h < g.ih and (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w < g.iw
+    )
+
+
+cdef int32_t tap_value(const Conv8* c, const void* w, ptrdiff_t at) noexcept nogil:
+    """A weight as packed: signed."""
+    return <int32_t>(<const int8_t*>w)[at] if c.w_offset == 0 else <int32_t>(<const uint8_t*>w)[at] - c.w_offset
+
+
+cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t group_oc = g.oc / g.groups
+    cdef ptrdiff_t columns = g.groups * c.group_columns
+    cdef uint8_t* at = c.packed
+    cdef int32_t* offsets = <int32_t*>at
+    cdef int32_t* ones = <int32_t*>(at + round_up(c.steps * 4, 64))
+    cdef int32_t* sums
+    cdef float* scales
+    cdef float* f_bias
+    cdef ptrdiff_t group, column, first, width
+    at += 2 * round_up(c.steps * 4, 64)
+    sums = <int32_t*>at
+    scales = <float*>(at + round_up(4 * columns, 64))
+    f_bias = <float*>(at + 2 * round_up(4 * columns, 64))
+    at += 3 * round_up(4 * columns, 64)
+    c.offsets, c.ones, c.scales, c.float_bias, c.panels = offsets, ones, scales, f_bias, at
+    c.bias = sums
+    c.w_sums = sums
+    fill_steps(c, offsets, ones)
+    for group in range(g.groups):
+        first = 0
+        while first < c.group_columns:
+            width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
+            for column in range(first, first + width if first + width < group_oc else group_oc):
+                pack_column(c, w, row, group * group_oc + column, <int8_t*>at + 4 * (column - first), width,
+                            group * c.group_columns + column, sums, scales, f_bias)
+            at += width * 4 * c.steps
+            first += width
+
+
+cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept nogil:
+    """Where the steps of a window begin, and which of their bytes count."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
+    cdef ptrdiff_t s, i, base, left
+    for s in range(c.segments):
+        if c.segments == g.kh:
+            base = s * g.dilation_h * c.row_bytes
+        else:
+            base = (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic
+        for i in range(per_segment):
+            left = c.segment - 4 * i
+            offsets[s * per_segment + i] = <int32_t>(base + 4 * i)
+            ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
+
+
+cdef void pack_column(
+    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, int8_t* panel, ptrdiff_t width, ptrdiff_t column,
+    int32_t* sums, float* scales, float* f_bias,
+) noexcept nogil:
+    """One output channel; the zero points' share goes into its bias."""
+    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
+    cdef const uint8_t* filter = <const uint8_t*>w + channel * row
+    cdef int32_t x_zero = c.x_zero_point + (128 if c.is_signed else 0)
+    cdef int64_t sum = 0
+    cdef int32_t v
+    cdef ptrdiff_t s, i
+    for s in range(c.segments):
+        for i in range(c.segment):
+            v = tap_value(c, filter, s * c.segment + i)
+            sum += v
+            panel[(s * per_segment + i / 4) * width * 4 + i % 4] = <int8_t>v
+    if c.dynamic:
+        sums[column] = <int32_t>sum
+        scales[column] = c.scaling.scales[channel]
+        f_bias[column] = c.scaling.bias[channel]
+        return
+    sum += c.row_factor * c.segments * c.segment
+    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(x_zero * sum))
+    scales[column] = c.out.scales[channel]
+
+
+cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
+    cdef int32_t zero = c.out.zero_point
+    t.offsets = c.offsets
+    t.steps = c.steps
+    t.has_terms = c.row_factor != 0
+    t.y_row = c.shape.oc
+    if c.dynamic:
+        t.kind = TILE_F32
+        t.f_low = c.scaling.low
+        t.f_high = c.scaling.high
+        return
+    t.kind = TILE_S8 if c.is_signed else TILE_U8
+    t.zero = vb_set1_16(zero)
+    t.low = vb_set1(<int32_t>c.out.low + zero)
+    t.high = vb_set1(<int32_t>c.out.high + zero)
+
+
+cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, void* y) noexcept nogil:
+    """All columns of a group for the tile's rows."""
+    cdef ptrdiff_t group_oc = c.shape.oc / c.shape.groups
+    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef int shape = 2 if c.rows == 1 else 0 if c.rows == MOST_ROWS and c.group_columns < PANEL * VL else 1
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t column = group * c.group_columns
+    cdef ptrdiff_t width
+    cdef Panel8 w
+    w.w = <const int8_t*>c.panels + column * 4 * c.steps
+    while first < c.group_columns:
+        width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
+        w.bias = c.bias + column + first
+        w.scales = c.scales + column + first
+        w.f_bias = c.float_bias + column + first
+        w.n = group_oc - first if group_oc - first < width else width
+        tile8_function(shape, <int>(width / VL), t.kind)(t, &w, <uint8_t*>y + (group * group_oc + first) * size)
+        w.w += width * 4 * c.steps
+        first += width
+
+
+cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """Positions one after the other: a matrix product."""
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
+    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t first = 0
+    cdef Tile8 t
+    cdef int p
+    start_tile(c, &t)
+    while first < positions:
+        t.count = <int>(positions - first if positions - first < c.rows else c.rows)
+        for p in range(t.count):
+            ready_position(c, &t, p, x + (first + p) * c.segment * size, scratch + p * c.row_bytes)
+        for p in range(t.count, c.rows):
+            t.rows[p] = t.rows[0]
+            t.terms[p] = 0
+        multiply_tile(c, &t, 0, y + first * c.shape.oc * size)
+        first += t.count
+
+
+cdef void ready_position(const Conv8* c, Tile8* t, int p, const uint8_t* x, uint8_t* copy) noexcept nogil:
+    """One row of a matrix product as unsigned bytes."""
+    cdef Steps8 steps
+    t.rows[p] = copy
+    if c.dynamic:
+        steps = steps_of_row(<const float*>x, c.segment)
+        quantize_bytes(<const float*>x, c.segment, &steps, False, copy)
+        t.terms[p] = -(steps.zero_point + 128)
+        t.inverses[p] = steps.inverse
+        return
+    if c.is_signed:
+        flip_bytes(x, copy, c.segment)
+    elif c.direct:
+        t.rows[p] = x
+    else:
+        memcpy(copy, x, c.segment)
+    if t.has_terms:
+        t.terms[p] = <int32_t>(<uint32_t>sum_bytes(x, c.segment) * <uint32_t>c.row_factor)
+
+
+cdef void pad_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
+    """The part of an image that windows see, as unsigned bytes, with the zero point around it."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
+    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
+    cdef int zero = (steps.zero_point + 128 if c.dynamic else c.x_zero_point + (128 if c.is_signed else 0)) & 255
+    cdef ptrdiff_t oy
+    for oy in range(height):
+        if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
+            memset(image, zero, c.row_bytes)
+        else:
+            memset(image, zero, g.pad_w * g.ic)
+            copy_bytes(c, x + (oy - g.pad_h) * g.iw * g.ic * size, inner * g.ic, steps, image + g.pad_w * g.ic)
+            memset(image + (g.pad_w + inner) * g.ic, zero, (width - g.pad_w - inner) * g.ic)
+        image += c.row_bytes
+
+
+cdef void copy_bytes(const Conv8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
+    if c.dynamic:
+        quantize_bytes(<const float*>x, n, steps, False, y)
+    elif c.is_signed:
+        flip_bytes(x, y, n)
+    else:
+        memcpy(y, x, n)
+
+
+cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """Windows over images."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t step_h = g.stride_h * c.row_bytes
+    cdef ptrdiff_t step_w = g.stride_w * g.ic
+    cdef ptrdiff_t n, first, oy, ox, group
+    cdef const uint8_t* image = scratch
+    cdef Steps8 steps
+    cdef Tile8 t
+    cdef int p
+    start_tile(c, &t)
+    for n in range(g.batches):
+        if c.direct:
+            image = x
+        else:
+            if c.dynamic:
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic)
+                for p in range(c.rows):
+                    t.terms[p] = -(steps.zero_point + 128)
+                    t.inverses[p] = steps.inverse
+            pad_image(c, x, &steps, scratch)
+        first = oy = ox = 0
+        while first < g.oh * g.ow:
+            t.count = <int>(g.oh * g.ow - first if g.oh * g.ow - first < c.rows else c.rows)
+            for group in range(g.groups):
+                if group == 0:
+                    for p in range(t.count):
+                        t.rows[p] = image + oy * step_h + ox * step_w
+                        ox += 1
+                        if ox == g.ow:
+                            ox = 0
+                            oy += 1
+                    for p in range(t.count, c.rows):
+                        t.rows[p] = t.rows[0]
+                else:
+                    for p in range(c.rows):
+                        t.rows[p] += g.group_ic
+                if t.has_terms:
+                    tile8_row_sums(&t, t.count, c.ones, c.row_factor)
+                multiply_tile(c, &t, group, y + first * g.oc * size)
+            first += t.count
+        x += g.ih * g.iw * g.ic * size
+        y += g.oh * g.ow * g.oc * size
+
+
+cdef void run_conv8(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil:
+    if c.flat:
+        run_flat(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)
+    else:
+        run_image(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)
+
+
+cdef void fill_conv8(Conv8Kernels* table) noexcept:
+    table.plan = plan_conv8
+    table.pack = pack_conv8
+    table.run = run_conv8

@@ -1,0 +1,39 @@
+/* What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 with GCC or Clang: nothing but portable C. */
+#ifndef TFLM_CY_SIMD_CPU_H
+#define TFLM_CY_SIMD_CPU_H
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+static inline int tflm_cy_cpu_avx2(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+
+static inline int tflm_cy_cpu_avx512(void) {
+  return tflm_cy_cpu_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+}
+
+/* Tiles must be asked for, once per process and before its first tile instruction; the kernel then saves them with each thread. */
+static inline int tflm_cy_cpu_amx(void) {
+#if defined(__linux__)
+  unsigned a, b, c, d;
+  enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };
+  if (!tflm_cy_cpu_avx512() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_TILE) || !(d & AMX_INT8)) return 0;
+  return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+#else
+  return 0;
+#endif
+}
+
+#else
+static inline int tflm_cy_cpu_avx2(void) { return 0; }
+static inline int tflm_cy_cpu_avx512(void) { return 0; }
+static inline int tflm_cy_cpu_amx(void) { return 0; }
+#endif
+#endif

@@ -1,0 +1,48 @@
+"""DEPTHWISE_CONV_2D of bytes in XNNPACK's arithmetic.
+
+    Depthwise8 d                                # fill in the first part; zeros elsewhere
+    if table.depthwise8.plan(&d):               # else: the scalar definition
+        d.packed = context.persistent(d.packed_bytes)
+        handle = context.request_scratch(d.scratch_bytes)
+        table.depthwise8.pack(&d, w)            # w: [kh, kw, oc]
+    table.depthwise8.run(&d, x, scratch, y)     # the bytes of depthwise_8
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+
+cdef struct Depthwise8:
+    ConvShape shape
+    bint is_signed               # x, w and y are int8, else uint8
+    int32_t x_zero_point
+    int32_t w_zero_point
+    Requantize out
+    # the plan
+    ptrdiff_t packed_bytes
+    ptrdiff_t scratch_bytes
+    ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
+    ptrdiff_t quads              # planes: of four rows each
+    ptrdiff_t rows               # output rows of a pass
+    ptrdiff_t width              # pixels of a plane
+    ptrdiff_t plane_bytes
+    ptrdiff_t groups             # vectors of VB values in an output row
+    ptrdiff_t period             # of the weights, in such vectors
+    bint widened                 # pixels of x are copied to lines with `channels` channels
+    bint narrowed                # pixels of the output are copied from lines with `channels` channels
+    int32_t factor               # what each byte under the filter counts beside its weight (uint8)
+    int32_t w_offset             # subtracted from uint8 weights
+    # packed
+    uint8_t* packed
+    const int32_t* sources       # per quarter of a group: its first byte in a plane
+    const int32_t* factors       # per quad and row of a pass: `factor` in the bytes under the filter
+    const int32_t* bias
+    const float* scales
+    const int8_t* taps
+    const uint8_t* outside       # a row of zero points
+
+cdef struct Depthwise8Kernels:
+    bint (*plan)(Depthwise8* d) noexcept nogil
+    void (*pack)(Depthwise8* d, const void* w) noexcept nogil
+    void (*run)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil

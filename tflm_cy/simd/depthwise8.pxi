@@ -1,0 +1,266 @@
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.depthwise8 cimport Depthwise8, Depthwise8Kernels
+
+cdef extern from "depthwise8.h" nogil:
+    ctypedef struct Sum8:
+        const uint8_t* planes
+        ptrdiff_t plane_bytes
+        ptrdiff_t quads
+        ptrdiff_t columns
+        ptrdiff_t column_step
+        const int8_t* taps
+        const int32_t* factors
+        const int32_t* bias
+        const float* scales
+        const int32_t* sources
+        ptrdiff_t next
+        bint is_signed
+        int rows
+        ptrdiff_t y_row
+        vb zero
+        vb low
+        vb high
+    void interleave_rows(const uint8_t** rows, ptrdiff_t n, int flip, uint8_t* plane) noexcept
+    void sum_every(const Sum8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
+
+cdef enum:
+    MOST_QUADS = 16              # filters of up to 64 rows
+
+
+cdef ptrdiff_t period_of(ptrdiff_t channels) noexcept nogil:
+    """Vectors of VB values until they begin with channel 0 again."""
+    cdef ptrdiff_t a = VB
+    cdef ptrdiff_t b = channels
+    cdef ptrdiff_t rest
+    while b != 0:
+        rest = a % b
+        a = b
+        b = rest
+    return channels / a
+
+
+cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
+    """Fill in the plan; False where the scalar definition must serve."""
+    cdef ConvShape* g = &d.shape
+    cdef ptrdiff_t line
+    if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or not stays_small_depthwise(d):
+        return False
+    d.channels = g.oc
+    if g.stride_w != 1 and g.oc % VL != 0 or period_of(g.oc) > 4 * (g.oc / VB) + 8:
+        d.channels = round_up(g.oc, VL)
+    d.narrowed = d.channels != g.oc
+    d.widened = d.channels != g.ic
+    d.quads = (g.kh + 3) / 4
+    d.rows = 2 if g.dilation_h == 1 and g.oh > 1 and g.kh + g.stride_h <= 4 * d.quads else 1
+    d.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    d.plane_bytes = round_up((d.width * d.channels + 2 * VB) * 4, 64)
+    d.groups = (g.ow * d.channels + VB - 1) / VB
+    d.period = period_of(d.channels)
+    d.w_offset = 0
+    d.factor = 0
+    if not d.is_signed:
+        d.w_offset = 128
+        d.factor = 128 - d.w_zero_point
+    if d.quads > MOST_QUADS or d.factor > 127 or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
+        return False
+    line = round_up(g.iw * d.channels, 64)
+    d.scratch_bytes = d.quads * d.plane_bytes + TAIL
+    if d.widened:
+        d.scratch_bytes += 4 * d.quads * line
+    if d.narrowed:
+        d.scratch_bytes += d.rows * round_up(g.ow * d.channels, 64) + VB
+    d.packed_bytes = (
+        round_up(16 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + 2 * 4 * VB * d.period
+        + d.period * g.kw * d.quads * 4 * d.rows * VB + line + TAIL
+    )
+    return True
+
+
+cdef bint stays_small_depthwise(const Depthwise8* d) noexcept nogil:
+    """See stays_small."""
+    cdef ptrdiff_t i
+    cdef double most
+    for i in range(d.shape.oc):
+        most = <double>(d.shape.kh * d.shape.kw) * (255 * 255) + (
+            <double>d.out.bias[i] if d.out.bias[i] > 0 else -<double>d.out.bias[i])
+        most = most if most < 2147483648.0 else 2147483648.0
+        if not most * d.out.scales[i] < 2147483000.0:
+            return False
+    return True
+
+
+cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
+    cdef ConvShape* g = &d.shape
+    cdef uint8_t* at = d.packed
+    cdef int32_t* sources = <int32_t*>at
+    cdef int32_t* factors
+    cdef int32_t* bias
+    cdef float* scales
+    cdef ptrdiff_t v, channel, pixel
+    at += round_up(16 * d.groups, 64)
+    factors = <int32_t*>at
+    at += round_up(4 * d.quads * d.rows, 64)
+    bias = <int32_t*>at
+    scales = <float*>(at + 4 * VB * d.period)
+    at += 2 * 4 * VB * d.period
+    d.sources, d.factors, d.bias, d.scales, d.taps = sources, factors, bias, scales, <const int8_t*>at
+    for v in range(4 * d.groups):
+        pixel = v * VL / d.channels
+        channel = v * VL % d.channels
+        sources[v] = <int32_t>(4 * (pixel * g.stride_w * d.channels + channel)) if v * VL < g.ow * d.channels else 0
+    for v in range(VB * d.period):
+        channel = v % d.channels
+        if channel < g.oc:
+            bias[v] = bias_of(d, <const uint8_t*>w, channel)
+            scales[v] = d.out.scales[channel]
+    pack_taps(d, <const uint8_t*>w, <int8_t*>at)
+    fill_factors(d, factors)
+    at += d.period * g.kw * d.quads * 4 * d.rows * VB
+    d.outside = at
+    memset(at, d.x_zero_point & 255, g.iw * d.channels)
+
+
+cdef int32_t depthwise_weight(const Depthwise8* d, const uint8_t* w, ptrdiff_t at) noexcept nogil:
+    return <int32_t><int8_t>w[at] if d.w_offset == 0 else <int32_t>w[at] - d.w_offset
+
+
+cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) noexcept nogil:
+    """With the zero points' share."""
+    cdef int32_t x_zero = d.x_zero_point + (128 if d.is_signed else 0)
+    cdef int64_t sum = d.factor * d.shape.kh * d.shape.kw
+    cdef ptrdiff_t tap
+    for tap in range(d.shape.kh * d.shape.kw):
+        sum += depthwise_weight(d, w, tap * d.shape.oc + channel)
+    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum))
+
+
+cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:
+    """Per block of the period, column, quad, quarter, output row: VL dwords of four taps below each other."""
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap, channel
+    for block in range(d.period):
+        for column in range(g.kw):
+            for quad in range(d.quads):
+                for quarter in range(4):
+                    for row in range(d.rows):
+                        for lane in range(VL):
+                            channel = (block * VB + quarter * VL + lane) % d.channels
+                            for j in range(4):
+                                tap = 4 * quad + j - row * g.stride_h
+                                taps[0] = 0
+                                if 0 <= tap < g.kh and channel < g.oc:
+                                    taps[0] = <int8_t>depthwise_weight(d, w, (tap * g.kw + column) * g.oc + channel)
+                                taps += 1
+
+
+cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:
+    cdef uint8_t* bytes = <uint8_t*>factors
+    cdef ptrdiff_t quad, row, j, tap
+    for quad in range(d.quads):
+        for row in range(d.rows):
+            for j in range(4):
+                tap = 4 * quad + j - row * d.shape.stride_h
+                bytes[4 * (quad * d.rows + row) + j] = <uint8_t>(d.factor if 0 <= tap < d.shape.kh else 0)
+
+
+cdef void fill_plane(const Depthwise8* d, const uint8_t** rows, uint8_t* plane) noexcept nogil:
+    """Four input rows, with what lies left and right of the image."""
+    cdef ptrdiff_t left = d.shape.pad_w if d.shape.pad_w < d.width else d.width
+    cdef ptrdiff_t inner = d.width - left if d.width - left < d.shape.iw else d.shape.iw
+    cdef int zero = (d.x_zero_point + (128 if d.is_signed else 0)) & 255
+    interleave_rows(rows, inner * d.channels, 128 if d.is_signed else 0, plane + 4 * left * d.channels)
+    memset(plane, zero, 4 * left * d.channels)
+    memset(plane + 4 * (left + inner) * d.channels, zero, 4 * (d.width - left - inner) * d.channels)
+
+
+cdef void widen_row(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
+    """A row with each channel repeated for its outputs, or with room behind the channels."""
+    cdef ptrdiff_t multiplier = d.shape.oc / d.shape.ic
+    cdef ptrdiff_t pixel, c, i
+    for pixel in range(d.shape.iw):
+        if multiplier == 1:
+            memcpy(line, x, d.shape.ic)
+        else:
+            i = 0
+            for c in range(d.shape.ic):
+                memset(line + i, x[c], multiplier)
+                i += multiplier
+        x += d.shape.ic
+        line += d.channels
+
+
+cdef void fill_planes(const Depthwise8* d, const uint8_t* x, ptrdiff_t oy, uint8_t* planes, uint8_t* lines) noexcept nogil:
+    """The rows below the filter for the output rows from oy on."""
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t last = g.kh + (d.rows - 1) * g.stride_h
+    cdef ptrdiff_t line = round_up(g.iw * d.channels, 64)
+    cdef const uint8_t* rows[4]
+    cdef ptrdiff_t quad, j, tap, iy
+    for quad in range(d.quads):
+        for j in range(4):
+            tap = 4 * quad + j
+            iy = oy * g.stride_h - g.pad_h + tap * g.dilation_h
+            rows[j] = d.outside
+            if tap < last and 0 <= iy < g.ih:
+                rows[j] = x + iy * g.iw * g.ic
+                if d.widened:
+                    widen_row(d, rows[j], lines + tap * line)
+                    rows[j] = lines + tap * line
+        fill_plane(d, rows, planes + quad * d.plane_bytes)
+
+
+cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil:
+    cdef const ConvShape* g = &d.shape
+    cdef const uint8_t* image = <const uint8_t*>x
+    cdef uint8_t* to = <uint8_t*>y
+    cdef uint8_t* lines = <uint8_t*>scratch + d.quads * d.plane_bytes + TAIL
+    cdef uint8_t* narrow = lines + (4 * d.quads * round_up(g.iw * d.channels, 64) if d.widened else 0)
+    cdef ptrdiff_t taps = g.kw * d.quads * 4 * d.rows * VB
+    cdef ptrdiff_t n, oy, block
+    cdef Sum8 s
+    s.planes = <const uint8_t*>scratch
+    s.plane_bytes = d.plane_bytes
+    s.quads = d.quads
+    s.columns = g.kw
+    s.column_step = 4 * g.dilation_w * d.channels
+    s.factors = d.factors if d.factor != 0 else NULL
+    s.sources = d.sources
+    s.next = d.period
+    s.is_signed = d.is_signed
+    s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else g.ow * g.oc
+    s.zero = vb_set1_16(d.out.zero_point)
+    s.low = vb_set1(<int32_t>d.out.low + d.out.zero_point)
+    s.high = vb_set1(<int32_t>d.out.high + d.out.zero_point)
+    for n in range(g.batches):
+        oy = 0
+        while oy < g.oh:
+            fill_planes(d, image, oy, <uint8_t*>scratch, lines)
+            s.rows = <int>(d.rows if oy + d.rows <= g.oh else 1)
+            for block in range(d.period if d.period < d.groups else d.groups):
+                s.taps = d.taps + block * taps
+                s.bias = d.bias + block * VB
+                s.scales = d.scales + block * VB
+                sum_every(&s, <int>d.rows, block, d.groups, narrow if d.narrowed else to, g.ow * d.channels)
+            if d.narrowed:
+                narrow_rows(d, narrow, s.y_row, s.rows, to)
+            to += s.rows * g.ow * g.oc
+            oy += d.rows
+        image += g.ih * g.iw * g.ic
+
+
+cdef void narrow_rows(const Depthwise8* d, const uint8_t* lines, ptrdiff_t line, int rows, uint8_t* y) noexcept nogil:
+    cdef ptrdiff_t row, pixel
+    for row in range(rows):
+        for pixel in range(d.shape.ow):
+            memcpy(y, lines + row * line + pixel * d.channels, d.shape.oc)
+            y += d.shape.oc
+
+
+cdef void fill_depthwise8(Depthwise8Kernels* table) noexcept:
+    table.plan = plan_depthwise8
+    table.pack = pack_depthwise8
+    table.run = run_depthwise8

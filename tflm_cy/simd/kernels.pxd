@@ -1,0 +1,14 @@
+"""The table of vector kernels: one struct of function pointers per family, all NULL where an instruction set has none.
+
+A prepare asks `kernels()` (table.pxd), looks whether the entry is there, and keeps the pointer; else it takes the scalar definition.
+A family `f` is three files: `f.pxd` (its struct of pointers and what its kernels are handed), `f.pxi` (the loops, which ends with
+`fill_f(F* table)`), and a line in this struct and in each `isa_*.pyx`.
+"""
+from tflm_cy.simd.bytes cimport ByteKernels
+from tflm_cy.simd.conv8 cimport Conv8Kernels
+from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
+
+cdef struct Kernels:
+    ByteKernels bytes
+    Conv8Kernels conv8
+    Depthwise8Kernels depthwise8

@@ -1,0 +1,282 @@
+/* Vectors: the operations that every kernel of this room is written in, once per instruction set.
+ *
+ *   vf   VL float32 lanes          vi   VL int32 lanes          vb   VB = 4 * VL bytes
+ *
+ * The module that includes this says which section it wants: SIMD_ISA is 512 (AVX-512 F, BW, DQ, VL and VNNI), 256 (AVX2 and FMA) or 0
+ * (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
+ *
+ * Rules:
+ * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
+ * - `..._part(p, n)` touches n elements only (0 <= n <= lanes); what is not loaded is 0. All other loads and stores touch whole vectors.
+ * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
+ * - vi_from_vf rounds to nearest even; the value must fit an int32.
+ * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
+ * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
+ *   vectors with consecutive dwords into consecutive bytes; rows that went through vb_lane give, interleaved twice, four vectors whose dwords
+ *   are consecutive. */
+#ifndef TFLM_CY_SIMD_H
+#define TFLM_CY_SIMD_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIMD_INLINE static inline __attribute__((always_inline, unused))
+
+#if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
+#include <immintrin.h>
+
+enum { VL = 16, VB = 64 };
+typedef __m512 vf;
+typedef __m512i vi;
+typedef __m512i vb;
+
+#define SIMD_MASK16(n) ((__mmask16)_bzhi_u32(0xFFFFu, (unsigned)(n)))
+#define SIMD_MASK64(n) ((__mmask64)_bzhi_u64(~0ull, (unsigned)(n)))
+
+SIMD_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+SIMD_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
+SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm512_maskz_loadu_ps(SIMD_MASK16(n), p); }
+SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { _mm512_mask_storeu_ps(p, SIMD_MASK16(n), a); }
+SIMD_INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
+SIMD_INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+SIMD_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+SIMD_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+SIMD_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+SIMD_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+SIMD_INLINE vf vf_from_vi(vi a) { return _mm512_cvtepi32_ps(a); }
+SIMD_INLINE vi vi_from_vf(vf a) { return _mm512_cvtps_epi32(a); }
+
+SIMD_INLINE vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
+SIMD_INLINE void vi_store(int32_t *p, vi a) { _mm512_storeu_si512(p, a); }
+SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { return _mm512_maskz_loadu_epi32(SIMD_MASK16(n), p); }
+SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { _mm512_mask_storeu_epi32(p, SIMD_MASK16(n), a); }
+SIMD_INLINE vi vi_set1(int32_t x) { return _mm512_set1_epi32(x); }
+SIMD_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+SIMD_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+SIMD_INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
+SIMD_INLINE vi vi_min(vi a, vi b) { return _mm512_min_epi32(a, b); }
+SIMD_INLINE vi vi_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
+SIMD_INLINE vi vi_sra(vi a, int n) { return _mm512_sra_epi32(a, _mm_cvtsi32_si128(n)); }
+SIMD_INLINE vi vi_from_s8(const void *p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)); }
+SIMD_INLINE vi vi_from_u8(const void *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
+SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) { return _mm512_dpbusd_epi32(acc, u, s); }
+SIMD_INLINE int32_t vi_sum(vi a) { return _mm512_reduce_add_epi32(a); }
+
+SIMD_INLINE vb vb_load(const void *p) { return _mm512_loadu_si512(p); }
+SIMD_INLINE void vb_store(void *p, vb a) { _mm512_storeu_si512(p, a); }
+SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) { return _mm512_maskz_loadu_epi8(SIMD_MASK64(n), p); }
+SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) { _mm512_mask_storeu_epi8(p, SIMD_MASK64(n), a); }
+SIMD_INLINE vb vb_set1(int x) { return _mm512_set1_epi8((char)x); }
+SIMD_INLINE vb vb_set1_16(int x) { return _mm512_set1_epi16((short)x); }
+SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return _mm512_set1_epi32(x); }
+SIMD_INLINE vb vb_xor(vb a, vb b) { return _mm512_xor_si512(a, b); }
+SIMD_INLINE vb vb_min_s(vb a, vb b) { return _mm512_min_epi8(a, b); }
+SIMD_INLINE vb vb_max_s(vb a, vb b) { return _mm512_max_epi8(a, b); }
+SIMD_INLINE vb vb_min_u(vb a, vb b) { return _mm512_min_epu8(a, b); }
+SIMD_INLINE vb vb_max_u(vb a, vb b) { return _mm512_max_epu8(a, b); }
+SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return _mm512_unpacklo_epi8(a, b); }
+SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return _mm512_unpackhi_epi8(a, b); }
+SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return _mm512_unpacklo_epi16(a, b); }
+SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return _mm512_unpackhi_epi16(a, b); }
+/* int32 to int16 with saturation, plus the zero point with saturation, to bytes with saturation */
+SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
+  return _mm512_packs_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), _mm512_adds_epi16(_mm512_packs_epi32(c, d), zero));
+}
+SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
+  return _mm512_packus_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), _mm512_adds_epi16(_mm512_packs_epi32(c, d), zero));
+}
+SIMD_INLINE vb vb_unlane(vb a) {
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), a);
+}
+
+SIMD_INLINE vb vb_lane(vb a) { return vb_unlane(a); } /* its own inverse */
+
+#elif SIMD_ISA == 256 /* ----------------------------------------------------------------------------------------- AVX2 and FMA */
+#include <immintrin.h>
+
+enum { VL = 8, VB = 32 };
+typedef __m256 vf;
+typedef __m256i vi;
+typedef __m256i vb;
+
+SIMD_INLINE __m256i simd_first(ptrdiff_t n) { /* all bits of the first n dwords */
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+SIMD_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
+SIMD_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm256_maskload_ps(p, simd_first(n)); }
+SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { _mm256_maskstore_ps(p, simd_first(n), a); }
+SIMD_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
+SIMD_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+SIMD_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+SIMD_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+SIMD_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+SIMD_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+SIMD_INLINE vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
+SIMD_INLINE vi vi_from_vf(vf a) { return _mm256_cvtps_epi32(a); }
+
+SIMD_INLINE vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+SIMD_INLINE void vi_store(int32_t *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
+SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { return _mm256_maskload_epi32((const int *)p, simd_first(n)); }
+SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { _mm256_maskstore_epi32((int *)p, simd_first(n), a); }
+SIMD_INLINE vi vi_set1(int32_t x) { return _mm256_set1_epi32(x); }
+SIMD_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+SIMD_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+SIMD_INLINE vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
+SIMD_INLINE vi vi_min(vi a, vi b) { return _mm256_min_epi32(a, b); }
+SIMD_INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
+SIMD_INLINE vi vi_sra(vi a, int n) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(n)); }
+SIMD_INLINE vi vi_from_s8(const void *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
+SIMD_INLINE vi vi_from_u8(const void *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
+/* Pairs of int16: VPMADDUBSW would saturate. */
+SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) {
+  __m256i even = _mm256_madd_epi16(_mm256_and_si256(u, _mm256_set1_epi16(255)), _mm256_srai_epi16(_mm256_slli_epi16(s, 8), 8));
+  __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(u, 8), _mm256_srai_epi16(s, 8));
+  return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
+}
+SIMD_INLINE int32_t vi_sum(vi a) {
+  __m128i x = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 0xB1)));
+}
+
+SIMD_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+SIMD_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
+SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) {
+  uint8_t whole[32] __attribute__((aligned(32))) = {0};
+  memcpy(whole, p, (size_t)n);
+  return _mm256_load_si256((const __m256i *)whole);
+}
+SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) {
+  uint8_t whole[32] __attribute__((aligned(32)));
+  _mm256_store_si256((__m256i *)whole, a);
+  memcpy(p, whole, (size_t)n);
+}
+SIMD_INLINE vb vb_set1(int x) { return _mm256_set1_epi8((char)x); }
+SIMD_INLINE vb vb_set1_16(int x) { return _mm256_set1_epi16((short)x); }
+SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return _mm256_set1_epi32(x); }
+SIMD_INLINE vb vb_xor(vb a, vb b) { return _mm256_xor_si256(a, b); }
+SIMD_INLINE vb vb_min_s(vb a, vb b) { return _mm256_min_epi8(a, b); }
+SIMD_INLINE vb vb_max_s(vb a, vb b) { return _mm256_max_epi8(a, b); }
+SIMD_INLINE vb vb_min_u(vb a, vb b) { return _mm256_min_epu8(a, b); }
+SIMD_INLINE vb vb_max_u(vb a, vb b) { return _mm256_max_epu8(a, b); }
+SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return _mm256_unpacklo_epi8(a, b); }
+SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return _mm256_unpackhi_epi8(a, b); }
+SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return _mm256_unpacklo_epi16(a, b); }
+SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return _mm256_unpackhi_epi16(a, b); }
+SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
+  return _mm256_packs_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero));
+}
+SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
+  return _mm256_packus_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero));
+}
+SIMD_INLINE vb vb_unlane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+SIMD_INLINE vb vb_lane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
+
+#else /* -------------------------------------------------------------------------------------------------------- portable C */
+
+enum { VL = 4, VB = 16 };
+typedef float vf __attribute__((vector_size(16)));
+typedef int32_t vi __attribute__((vector_size(16)));
+typedef int32_t vb __attribute__((vector_size(16))); /* the same type as vi: bytes are seen through simd_bytes */
+typedef union { vb v; int8_t s[16]; uint8_t u[16]; int16_t h[8]; } simd_bytes;
+
+#define SIMD_LANES(i) for (int i = 0; i < 4; i++)
+#define SIMD_BYTES(i) for (int i = 0; i < 16; i++)
+
+SIMD_INLINE vf vf_load(const float *p) { vf r; memcpy(&r, p, 16); return r; }
+SIMD_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, 16); }
+SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { vf r = {0}; SIMD_LANES(i) if (i < n) r[i] = p[i]; return r; }
+SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { SIMD_LANES(i) if (i < n) p[i] = a[i]; }
+SIMD_INLINE vf vf_set1(float x) { return (vf){x, x, x, x}; }
+SIMD_INLINE vf vf_add(vf a, vf b) { return a + b; }
+SIMD_INLINE vf vf_sub(vf a, vf b) { return a - b; }
+SIMD_INLINE vf vf_mul(vf a, vf b) { return a * b; }
+SIMD_INLINE vf vf_div(vf a, vf b) { return a / b; }
+SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { vf r; SIMD_LANES(i) r[i] = fmaf(a[i], b[i], c[i]); return r; }
+SIMD_INLINE vf vf_min(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] < b[i] ? a[i] : b[i]; return r; }
+SIMD_INLINE vf vf_max(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] > b[i] ? a[i] : b[i]; return r; }
+SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
+SIMD_INLINE vi vi_from_vf(vf a) { vi r; SIMD_LANES(i) r[i] = (int32_t)rintf(a[i]); return r; }
+
+SIMD_INLINE vi vi_load(const int32_t *p) { vi r; memcpy(&r, p, 16); return r; }
+SIMD_INLINE void vi_store(int32_t *p, vi a) { memcpy(p, &a, 16); }
+SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { vi r = {0}; SIMD_LANES(i) if (i < n) r[i] = p[i]; return r; }
+SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { SIMD_LANES(i) if (i < n) p[i] = a[i]; }
+SIMD_INLINE vi vi_set1(int32_t x) { return (vi){x, x, x, x}; }
+typedef uint32_t simd_unsigned __attribute__((vector_size(16))); /* sums wrap */
+SIMD_INLINE vi vi_add(vi a, vi b) { return (vi)((simd_unsigned)a + (simd_unsigned)b); }
+SIMD_INLINE vi vi_sub(vi a, vi b) { return (vi)((simd_unsigned)a - (simd_unsigned)b); }
+SIMD_INLINE vi vi_mul(vi a, vi b) { return (vi)((simd_unsigned)a * (simd_unsigned)b); }
+SIMD_INLINE vi vi_min(vi a, vi b) { SIMD_LANES(i) a[i] = a[i] < b[i] ? a[i] : b[i]; return a; }
+SIMD_INLINE vi vi_max(vi a, vi b) { SIMD_LANES(i) a[i] = a[i] > b[i] ? a[i] : b[i]; return a; }
+SIMD_INLINE vi vi_sra(vi a, int n) { return a >> n; }
+SIMD_INLINE vi vi_from_s8(const void *p) { vi r; SIMD_LANES(i) r[i] = ((const int8_t *)p)[i]; return r; }
+SIMD_INLINE vi vi_from_u8(const void *p) { vi r; SIMD_LANES(i) r[i] = ((const uint8_t *)p)[i]; return r; }
+SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) {
+  simd_bytes x = {u}, w = {s};
+  vi sum;
+  SIMD_LANES(i) sum[i] = x.u[4 * i] * w.s[4 * i] + x.u[4 * i + 1] * w.s[4 * i + 1] + x.u[4 * i + 2] * w.s[4 * i + 2] + x.u[4 * i + 3] * w.s[4 * i + 3];
+  return vi_add(acc, sum);
+}
+SIMD_INLINE int32_t vi_sum(vi a) { return (int32_t)((uint32_t)a[0] + (uint32_t)a[1] + (uint32_t)a[2] + (uint32_t)a[3]); }
+
+SIMD_INLINE vb vb_load(const void *p) { vb r; memcpy(&r, p, 16); return r; }
+SIMD_INLINE void vb_store(void *p, vb a) { memcpy(p, &a, 16); }
+SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) { vb r = {0}; memcpy(&r, p, (size_t)n); return r; }
+SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) { memcpy(p, &a, (size_t)n); }
+SIMD_INLINE vb vb_set1(int x) { simd_bytes r; SIMD_BYTES(i) r.s[i] = (int8_t)x; return r.v; }
+SIMD_INLINE vb vb_set1_16(int x) { simd_bytes r; for (int i = 0; i < 8; i++) r.h[i] = (int16_t)x; return r.v; }
+SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return (vb){x, x, x, x}; }
+SIMD_INLINE vb vb_xor(vb a, vb b) { return a ^ b; }
+SIMD_INLINE vb vb_min_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] < y.s[i] ? x.s[i] : y.s[i]; return x.v; }
+SIMD_INLINE vb vb_max_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] > y.s[i] ? x.s[i] : y.s[i]; return x.v; }
+SIMD_INLINE vb vb_min_u(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.u[i] = x.u[i] < y.u[i] ? x.u[i] : y.u[i]; return x.v; }
+SIMD_INLINE vb vb_max_u(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.u[i] = x.u[i] > y.u[i] ? x.u[i] : y.u[i]; return x.v; }
+SIMD_INLINE vb simd_zip8(vb a, vb b, int first) {
+  simd_bytes x = {a}, y = {b}, r;
+  for (int i = 0; i < 8; i++) { r.s[2 * i] = x.s[first + i]; r.s[2 * i + 1] = y.s[first + i]; }
+  return r.v;
+}
+SIMD_INLINE vb simd_zip16(vb a, vb b, int first) {
+  simd_bytes x = {a}, y = {b}, r;
+  for (int i = 0; i < 4; i++) { r.h[2 * i] = x.h[first + i]; r.h[2 * i + 1] = y.h[first + i]; }
+  return r.v;
+}
+SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return simd_zip8(a, b, 0); }
+SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return simd_zip8(a, b, 8); }
+SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return simd_zip16(a, b, 0); }
+SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return simd_zip16(a, b, 4); }
+SIMD_INLINE int32_t simd_clamp(int32_t x, int32_t low, int32_t high) { return x < low ? low : x > high ? high : x; }
+SIMD_INLINE int32_t simd_offset(int32_t x, vb zero) { simd_bytes z = {zero}; return simd_clamp(simd_clamp(x, -32768, 32767) + z.h[0], -32768, 32767); }
+SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
+  simd_bytes r;
+  SIMD_LANES(i) {
+    r.s[i] = (int8_t)simd_clamp(simd_offset(a[i], zero), -128, 127);
+    r.s[4 + i] = (int8_t)simd_clamp(simd_offset(b[i], zero), -128, 127);
+    r.s[8 + i] = (int8_t)simd_clamp(simd_offset(c[i], zero), -128, 127);
+    r.s[12 + i] = (int8_t)simd_clamp(simd_offset(d[i], zero), -128, 127);
+  }
+  return r.v;
+}
+SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
+  simd_bytes r;
+  SIMD_LANES(i) {
+    r.u[i] = (uint8_t)simd_clamp(simd_offset(a[i], zero), 0, 255);
+    r.u[4 + i] = (uint8_t)simd_clamp(simd_offset(b[i], zero), 0, 255);
+    r.u[8 + i] = (uint8_t)simd_clamp(simd_offset(c[i], zero), 0, 255);
+    r.u[12 + i] = (uint8_t)simd_clamp(simd_offset(d[i], zero), 0, 255);
+  }
+  return r.v;
+}
+SIMD_INLINE vb vb_unlane(vb a) { return a; }
+SIMD_INLINE vb vb_lane(vb a) { return a; }
+
+#endif
+#endif

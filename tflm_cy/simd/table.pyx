@@ -1,0 +1,72 @@
+"""Chooses the vector kernels, once per process, and imports only the chosen module. Compiled for any CPU of its kind.
+
+| TFLM_CY_ISA | kernels |
+| --- | --- |
+| amx | those of avx512, with tiles for 8-bit products |
+| avx512 | AVX-512 F, BW, DQ, VL and VNNI |
+| avx2 | AVX2, FMA, BMI2 |
+| portable | C without instructions of its own |
+| scalar | none: every operator runs its scalar definition |
+
+Without the variable it is the first that the CPU has. The bytes are the same with all of them.
+"""
+import importlib.util
+import os
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+
+from tflm_cy.simd.kernels cimport Kernels
+
+cdef extern from "cpu.h" nogil:
+    bint cpu_avx2 "tflm_cy_cpu_avx2"() noexcept
+    bint cpu_avx512 "tflm_cy_cpu_avx512"() noexcept
+    bint cpu_amx "tflm_cy_cpu_amx"() noexcept
+
+MODULES = {"amx": "amx", "avx512": "isa_avx512", "avx2": "isa_avx2", "portable": "isa_portable"}
+
+cdef Kernels nothing
+cdef const Kernels* chosen = NULL
+cdef str chosen_name = None
+cdef list kept = []
+
+
+def available():
+    """Return the names that this CPU can run, the best first; "scalar" is the last."""
+    names = []
+    if cpu_amx() and importlib.util.find_spec("tflm_cy.simd.amx"):
+        names.append("amx")
+    if cpu_avx512():
+        names.append("avx512")
+    if cpu_avx2():
+        names.append("avx2")
+    return [*names, "portable", "scalar"]
+
+
+def choose(name):
+    """Take the kernels of this name for every prepare from now on, and return it."""
+    global chosen, chosen_name
+    if name != "scalar" and name not in MODULES:
+        raise ValueError(f"TFLM_CY_ISA is amx, avx512, avx2, portable or scalar, not {name!r}")
+    if name not in available():
+        raise ValueError(f"this CPU cannot run {name!r}, only {', '.join(available())}")
+    if name == "scalar":
+        chosen = &nothing
+    else:
+        capsule = importlib.import_module(f"tflm_cy.simd.{MODULES[name]}").capsule()
+        kept.append(capsule)
+        chosen = <const Kernels*>PyCapsule_GetPointer(capsule, "tflm_cy.simd.Kernels")
+    chosen_name = name
+    return name
+
+
+def name():
+    """Return the name of the kernels in use; the first call chooses."""
+    if chosen == NULL:
+        choose(os.environ.get("TFLM_CY_ISA") or available()[0])
+    return chosen_name
+
+
+cdef const Kernels* kernels() except NULL:
+    if chosen == NULL:
+        name()
+    return chosen
