@@ -4,13 +4,13 @@
     if table.conv8.plan(&c):                    # else: the scalar definition
         c.packed = context.persistent(c.packed_bytes)
         handle = context.request_scratch(c.scratch_bytes)
-        table.conv8.pack(&c, w, row)            # w: filters of `row` bytes each, their taps in front
-    table.conv8.run(&c, x, scratch, y)          # the bytes of conv_8, multiply_8, conv_dynamic, multiply_dynamic
+        c.pack(&c, w, row)                      # w: filters of `row` bytes each, their taps in front
+    c.run(&c, x, scratch, y)                    # the bytes of conv_8, multiply_8, conv_dynamic, multiply_dynamic
 
 A matrix product is a filter of 1x1 over `batches` images of one pixel. With dynamic range each image is one row to quantize.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
@@ -26,6 +26,8 @@ cdef struct Conv8:
     Requantize out               # 8-bit
     Scaling scaling              # dynamic
     # the plan
+    void (*pack)(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil
+    void (*run)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     bint flat                    # positions lie one after the other in x
@@ -39,6 +41,9 @@ cdef struct Conv8:
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
     int32_t row_factor           # what the sum of a window's bytes counts (uint8)
     int32_t w_offset             # subtracted from uint8 weights
+    ptrdiff_t tile_steps         # AMX: of 64 bytes, in a window
+    ptrdiff_t column_tiles
+    bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed
     const int32_t* offsets       # per step, from a window's first byte
@@ -48,8 +53,7 @@ cdef struct Conv8:
     const int32_t* w_sums        # dynamic
     const float* float_bias
     const uint8_t* panels
+    const int8_t* tile_ones      # AMX: per step a tile of 1 where a tap is
 
 cdef struct Conv8Kernels:
     bint (*plan)(Conv8* c) noexcept nogil
-    void (*pack)(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil
-    void (*run)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil

@@ -74,6 +74,8 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
+    c.pack = pack_conv8
+    c.run = run_conv8
     if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
         return False
     group_oc = g.oc / g.groups
@@ -162,16 +164,20 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
             first += width
 
 
+cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
+    """Where a stretch begins, from a window's first byte."""
+    cdef const ConvShape* g = &c.shape
+    if c.segments == g.kh:
+        return s * g.dilation_h * c.row_bytes
+    return (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic
+
+
 cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept nogil:
     """Where the steps of a window begin, and which of their bytes count."""
-    cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
     cdef ptrdiff_t s, i, base, left
     for s in range(c.segments):
-        if c.segments == g.kh:
-            base = s * g.dilation_h * c.row_bytes
-        else:
-            base = (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic
+        base = segment_offset(c, s)
         for i in range(per_segment):
             left = c.segment - 4 * i
             offsets[s * per_segment + i] = <int32_t>(base + 4 * i)
@@ -364,5 +370,3 @@ cdef void run_conv8(const Conv8* c, const void* x, void* scratch, void* y) noexc
 
 cdef void fill_conv8(Conv8Kernels* table) noexcept:
     table.plan = plan_conv8
-    table.pack = pack_conv8
-    table.run = run_conv8

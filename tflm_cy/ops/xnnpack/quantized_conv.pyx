@@ -125,12 +125,12 @@ cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tenso
     op.fast.plan.scaling = op.scaling
     if w.type != INT8 and w.type != UINT8:
         return False
-    return ready_conv8(context, &op.fast, filters, row)
+    return ready_conv8(context, &op.fast, x, filters, row)
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    op.fast.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
+    op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
 
 

@@ -99,7 +99,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         node.invoke = fully_connected_8
     if w.block_size == 0 and (w.type == INT8 or w.type == UINT8):
         plan_vector(op, x)
-        if ready_conv8(context, &op.fast, w.data, op.k):
+        if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
             return 0
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
@@ -128,7 +128,7 @@ cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
 
 cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
-    op.fast.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
+    op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
 
 

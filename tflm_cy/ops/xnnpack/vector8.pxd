@@ -1,21 +1,20 @@
 """How the operators with weights use the vector kernels for bytes: plan, memory, pack, in prepare.
 
-    vectors = ready_conv8(context, &fast, w.data, row)      # NULL: the scalar definition
-    vectors.run(&fast, x, context.scratch(fast_scratch), y)
+    if ready_conv8(context, &fast, x, w, row):              # else: the scalar definition
+    fast.plan.run(&fast.plan, x, context.scratch(fast.scratch), y)
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.table cimport kernels
 
-ctypedef void (*RunConv8)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil
 
 ctypedef void (*RunDepthwise8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
 
 cdef struct Vector8:
-    RunConv8 run
     int scratch
     Conv8 plan
 
@@ -25,16 +24,15 @@ cdef struct VectorDepthwise8:
     Depthwise8 plan
 
 
-cdef inline bint ready_conv8(Context context, Vector8* v, const void* w, ptrdiff_t row) except -1:
-    """True when v.run serves; the caller has filled in the first part of v.plan."""
+cdef inline bint ready_conv8(Context context, Vector8* v, const Tensor* x, const void* w, ptrdiff_t row) except -1:
+    """True when v.plan.run serves; the caller has filled in the first part of v.plan."""
     cdef Conv8* c = &v.plan
-    c.slack = context.aligned_slack
+    c.slack = context.aligned_slack and not is_constant(x)
     if kernels().conv8.plan == NULL or not kernels().conv8.plan(c):
         return False
     c.packed = <unsigned char*>context.persistent(c.packed_bytes)
     v.scratch = context.request_scratch(c.scratch_bytes)
-    kernels().conv8.pack(c, w, row)
-    v.run = kernels().conv8.run
+    c.pack(c, w, row)
     return True
 
 

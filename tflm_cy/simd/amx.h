@@ -1,0 +1,249 @@
+/* Products of bytes on AMX tiles: the unit of amx.pyx.
+ *
+ * A tile of x is 16 positions times 64 bytes of their windows, a tile of weights 64 taps times 16 columns. A unit is four (three) such products
+ * at once: NT tiles of columns times 1, 1, 2 or 4 tiles of positions (NT = 4, 3, 2, 1). Its sums go to a buffer, and become outputs in 16 steps
+ * that are woven into the next unit's products: requantizing costs as much time as multiplying, but uses other parts of the CPU.
+ *
+ * All units share one configuration (every tile is 16 rows of 64 bytes), so that a thread loads it once and finds it there at the next node:
+ * loading costs 50 ns, storing it for a comparison 5. */
+#ifndef TFLM_CY_SIMD_AMX_H
+#define TFLM_CY_SIMD_AMX_H
+
+enum { STEPS = 16, CHUNK = 64 };
+
+typedef struct {
+  const uint8_t *x;       /* of the first position */
+  uint8_t *rows[16];      /* where each position's outputs go */
+  int32_t terms[16];      /* added to its sums; dynamic: times the column's sum of weights */
+  float inverses[16];     /* dynamic */
+} Positions;
+
+typedef struct {
+  int kind;               /* TILE_S8, TILE_U8, TILE_F32 */
+  int has_terms;
+  ptrdiff_t x_row;        /* bytes between positions */
+  ptrdiff_t steps;        /* of 64 bytes */
+  const int32_t *offsets; /* per step, from a window's first byte */
+  const int8_t *w;        /* of the panel: per step NT tiles */
+  const int32_t *bias;
+  const float *scales;
+  const float *f_bias;
+  ptrdiff_t column;       /* bytes of y in front of the panel's columns */
+  ptrdiff_t n;            /* columns to store */
+  vb zero, low, high;
+  float f_low, f_high;
+} Panel;
+
+typedef struct {          /* sums that wait */
+  int32_t sums[4 * 256] __attribute__((aligned(64)));
+  const Positions *positions[4];
+  const int32_t *bias;
+  const float *scales;
+  const float *f_bias;
+  ptrdiff_t column, n;
+} Waiting;
+
+typedef struct {
+  Waiting units[2];
+  int current;            /* the one to fill */
+  int tiles;              /* NT of the one that waits; 0: none */
+} Pipeline;
+
+typedef struct {
+  uint8_t palette, start, reserved[14];
+  uint16_t columns[16];
+  uint8_t rows[16];
+} TileConfig;
+
+static const TileConfig WHOLE_TILES __attribute__((aligned(64))) = {
+  1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+
+static void ready_tiles(void) {
+  TileConfig now __attribute__((aligned(64)));
+  _tile_storeconfig(&now);
+  __asm__ volatile("" ::: "memory");
+  if (_mm512_cmpneq_epi32_mask(_mm512_load_si512(&now), _mm512_load_si512(&WHOLE_TILES)) != 0) _tile_loadconfig(&WHOLE_TILES);
+}
+
+SIMD_INLINE vb amx_bytes(const vi *v, const int kind, const Panel *p) {
+  if (kind == TILE_S8) return vb_unlane(vb_min_s(vb_max_s(vb_pack_s(v[0], v[1], v[2], v[3], p->zero), p->low), p->high));
+  return vb_unlane(vb_min_u(vb_max_u(vb_pack_u(v[0], v[1], v[2], v[3], p->zero), p->low), p->high));
+}
+
+/* Vector j of the columns for row r of positions m. */
+SIMD_INLINE vi amx_sum(const int kind, const int has_terms, const Waiting *u, int tile, int r, int m, int j) {
+  const vi sum = vi_load(u->sums + tile * 256 + r * 16), bias = vi_load(u->bias + j * VL);
+  if (kind == TILE_F32) return vi_add(sum, vi_mul(bias, vi_set1(u->positions[m]->terms[r])));
+  if (has_terms) return vi_add(vi_add(sum, bias), vi_set1(u->positions[m]->terms[r]));
+  return vi_add(sum, bias);
+}
+
+SIMD_INLINE void amx_store_floats(const Panel *p, const Waiting *u, vi sum, int r, int m, int j) {
+  float *y = (float *)(u->positions[m]->rows[r] + u->column) + j * VL;
+  vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(u->positions[m]->inverses[r])), vf_load(u->scales + j * VL), vf_load(u->f_bias + j * VL));
+  v = vf_min(vf_max(v, vf_set1(p->f_low)), vf_set1(p->f_high));
+  if (u->n >= (j + 1) * VL) vf_store(y, v);
+  else vf_store_part(y, v, u->n - j * VL);
+}
+
+/* Step s of 16 of a waiting unit: 16 vectors' rows for NT = 4, 3; pairs of rows for 2, fours for 1. */
+SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const Panel *p, const Waiting *u, int s) {
+  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4; /* rows of a step */
+  const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
+  const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
+  vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
+  _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
+    _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
+      const vi sum = amx_sum(kind, has_terms, u, (NT == 1 ? m : NT == 2 ? 2 * m + j : j), r + a, m, j);
+      if (kind == TILE_F32) amx_store_floats(p, u, sum, r + a, m, j);
+      else v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), vf_load(u->scales + j * VL)));
+    }
+  if (kind == TILE_F32) return;
+  const vb out = amx_bytes(v, kind, p);
+  uint8_t *const *rows = u->positions[m]->rows + r;
+  const ptrdiff_t at = u->column;
+  if (NT >= 3) {
+    if (NT == 4 && u->n == 64) vb_store(rows[0] + at, out);
+    else vb_store_part(rows[0] + at, out, u->n);
+  } else if (NT == 2) {
+    const __mmask32 some = _bzhi_u32(~0u, (unsigned)u->n);
+    _mm256_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si256(out));
+    _mm256_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti64x4_epi64(out, 1));
+  } else if (u->n == 16) {
+    _mm_storeu_si128((__m128i *)(rows[0] + at), _mm512_castsi512_si128(out));
+    _mm_storeu_si128((__m128i *)(rows[1] + at), _mm512_extracti32x4_epi32(out, 1));
+    _mm_storeu_si128((__m128i *)(rows[2] + at), _mm512_extracti32x4_epi32(out, 2));
+    _mm_storeu_si128((__m128i *)(rows[3] + at), _mm512_extracti32x4_epi32(out, 3));
+  } else {
+    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)u->n);
+    _mm_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si128(out));
+    _mm_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti32x4_epi32(out, 1));
+    _mm_mask_storeu_epi8(rows[2] + at, some, _mm512_extracti32x4_epi32(out, 2));
+    _mm_mask_storeu_epi8(rows[3] + at, some, _mm512_extracti32x4_epi32(out, 3));
+  }
+}
+
+#define AMX_DOT(C, A, B) do { if (kind == TILE_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
+
+/* The products of one step of 64 bytes. */
+SIMD_INLINE void amx_multiply(const int NT, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row, const int8_t *w) {
+  if (NT >= 3) {
+    _tile_loadd(4, m[0]->x + at, x_row);
+    _tile_loadd(5, w, 64);
+    AMX_DOT(0, 4, 5);
+    _tile_loadd(6, w + 1024, 64);
+    AMX_DOT(1, 4, 6);
+    _tile_loadd(7, w + 2048, 64);
+    AMX_DOT(2, 4, 7);
+    if (NT == 4) {
+      _tile_loadd(5, w + 3072, 64);
+      AMX_DOT(3, 4, 5);
+    }
+  } else if (NT == 2) {
+    _tile_loadd(6, w, 64);
+    _tile_loadd(4, m[0]->x + at, x_row);
+    AMX_DOT(0, 4, 6);
+    _tile_loadd(7, w + 1024, 64);
+    AMX_DOT(1, 4, 7);
+    _tile_loadd(5, m[1]->x + at, x_row);
+    AMX_DOT(2, 5, 6);
+    AMX_DOT(3, 5, 7);
+  } else {
+    _tile_loadd(7, w, 64);
+    _tile_loadd(4, m[0]->x + at, x_row);
+    AMX_DOT(0, 4, 7);
+    _tile_loadd(5, m[1]->x + at, x_row);
+    AMX_DOT(1, 5, 7);
+    _tile_loadd(6, m[2]->x + at, x_row);
+    AMX_DOT(2, 6, 7);
+    _tile_loadd(4, m[3]->x + at, x_row);
+    AMX_DOT(3, 4, 7);
+  }
+}
+
+/* All units of a panel over `count` tiles of positions; the last one waits. */
+SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const Panel *p, const Positions *positions, ptrdiff_t count,
+                           Pipeline *line) {
+  const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
+  const int during = p->steps == 1 ? 4 : p->steps == 2 ? 3 : (int)((STEPS + p->steps - 1) / p->steps);
+  for (ptrdiff_t i = 0; i < count; i += together) {
+    Waiting *u = &line->units[line->current];
+    const Waiting *before = &line->units[1 - line->current];
+    int s = line->tiles == 0 ? STEPS : 0;
+    const int8_t *w = p->w;
+    _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < together; j++) u->positions[j] = positions + (i + j < count ? i + j : count - 1);
+    u->bias = p->bias;
+    u->scales = p->scales;
+    u->f_bias = p->f_bias;
+    u->column = p->column;
+    u->n = p->n;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (ptrdiff_t k = 0; k < p->steps; k++, w += NT * 1024) {
+      amx_multiply(NT, kind, u->positions, p->offsets[k], p->x_row, w);
+      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
+    }
+    _tile_stored(0, u->sums, 64);
+    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
+    _tile_stored(1, u->sums + 256, 64);
+    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
+    _tile_stored(2, u->sums + 512, 64);
+    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
+    if (NT != 3) _tile_stored(3, u->sums + 768, 64);
+    for (; s < STEPS; s++) amx_finish(NT, kind, has_terms, p, before, s);
+    line->current = 1 - line->current;
+    line->tiles = NT;
+  }
+}
+
+SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, const Panel *p, Pipeline *line) {
+  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, p, &line->units[1 - line->current], s);
+  line->tiles = 0;
+}
+
+#define AMX_PANEL(NT, NAME, KIND, TERMS)                                                                                             \
+  static void amx_panel_##NT##_##NAME(const Panel *p, const Positions *m, ptrdiff_t count, Pipeline *line) {                         \
+    amx_panel(NT, KIND, TERMS, p, m, count, line);                                                                                   \
+  }                                                                                                                                  \
+  static void amx_flush_##NT##_##NAME(const Panel *p, Pipeline *line) { amx_flush(NT, KIND, TERMS, p, line); }
+#define AMX_PANELS(NAME, KIND, TERMS) \
+  AMX_PANEL(1, NAME, KIND, TERMS) AMX_PANEL(2, NAME, KIND, TERMS) AMX_PANEL(3, NAME, KIND, TERMS) AMX_PANEL(4, NAME, KIND, TERMS)
+AMX_PANELS(s8, TILE_S8, 0)
+AMX_PANELS(u8, TILE_U8, 0)
+AMX_PANELS(u8_terms, TILE_U8, 1)
+AMX_PANELS(f32, TILE_F32, 1)
+
+typedef void (*PanelFunction)(const Panel *, const Positions *, ptrdiff_t, Pipeline *);
+typedef void (*FlushFunction)(const Panel *, Pipeline *);
+#define AMX_BY_TILES(NAME, KIND) {amx_##NAME##_1_##KIND, amx_##NAME##_2_##KIND, amx_##NAME##_3_##KIND, amx_##NAME##_4_##KIND}
+static const PanelFunction AMX_RUN[4][4] = {AMX_BY_TILES(panel, s8), AMX_BY_TILES(panel, u8), AMX_BY_TILES(panel, f32), AMX_BY_TILES(panel, u8_terms)};
+static const FlushFunction AMX_FLUSH[4][4] = {AMX_BY_TILES(flush, s8), AMX_BY_TILES(flush, u8), AMX_BY_TILES(flush, f32), AMX_BY_TILES(flush, u8_terms)};
+
+static void finish_waiting(const Panel *p, Pipeline *line) {
+  if (line->tiles != 0) AMX_FLUSH[p->kind == TILE_U8 && p->has_terms ? 3 : p->kind][line->tiles - 1](p, line);
+}
+
+/* NT tiles of columns; what waits with another NT is finished first. */
+static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdiff_t count, Pipeline *line) {
+  if (line->tiles != tiles) finish_waiting(p, line);
+  AMX_RUN[p->kind == TILE_U8 && p->has_terms ? 3 : p->kind][tiles - 1](p, m, count, line);
+}
+
+/* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */
+static void window_sums(const Panel *p, const int8_t *ones, int32_t factor, Positions *m, ptrdiff_t count) {
+  int32_t sums[256] __attribute__((aligned(64)));
+  const __m512i column = _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(16));
+  for (ptrdiff_t i = 0; i < count; i++) {
+    _tile_zero(0);
+    for (ptrdiff_t k = 0; k < p->steps; k++) {
+      _tile_loadd(4, m[i].x + p->offsets[k], p->x_row);
+      _tile_loadd(5, ones + k * 1024, 64);
+      _tile_dpbusd(0, 4, 5);
+    }
+    _tile_stored(0, sums, 64);
+    vi_store(m[i].terms, vi_mul(_mm512_i32gather_epi32(column, sums, 4), vi_set1(factor)));
+  }
+}
+#endif

@@ -1,0 +1,417 @@
+"""The kernels for AVX-512 with AMX tiles: those of isa_avx512, and products of bytes on tiles where there is enough to multiply.
+
+x is read where it lies, sixteen positions at a time with 64 bytes of their windows: a pointwise product needs no copy, a larger filter the
+image with its padding around it. Weights are packed as the tiles want them, per step of 64 bytes of a window; a step that reaches behind a
+stretch of the window multiplies what it finds there by 0.
+
+| output positions of a tile | |
+| --- | --- |
+| pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
+| sixteen or more in an output row | the same within a row |
+| fewer, stride 1 | sixteen of the padded image; those between the rows are thrown away |
+| fewer, other strides | one output row |
+"""
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+
+cdef extern from *:
+    "#define SIMD_ISA 512"
+
+from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.kernels cimport Kernels
+from tflm_cy.simd.vector cimport *
+
+include "conv8.pxi"
+
+cdef extern from "amx.h" nogil:
+    enum:
+        CHUNK
+    ctypedef struct Positions:
+        const uint8_t* x
+        uint8_t* rows[16]
+        int32_t terms[16]
+        float inverses[16]
+    ctypedef struct Panel:
+        int kind
+        bint has_terms
+        ptrdiff_t x_row
+        ptrdiff_t steps
+        const int32_t* offsets
+        const int8_t* w
+        const int32_t* bias
+        const float* scales
+        const float* f_bias
+        ptrdiff_t column
+        ptrdiff_t n
+        vb zero
+        vb low
+        vb high
+        float f_low
+        float f_high
+    ctypedef struct Pipeline:
+        int current
+        int tiles
+    void ready_tiles() noexcept
+    void finish_waiting(const Panel* p, Pipeline* line) noexcept
+    void multiply_panel(const Panel* p, int tiles, const Positions* m, ptrdiff_t count, Pipeline* line) noexcept
+    void window_sums(const Panel* p, const int8_t* ones, int32_t factor, Positions* m, ptrdiff_t count) noexcept
+
+cdef enum:
+    TILE = 16                    # positions, and columns
+    STEP = 64                    # bytes of a window
+    TILE_BYTES = 1024
+    L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
+    SMALL = 20000                # multiplications below which tiles do not pay
+
+cdef double TILE_TIME = 5.2      # ns: a product of tiles; and of vectors, four taps times 16 columns
+cdef double VECTOR_TIME = 0.19
+
+cdef Kernels table
+cdef const Kernels* vectors
+
+
+cdef bint plan_tiles(Conv8* c) noexcept nogil:
+    """As plan_conv8: tiles, or vectors where they are faster."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t tiles, padded_h, padded_w
+    cdef double products
+    if not vectors.conv8.plan(c):
+        return False
+    if g.groups != 1:
+        return True
+    c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
+    c.column_tiles = (g.oc + TILE - 1) / TILE
+    c.across = 0
+    if c.flat:
+        tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
+    elif g.ow >= TILE:
+        tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
+    else:
+        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+        c.across = g.stride_w == 1 and g.stride_h == 1
+        tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
+    products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
+    if products < SMALL or g.batches * g.oh * g.ow < 4:
+        return True
+    if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
+        return True
+    plan_copies(c)
+    c.packed_bytes = (
+        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + 1) * c.tile_steps * TILE_BYTES + TAIL
+    )
+    c.pack = pack_tiles
+    c.run = run_tiles
+    return True
+
+
+cdef void plan_copies(Conv8* c) noexcept nogil:
+    """What of x is copied, and the scratch memory: descriptions of the tiles, waiting sums, outputs thrown away, the copy."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
+    cdef ptrdiff_t padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
+    cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    cdef bint behind = c.segment % STEP != 0       # the last step reads behind its stretch
+    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up((4 if c.dynamic else 1) * g.oc, 64) + 4 * TAIL
+    if c.flat:
+        c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
+        c.row_bytes = g.ic
+        if not c.direct:
+            c.row_bytes = round_up(g.ic, STEP)
+            c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
+        return
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and g.ow >= TILE and (c.slack or not behind)
+    c.row_bytes = g.iw * g.ic if c.direct else padded_w * g.ic
+    c.image_bytes = padded_h * padded_w * g.ic
+    if not c.direct:
+        c.scratch_bytes += c.image_bytes + TILE * g.stride_w * g.ic + TAIL
+
+
+cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t columns = TILE * c.column_tiles
+    cdef uint8_t* at = c.packed
+    cdef int32_t* offsets = <int32_t*>at
+    cdef int32_t* sums = <int32_t*>(at + round_up(4 * c.tile_steps, 64))
+    cdef float* scales = <float*>(sums + columns)
+    cdef float* f_bias = scales + columns
+    cdef int8_t* ones = <int8_t*>(f_bias + columns)
+    cdef int8_t* panels = ones + c.tile_steps * TILE_BYTES
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    cdef ptrdiff_t s, i, column, first, tiles
+    c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
+    c.tile_ones, c.panels = ones, <const uint8_t*>panels
+    for s in range(c.segments):
+        for i in range(per_segment):
+            offsets[s * per_segment + i] = <int32_t>(segment_offset(c, s) + STEP * i)
+    for s in range(c.segments):
+        for i in range(c.segment):
+            for column in range(TILE):
+                ones[tile_place(s * per_segment + i / STEP, 1, 0, column, i % STEP)] = 1
+    first = 0
+    while first < c.column_tiles:
+        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+        for column in range(TILE * first, TILE * (first + tiles) if TILE * (first + tiles) < g.oc else g.oc):
+            pack_tile_column(c, <const uint8_t*>w + column * row, column, first, tiles, panels, sums, scales, f_bias)
+        panels += tiles * c.tile_steps * TILE_BYTES
+        first += tiles
+
+
+cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
+    """Where tap k of a step and a column lies in a panel."""
+    return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
+
+
+cdef void pack_tile_column(
+    const Conv8* c, const uint8_t* filter, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t tiles, int8_t* panel,
+    int32_t* sums, float* scales, float* f_bias,
+) noexcept nogil:
+    """As pack_column; x is signed when int8."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    cdef ptrdiff_t tile = channel / TILE - first
+    cdef int64_t sum = 0
+    cdef int32_t v
+    cdef ptrdiff_t s, i
+    for s in range(c.segments):
+        for i in range(c.segment):
+            v = tap_value(c, filter, s * c.segment + i)
+            sum += v
+            panel[tile_place(s * per_segment + i / STEP, tiles, tile, channel % TILE, i % STEP)] = <int8_t>v
+    if c.dynamic:
+        sums[channel] = <int32_t>sum
+        scales[channel] = c.scaling.scales[channel]
+        f_bias[channel] = c.scaling.bias[channel]
+        return
+    sum += c.row_factor * c.segments * c.segment
+    sums[channel] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(c.x_zero_point * sum))
+    scales[channel] = c.out.scales[channel]
+
+
+cdef struct Work:                # memory of a run
+    Positions* positions
+    Pipeline* line
+    uint8_t* nowhere             # outputs thrown away
+    uint8_t* copy
+
+
+cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
+    cdef Work k
+    cdef uint8_t* at = <uint8_t*>scratch
+    k.line = <Pipeline*>at
+    at += round_up(sizeof(Pipeline), 64)
+    k.positions = <Positions*>at
+    at += round_up(CHUNK * sizeof(Positions), 64)
+    k.nowhere = at
+    k.copy = at + round_up((4 if c.dynamic else 1) * c.shape.oc, 64) + TAIL
+    k.line.current = 0
+    k.line.tiles = 0
+    return k
+
+
+cdef Panel panel_of(const Conv8* c) noexcept nogil:
+    cdef Panel p
+    cdef int32_t zero = c.out.zero_point
+    p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
+    p.has_terms = c.row_factor != 0
+    p.steps = c.tile_steps
+    p.offsets = c.offsets
+    p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
+    if c.dynamic:
+        p.f_low = c.scaling.low
+        p.f_high = c.scaling.high
+    else:
+        p.zero = vb_set1_16(zero)
+        p.low = vb_set1(<int32_t>c.out.low + zero)
+        p.high = vb_set1(<int32_t>c.out.high + zero)
+    return p
+
+
+cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
+    """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here."""
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t tiles
+    p.w = <const int8_t*>c.panels
+    if p.has_terms:
+        window_sums(p, c.tile_ones, c.row_factor, k.positions, count)
+    while first < c.column_tiles:
+        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+        p.bias = c.bias + TILE * first
+        p.scales = c.scales + TILE * first
+        p.f_bias = c.float_bias + TILE * first
+        p.column = TILE * first * (4 if c.dynamic else 1)
+        p.n = c.shape.oc - TILE * first if c.shape.oc - TILE * first < TILE * tiles else TILE * tiles
+        multiply_panel(p, <int>tiles, k.positions, count, k.line)
+        p.w += tiles * c.tile_steps * TILE_BYTES
+        first += tiles
+    finish_waiting(p, k.line)
+
+
+cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere) noexcept nogil:
+    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted."""
+    cdef int r
+    m.x = x
+    for r in range(TILE):
+        m.rows[r] = y + r * y_row if r < valid else nowhere
+
+
+cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
+    cdef ptrdiff_t y_row = c.shape.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t at, count, i
+    cdef Work k = work_of(c, scratch)
+    cdef Panel p = panel_of(c)
+    while first < positions:
+        count = 0
+        while count < most and first < positions:
+            at = first
+            if c.direct and at + TILE > positions:
+                at = positions - TILE
+            if c.direct:
+                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere)
+            else:
+                describe(
+                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere)
+                copy_positions(c, x, at, positions, &k.positions[count])
+            first = at + TILE
+            count += 1
+        multiply_chunk(c, &p, &k, count)
+
+
+cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrdiff_t positions, Positions* m) noexcept nogil:
+    """Up to sixteen rows to the copy; what lies behind a row is multiplied by 0."""
+    cdef uint8_t* copy = <uint8_t*>m.x
+    cdef Steps8 steps
+    cdef ptrdiff_t r
+    for r in range(positions - first if positions - first < TILE else TILE):
+        if c.dynamic:
+            steps = steps_of_row(<const float*>x + (first + r) * c.segment, c.segment)
+            quantize_bytes(<const float*>x + (first + r) * c.segment, c.segment, &steps, True, copy)
+            m.terms[r] = -steps.zero_point
+            m.inverses[r] = steps.inverse
+        else:
+            memcpy(copy, x + (first + r) * c.segment, c.segment)
+        copy += c.row_bytes
+
+
+cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
+    """As pad_image, int8 as it is."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
+    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
+    cdef int zero = (steps.zero_point if c.dynamic else c.x_zero_point) & 255
+    cdef ptrdiff_t oy
+    for oy in range(height):
+        if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
+            memset(image, zero, c.row_bytes)
+        else:
+            memset(image, zero, g.pad_w * g.ic)
+            if c.dynamic:
+                quantize_bytes(<const float*>x + (oy - g.pad_h) * g.iw * g.ic, inner * g.ic, steps, True, image + g.pad_w * g.ic)
+            else:
+                memcpy(image + g.pad_w * g.ic, x + (oy - g.pad_h) * g.iw * g.ic, inner * g.ic)
+            memset(image + (g.pad_w + inner) * g.ic, zero, (width - g.pad_w - inner) * g.ic)
+        image += c.row_bytes
+
+
+cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef const uint8_t* image
+    cdef Work k = work_of(c, scratch)
+    cdef Panel p = panel_of(c)
+    cdef Steps8 steps
+    cdef ptrdiff_t n, i, r
+    for n in range(g.batches):
+        image = x
+        if not c.direct:
+            image = k.copy
+            if c.dynamic:
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic)
+                for i in range(CHUNK):
+                    for r in range(TILE):
+                        k.positions[i].terms[r] = -steps.zero_point
+                        k.positions[i].inverses[r] = steps.inverse
+            copy_image(c, x, &steps, k.copy)
+        if c.across:
+            run_across(c, &p, &k, image, y)
+        else:
+            run_rows(c, &p, &k, image, y)
+        x += g.ih * g.iw * g.ic * size
+        y += g.oh * g.ow * g.oc * size
+
+
+cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+    """Tiles within output rows."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t count = 0
+    cdef ptrdiff_t oy, ox, at
+    for oy in range(g.oh):
+        ox = 0
+        while ox < g.ow:
+            at = g.ow - TILE if ox + TILE > g.ow and g.ow >= TILE else ox
+            describe(
+                &k.positions[count], image + oy * g.stride_h * c.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
+                g.ow - at, k.nowhere)
+            ox = at + TILE
+            count += 1
+            if count == most:
+                multiply_chunk(c, p, k, count)
+                count = 0
+    if count > 0:
+        multiply_chunk(c, p, k, count)
+
+
+cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+    """Tiles over the padded image, from row to row."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t total = (g.oh - 1) * width + g.ow
+    cdef ptrdiff_t count = 0
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t oy = 0
+    cdef ptrdiff_t ox = 0
+    cdef Positions* m
+    cdef int r
+    while first < total:
+        m = &k.positions[count]
+        m.x = image + first * g.ic
+        for r in range(TILE):
+            m.rows[r] = y + (oy * g.ow + ox) * y_row if ox < g.ow and oy < g.oh else k.nowhere
+            ox += 1
+            if ox == width:
+                ox = 0
+                oy += 1
+        first += TILE
+        count += 1
+        if count == most:
+            multiply_chunk(c, p, k, count)
+            count = 0
+    if count > 0:
+        multiply_chunk(c, p, k, count)
+
+
+cdef void run_tiles(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil:
+    ready_tiles()
+    if c.flat:
+        run_flat_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)
+    else:
+        run_image_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)
+
+
+def capsule():
+    """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
+    global table, vectors
+    from tflm_cy.simd import isa_avx512
+
+    vectors = <const Kernels*>PyCapsule_GetPointer(isa_avx512.capsule(), "tflm_cy.simd.Kernels")
+    table = vectors[0]
+    table.conv8.plan = plan_tiles
+    return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)
