@@ -10,6 +10,8 @@ from tflm_cy.simd.vector cimport *
 include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
+include "product32.pxi"
+include "depthwise32.pxi"
 
 cdef Kernels table
 
@@ -19,4 +21,6 @@ def capsule():
     fill_bytes(&table.bytes)
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
+    fill_product32(&table.product32)
+    fill_depthwise32(&table.depthwise32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)
