@@ -1,6 +1,6 @@
 """Products with 8-bit weights: every instruction set against the scalar definition, on random nodes.
 
-    TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per family, type and instruction set
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per family, type and instruction set
 """
 
 import os
