@@ -87,7 +87,7 @@ def draw_depthwise(rng):
 
 def draw_matrix(rng):
     rows, k, n = (
-        int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 13, 14, 15, 29, 40], CHANNELS + [640], CHANNELS + [300])
+        int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 13, 14, 15, 29, 40], [*CHANNELS, 640], [*CHANNELS, 300])
     )
     bias = None if rng.random() < 0.3 else weights(rng, [n])
     inputs = [Tensor([rows, k], "float32"), weights(rng, [n, k]), bias]
