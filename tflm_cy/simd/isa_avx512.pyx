@@ -11,6 +11,8 @@ include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
+include "product32.pxi"
+include "depthwise32.pxi"
 
 cdef Kernels table
 
@@ -21,4 +23,6 @@ def capsule():
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
+    fill_product32(&table.product32)
+    fill_depthwise32(&table.depthwise32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -6,11 +6,15 @@ A family `f` is three files: `f.pxd` (its struct of pointers and what its kernel
 """
 from tflm_cy.simd.bytes cimport ByteKernels
 from tflm_cy.simd.conv8 cimport Conv8Kernels
+from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
+from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
     ByteKernels bytes
     Conv8Kernels conv8
     Depthwise8Kernels depthwise8
     Elementwise8Kernels elementwise8
+    Product32Kernels product32
+    Depthwise32Kernels depthwise32

@@ -6,6 +6,8 @@
 | groups of one input and one output channel of either | `convolve_depthwise`: arithmetic/xnnpack/depthwise.pxd |
 | TRANSPOSE_CONV, Convolution2DTransposeBias | `convolve_transposed` |
 
+The first two have vector kernels (simd/), `convolve_vector` and `depthwise_vector`; a convolution that misses its image has none.
+
 A transposed convolution takes its padding from the output's shape in the file (the constant input, or the stored shape of a custom node's
 output); its real output follows from the padding and the real input: (size - 1) * stride + filter - padding, plus what VALID adjusts.
 
@@ -25,6 +27,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport set_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, VectorDepthwise32, ready_depthwise32, ready_product32
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 
 cdef enum:                       # Conv2DOptions
@@ -51,6 +54,8 @@ cdef struct Convolution:
     const float* zeros           # what a tap outside of the image reads
     ptrdiff_t* starts            # of each tap in the packed filters
     int taps                     # scratch: pointers
+    Vector32 fast                # with a vector kernel
+    VectorDepthwise32 fast_depthwise
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -139,6 +144,14 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
 cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t tap_stride, ptrdiff_t channel_stride) except -1:
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
+    cdef VectorDepthwise32* fast = &op.fast_depthwise
+    fast.plan.shape = g[0]
+    fast.plan.low, fast.plan.high = op.range.low, op.range.high
+    if ready_depthwise32(
+        context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
+    ):
+        node.invoke = depthwise_vector
+        return 0
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -156,6 +169,11 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t size = packed_size(group_oc, depth)
     cdef ptrdiff_t group, tap
+    op.fast.plan.shape = g[0]
+    op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
+    if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
+        node.invoke = convolve_vector
+        return 0
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -258,6 +276,20 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
         &op.shape, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t,
         <float*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int convolve_vector(Context context, Node* node) noexcept nogil:
+    cdef Vector32* fast = &(<Convolution*>node.data).fast
+    fast.run(
+        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
+    return 0
+
+
+cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
+    cdef VectorDepthwise32* fast = &(<Convolution*>node.data).fast_depthwise
+    fast.run(
+        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
     return 0
 
 

@@ -8,12 +8,14 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
+from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # FullyConnectedOptions
@@ -33,6 +35,7 @@ cdef struct FullyConnected:
     ptrdiff_t outputs
     RangeF range
     float* packed
+    Vector32 fast                # with a vector kernel
 
 cdef struct BatchMatmul:
     ptrdiff_t m
@@ -66,13 +69,26 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.outputs, op.depth = w.dims[0], w.dims[1]
     set_fully_connected_shape(context, node, op, x, y)
     op.range = float_limits(table_i8(node.options, FUSED_ACTIVATION, 0))
-    op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     if b != NULL:
         bias = <const float*>b.data
-    pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.data = op
+    set_product(op)
+    if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
+        node.invoke = fully_connected_vector
+        return 0
+    op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
+    pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
     return 0
+
+
+cdef void set_product(FullyConnected* op) noexcept nogil:
+    """Images of one pixel, of which there are as many as rows."""
+    cdef ConvShape* g = &op.fast.plan.shape
+    g.batches, g.ic, g.group_ic, g.oc = op.rows, op.depth, op.depth, op.outputs
+    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
+    g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
 
 
 cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
@@ -95,6 +111,13 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
             dims[d] = x.dims[d]
         dims[rank - 1] = <int32_t>op.outputs
     return context.set_shape(y, rank, dims)
+
+
+cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
+    cdef Vector32* fast = &(<FullyConnected*>node.data).fast
+    fast.run(
+        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
+    return 0
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:

@@ -1,0 +1,99 @@
+"""Random float32 nodes: shapes from what models have and from the corners of the kernels, values from several laws.
+
+`DRAWS[operator](rng)` gives a model of one node and its inputs. Values are normal, of few bits (ties), huge, denormal, zeros of both
+signs, infinities and, on one side of a product only, NaN (which of two NaNs a product gives is not defined).
+"""
+
+import numpy as np
+
+from compat.builder import Model, Tensor
+
+CHANNELS = [1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 31, 32, 33, 36, 48, 63, 64, 65, 80, 96, 112, 130, 144, 200]
+
+
+def values(rng, shape, special=True):
+    x = rng.normal(size=shape).astype(np.float32)
+    law = rng.integers(8)
+    if law == 0:
+        x = np.rint(x * 4) / np.float32(4)
+    elif law == 1:
+        x = x * np.float32(10.0 ** rng.integers(-38, 30))
+    elif law == 2:
+        x = np.where(rng.random(shape) < 0.7, np.float32(-0.0), x)
+    elif law == 3:
+        x = np.copysign(np.where(rng.random(shape) < 0.5, np.float32(0), x), rng.normal(size=shape)).astype(np.float32)
+    elif law == 4 and special:
+        x = np.where(
+            rng.random(shape) < 0.05, rng.choice(np.float32([np.inf, -np.inf, np.nan, 1e-40, -1e-40]), shape), x
+        )
+    elif law == 5:
+        x = np.abs(x)
+    return x.astype(np.float32)
+
+
+def activation(rng):
+    return str(rng.choice(["NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1"]))
+
+
+def window(rng, kernels):
+    """Image, filter, output size and options."""
+    image = rng.integers(1, 40 if rng.random() < 0.3 else 16, 2)
+    kernel = rng.choice(kernels)
+    stride = rng.integers(1, 4, 2) if rng.random() < 0.3 else rng.choice([[1, 1], [2, 2]])
+    dilation = rng.integers(1, 4, 2) if rng.random() < 0.2 else np.array([1, 1])
+    span = (kernel - 1) * dilation + 1
+    padding = "SAME" if rng.random() < 0.6 or (image < span).any() else "VALID"
+    out = -(-image // stride) if padding == "SAME" else (image - span) // stride + 1
+    options = {"padding": padding, "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    options |= {"dilation_h_factor": int(dilation[0]), "dilation_w_factor": int(dilation[1])}
+    return image.tolist(), kernel.tolist(), out.tolist(), options
+
+
+def weights(rng, shape):
+    return Tensor.constant(values(rng, shape, special=False))
+
+
+def draw_conv(rng):
+    image, kernel, out, options = window(rng, [[1, 1], [3, 3], [1, 1], [5, 5], [2, 2], [3, 1], [1, 3], [10, 4]])
+    ic, oc = (int(rng.choice(CHANNELS)) for _ in range(2))
+    groups = int(rng.choice([2, 3, 4])) if rng.random() < 0.2 else 1
+    if ic * oc * np.prod(kernel) * np.prod(image) > 2e7:
+        ic, oc = min(ic, 8), min(oc, 40)
+    batch = 2 if rng.random() < 0.2 else 1
+    inputs = [
+        Tensor([batch, *image, ic * groups], "float32"),
+        weights(rng, [oc * groups, *kernel, ic]),
+        weights(rng, [oc * groups]),
+    ]
+    y = Tensor([batch, *out, oc * groups], "float32")
+    blob = Model.single("CONV_2D", inputs, [y], 1, fused_activation_function=activation(rng), **options).to_bytes()
+    return blob, [values(rng, [batch, *image, ic * groups])]
+
+
+def draw_depthwise(rng):
+    image, kernel, out, options = window(rng, [[3, 3], [5, 5], [3, 3], [5, 5], [1, 1], [3, 1], [2, 2], [4, 4], [6, 6]])
+    ic = int(rng.choice(CHANNELS))
+    multiplier = int(rng.choice([1, 1, 1, 1, 2, 8]))
+    batch = 2 if rng.random() < 0.2 else 1
+    inputs = [
+        Tensor([batch, *image, ic], "float32"),
+        weights(rng, [1, *kernel, ic * multiplier]),
+        weights(rng, [ic * multiplier]),
+    ]
+    y = Tensor([batch, *out, ic * multiplier], "float32")
+    options |= {"depth_multiplier": multiplier, "fused_activation_function": activation(rng)}
+    return Model.single("DEPTHWISE_CONV_2D", inputs, [y], 2, **options).to_bytes(), [values(rng, [batch, *image, ic])]
+
+
+def draw_matrix(rng):
+    rows, k, n = (
+        int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 13, 14, 15, 29, 40], [*CHANNELS, 640], [*CHANNELS, 300])
+    )
+    bias = None if rng.random() < 0.3 else weights(rng, [n])
+    inputs = [Tensor([rows, k], "float32"), weights(rng, [n, k]), bias]
+    y = Tensor([rows, n], "float32")
+    blob = Model.single("FULLY_CONNECTED", inputs, [y], 1, fused_activation_function=activation(rng)).to_bytes()
+    return blob, [values(rng, [rows, k])]
+
+
+DRAWS = {"CONV_2D": draw_conv, "DEPTHWISE_CONV_2D": draw_depthwise, "FULLY_CONNECTED": draw_matrix}

@@ -1,0 +1,28 @@
+"""float32 kernels: every instruction set against the scalar definition, on random nodes.
+
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd/test_float32.py        # more than the default of 40 per operator and instruction set
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from tflm_cy.ops import generation
+
+from .float32 import DRAWS
+from .instruction_sets import ISAS, check
+
+pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("op", DRAWS)
+def test_floats(op, isa):
+    for seed in range(CASES):
+        blob, feeds = DRAWS[op](np.random.default_rng(seed))
+        try:
+            check(isa, blob, feeds)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from None

@@ -1,0 +1,115 @@
+# A pass computes up to four output rows, a vector of channels after the other. Rows outside of the image are a row of zeros, columns outside are
+# told apart at both ends of a row. An image larger than the second cache is walked in short chunks of columns, so that a pixel's
+# channels are read together.
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.depthwise32 cimport Depthwise32, Depthwise32Kernels
+
+cdef extern from "depthwise32.h" nogil:
+    ctypedef struct Columns32:
+        const float* rows[16]
+        ptrdiff_t iw
+        ptrdiff_t ic
+        ptrdiff_t pad_w
+        ptrdiff_t first
+        ptrdiff_t end
+        ptrdiff_t y_row
+        ptrdiff_t n
+        vf low
+        vf high
+    ctypedef void (*Depthwise32Function)(const Columns32* d, const float* w, float* y) noexcept nogil
+    Depthwise32Function depthwise32_function(int part, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) noexcept
+
+cdef enum:
+    LARGE_IMAGE = 1 << 20        # bytes
+    SHORT_CHUNK = 4
+
+
+cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
+    cdef ConvShape* g = &d.shape
+    cdef bint square = g.kh == g.kw and (g.kh == 3 or g.kh == 5)
+    cdef bint even = g.stride_h == g.stride_w and (g.stride_h == 1 or g.stride_h == 2) and g.dilation_h == 1 and g.dilation_w == 1
+    if not square or not even or g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.pad_h >= g.kh or g.pad_w >= g.kw:
+        return False
+    d.rows = 4 if g.stride_h == 1 else 2
+    d.chunk = SHORT_CHUNK if g.ih * g.iw * g.ic * <ptrdiff_t>sizeof(float) > LARGE_IMAGE else g.ow
+    d.packed_bytes = (g.kh * g.kw + 1) * ((g.ic + VL - 1) / VL) * VL * <ptrdiff_t>sizeof(float) + LINE32
+    d.scratch_bytes = g.iw * g.ic * <ptrdiff_t>sizeof(float)
+    return True
+
+
+cdef void pack_depthwise32(
+    Depthwise32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
+) noexcept nogil:
+    cdef ConvShape* g = &d.shape
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t kx, ky, c
+    cdef float* at
+    d.packed = at = aligned32(d.packed)
+    while first < g.ic:
+        for c in range(first, first + VL):
+            at[c - first] = bias[c] if c < g.ic else <float>0
+        at += VL
+        for kx in range(g.kw):
+            for ky in range(g.kh):
+                for c in range(first, first + VL):
+                    at[c - first] = w[(ky * g.kw + kx) * tap_stride + c * channel_stride] if c < g.ic else <float>0
+                at += VL
+        first += VL
+
+
+cdef void run_depthwise32(const Depthwise32* d, const float* x, void* scratch, float* y) noexcept nogil:
+    cdef const ConvShape* g = &d.shape
+    cdef const float* zeros = <const float*>scratch
+    cdef ptrdiff_t block = (g.kh * g.kw + 1) * VL
+    cdef ptrdiff_t passes = (g.oh + d.rows - 1) / d.rows
+    cdef ptrdiff_t n, i, oy, rows
+    cdef Columns32 t
+    t.iw = g.iw
+    t.ic = g.ic
+    t.pad_w = g.pad_w
+    t.y_row = g.ow * g.ic
+    t.low = vf_set1(d.low)
+    t.high = vf_set1(d.high)
+    memset(scratch, 0, d.scratch_bytes)
+    for n in range(g.batches):
+        oy = 0
+        for i in range(passes):
+            rows = g.oh / passes + (1 if i < g.oh % passes else 0)
+            t.first = 0
+            while t.first < g.ow:
+                t.end = t.first + d.chunk if t.first + d.chunk < g.ow else g.ow
+                channels32(d, &t, x, zeros, oy, rows, y + oy * g.ow * g.ic)
+                t.first = t.end
+            oy += rows
+        x += g.ih * g.iw * g.ic
+        y += g.oh * g.ow * g.ic
+
+
+cdef void channels32(
+    const Depthwise32* d, Columns32* t, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t rows, float* y,
+) noexcept nogil:
+    """All channels of some columns of some output rows."""
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t inputs = (rows - 1) * g.stride_h + g.kh
+    cdef ptrdiff_t c = 0
+    cdef ptrdiff_t i, iy
+    cdef const float* w = d.packed
+    for i in range(inputs):
+        iy = oy * g.stride_h - g.pad_h + i
+        t.rows[i] = image + iy * g.iw * g.ic if 0 <= iy < g.ih else zeros
+    while c < g.ic:
+        t.n = g.ic - c if g.ic - c < VL else VL
+        depthwise32_function(t.n < VL, g.kh, g.stride_h, rows)(t, w, y + c)
+        for i in range(inputs):
+            t.rows[i] += VL
+        w += (g.kh * g.kw + 1) * VL
+        c += VL
+
+
+cdef void fill_depthwise32(Depthwise32Kernels* table) noexcept:
+    table.plan = plan_depthwise32
+    table.pack = pack_depthwise32
+    table.run = run_depthwise32

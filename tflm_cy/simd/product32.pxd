@@ -1,0 +1,37 @@
+"""float32 products and convolutions in XNNPACK's arithmetic: CONV_2D, FULLY_CONNECTED, depthwise filters with a multiplier.
+
+    Product32 c                                 # fill in the first part; zeros elsewhere
+    if table.product32.plan(&c):                # else: the scalar definition
+        c.packed = context.persistent(c.packed_bytes)
+        handle = context.request_scratch(c.scratch_bytes)
+        table.product32.pack(&c, w, bias, column_stride, k_stride)     # as arithmetic/xnnpack/product.pxd's pack_filters
+    table.product32.run(&c, x, scratch, y)      # the bytes of conv_f32, matrix_f32
+
+A matrix product is a filter of 1x1 over `batches` images of one pixel. No NULL entry but on instruction sets without fused multiply-adds.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+
+cdef struct Product32:
+    ConvShape shape
+    float low
+    float high
+    # the plan
+    ptrdiff_t packed_bytes
+    ptrdiff_t scratch_bytes
+    bint flat                    # positions lie one after the other in x
+    bint direct                  # windows are read where they are; else rows are copied with the padding around them
+    int widest                   # vectors of the widest panel
+    ptrdiff_t panels             # of a group
+    ptrdiff_t vectors            # of all its panels
+    ptrdiff_t stretches          # of a window that lie together in memory
+    ptrdiff_t length             # their floats
+    ptrdiff_t lines              # rows of a window, dilation included
+    ptrdiff_t width              # pixels of a row with padding
+    float* packed
+
+cdef struct Product32Kernels:
+    bint (*plan)(Product32* c) noexcept nogil
+    void (*pack)(Product32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+    void (*run)(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil

@@ -1,0 +1,179 @@
+# Every output is one chain: what is free is which outputs run side by side. A panel of up to PANEL32 vectors of columns meets the positions of an
+# output row, a tile of them at a time; a single position meets WIDE_PANEL32 vectors. Panels share the columns evenly, so that 80 are
+# 48 + 32 and not 64 + 16. Padding takes part as zeros: rows are copied, each once, to a ring of lines with zeros on both sides.
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.product32 cimport Product32, Product32Kernels
+
+cdef extern from "product32.h" nogil:
+    enum:
+        PANEL32
+        WIDE_PANEL32
+    ctypedef struct Window32:
+        const float** stretches
+        ptrdiff_t count
+        ptrdiff_t length
+        ptrdiff_t row
+        ptrdiff_t y_row
+        vf low
+        vf high
+    void panel32(const Window32* t, int vectors, ptrdiff_t positions, const float* w, ptrdiff_t n, float* y) noexcept
+
+cdef enum:
+    LINE32 = 64                  # bytes of a cache line: what weights are aligned to
+
+
+cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nogil:
+    return c.vectors / c.panels + (1 if panel < c.vectors % c.panels else 0)
+
+
+cdef ptrdiff_t padded_bytes32(ptrdiff_t floats) noexcept nogil:
+    return (floats * <ptrdiff_t>sizeof(float) + LINE32 - 1) / LINE32 * LINE32
+
+
+cdef float* aligned32(void* at) noexcept nogil:
+    return <float*>((<size_t>at + LINE32 - 1) / LINE32 * LINE32)
+
+
+cdef bint plan_product32(Product32* c) noexcept nogil:
+    """Fill in the plan; False where the scalar definition must serve."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
+    cdef ptrdiff_t widest = PANEL32
+    if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
+        return False
+    c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+    if c.flat and positions == 1:
+        widest = WIDE_PANEL32
+    c.vectors = (g.oc / g.groups + VL - 1) / VL
+    c.panels = (c.vectors + widest - 1) / widest
+    c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
+    c.lines = (g.kh - 1) * g.dilation_h + 1
+    c.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    c.direct = c.flat or (g.pad_w == 0 and c.width <= g.iw)
+    if g.pad_w >= c.width or g.pad_h >= (g.oh - 1) * g.stride_h + c.lines:
+        return False
+    if g.groups == 1 and g.dilation_w == 1:
+        c.stretches = g.kh
+        c.length = g.kw * g.group_ic
+    else:
+        c.stretches = g.kh * g.kw
+        c.length = g.group_ic
+    # pointers, a line of zeros, the ring
+    c.scratch_bytes = 2 * LINE32 + <ptrdiff_t>sizeof(float*) * c.stretches
+    if not c.flat:
+        c.scratch_bytes += padded_bytes32(c.width * g.ic) * (1 if c.direct else 1 + c.lines)
+    return True
+
+
+cdef void pack_product32(
+    Product32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+) noexcept nogil:
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t group_oc = g.oc / g.groups
+    cdef ptrdiff_t group, panel, first, wide, filled, j, k
+    cdef const float* column
+    cdef float* at
+    c.packed = at = aligned32(c.packed)
+    for group in range(g.groups):
+        first = 0
+        for panel in range(c.panels):
+            wide = panel_vectors32(c, panel) * VL
+            filled = group_oc - first if group_oc - first < wide else wide
+            for j in range(wide):
+                at[j] = bias[group * group_oc + first + j] if bias != NULL and j < filled else <float>0
+            at += wide
+            for k in range(depth):
+                column = w + (group * group_oc + first) * column_stride + k * k_stride
+                for j in range(filled):
+                    at[j] = column[j * column_stride]
+                for j in range(filled, wide):
+                    at[j] = 0
+                at += wide
+            first += wide
+
+
+cdef void multiply_row32(const Product32* c, const Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
+    """All columns of a group for positions that lie evenly."""
+    cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
+    cdef ptrdiff_t left = c.shape.oc / c.shape.groups
+    cdef ptrdiff_t panel, wide
+    for panel in range(c.panels):
+        wide = panel_vectors32(c, panel) * VL
+        panel32(t, <int>(wide / VL), positions, w, left if left < wide else wide, y)
+        w += wide * (depth + 1)
+        y += wide
+        left -= wide
+
+
+cdef void run_product32(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef const float** stretches = <const float**>aligned32(scratch)
+    cdef float* zeros = aligned32(stretches + c.stretches)
+    cdef ptrdiff_t line_bytes = padded_bytes32(c.width * g.ic)
+    cdef ptrdiff_t group_floats = (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL
+    cdef ptrdiff_t n, oy, group
+    cdef Window32 t
+    t.stretches = stretches
+    t.count = c.stretches
+    t.length = c.length
+    t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
+    t.y_row = g.oc
+    t.low = vf_set1(c.low)
+    t.high = vf_set1(c.high)
+    if c.flat:
+        stretches[0] = x
+        multiply_row32(c, &t, g.batches * g.oh * g.ow, c.packed, y)
+        return
+    memset(zeros, 0, line_bytes * (1 if c.direct else 1 + c.lines))
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            if not c.direct:
+                copy_lines32(c, x, oy, zeros + line_bytes / <ptrdiff_t>sizeof(float))
+            for group in range(g.groups):
+                set_stretches32(c, x, oy, zeros, group * g.group_ic, stretches)
+                multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
+            y += g.ow * g.oc
+        x += g.ih * g.iw * g.ic
+
+
+cdef void copy_lines32(const Product32* c, const float* image, ptrdiff_t oy, float* ring) noexcept nogil:
+    """The rows that the window of output row oy sees and that of the one before did not."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t line = padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float)
+    cdef ptrdiff_t first = oy * g.stride_h - g.pad_h
+    cdef ptrdiff_t end = first + c.lines
+    cdef ptrdiff_t pixels = c.width - g.pad_w if c.width - g.pad_w < g.iw else g.iw
+    cdef ptrdiff_t iy
+    if oy > 0 and first < end - g.stride_h:
+        first = end - g.stride_h
+    if first < 0:
+        first = 0
+    for iy in range(first, end if end < g.ih else g.ih):
+        memcpy(ring + iy % c.lines * line + g.pad_w * g.ic, image + iy * g.iw * g.ic, pixels * g.ic * sizeof(float))
+
+
+cdef void set_stretches32(
+    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t channel, const float** stretches,
+) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t line = padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float)
+    cdef ptrdiff_t per_row = c.stretches / g.kh
+    cdef const float* at
+    cdef ptrdiff_t ky, kx, iy
+    for ky in range(g.kh):
+        iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
+        at = zeros
+        if 0 <= iy < g.ih:
+            at = image + iy * g.iw * g.ic if c.direct else zeros + (1 + iy % c.lines) * line
+        for kx in range(per_row):
+            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic + channel
+
+
+cdef void fill_product32(Product32Kernels* table) noexcept:
+    table.plan = plan_product32
+    table.pack = pack_product32
+    table.run = run_product32
