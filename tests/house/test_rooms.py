@@ -20,7 +20,7 @@ ALLOWED = {
     "core": {"graph", "memory", "schema"},
     "interpreter": {"core", "delegates", "ops", "schema"},
     "experimental": {"interpreter"},
-    "micro": {"graph", "memory", "ops", "schema"},
+    "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
     "demo": {"report", "interpreter"},
     "cli": {"report", "interpreter", "experimental", "demo", "micro"},
