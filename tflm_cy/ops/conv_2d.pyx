@@ -27,7 +27,7 @@ from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
@@ -92,6 +92,8 @@ cdef int prepare(Context context, Node* node) except -1:
     op.depth = op.shape.kh * op.shape.kw * op.shape.group_ic
     if y.type != x.type:
         raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
+    if node.arithmetic == MICRO and b != NULL:
+        bias_option = b.type       # there the bias itself decides
     check_bias_type(x, b, bias_option, "CONV_2D")
     if count(b) != op.shape.oc:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {op.shape.oc})")

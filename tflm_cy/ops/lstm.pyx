@@ -35,8 +35,9 @@ from tflm_cy.arithmetic.lstm cimport (
     lstm_step,
 )
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
+from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 
@@ -243,6 +244,9 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef Tensor* w
     cdef int matrix
     shape.top_block = top_block(l1_data_bytes())
+    if node.arithmetic == MICRO and (shape.hybrid or s.normed or context.input(node, PROJECTION_WEIGHTS) != NULL
+                                     or context.input(node, PEEPHOLES + 2) != NULL or context.input(node, INPUT_WEIGHTS) == NULL):
+        raise ValueError("LSTM: TFLM has no hybrid form, no peepholes, projection or layer normalisation, and wants all four gates")
     s.gates = context.request_scratch(4 * together * shape.cells * sizeof(float))
     s.products = context.request_scratch(together * widest * sizeof(float))
     if shape.hybrid:
@@ -307,6 +311,13 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
         peephole = NULL if gate == CELL_GATE else context.input(node, peephole_index(gate))
         gates[gate].peephole = data_of(peephole)
         gates[gate].peephole_scale = 0 if peephole == NULL else peephole.scale
+    if node.arithmetic == MICRO:
+        for b in range(s.batches):
+            for t in range(s.steps):
+                at = t * s.batches + b if s.time_major else b * s.steps + t
+                lstm_step_in_order(shape, gates, x + at * shape.inputs, h + b * shape.outputs, c + b * shape.cells, y + at * shape.outputs,
+                                   <float*>context.scratch(s.gates))
+        return 0
     projection.w = data_of(context.input(node, PROJECTION_WEIGHTS))
     projection.bias = <const float*>data_of(context.input(node, PROJECTION_BIAS))
     projection.hybrid = s.matrices[8]
