@@ -105,6 +105,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     cdef Range32 limits
+    cdef TwoSided* t
     cdef float* ends
     if x.type == FLOAT32:
         ends = <float*>context.persistent(2 * sizeof(float))
@@ -124,7 +125,10 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     limits.low = max(limits.low, quantize_edge(low, y.scale, y.zero_point))
     if bounded:
         limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
-    use_two_sided(context, op, x, make_two_sided(context, x, y, limits, name))
+    t = make_two_sided(context, x, y, limits, name)
+    if node.arithmetic == MICRO:
+        t.side[0] = t.side[1] = checked_rescale(<double>x.scale / <double>y.scale, name)
+    use_two_sided(context, op, x, t)
     return 0
 
 
@@ -195,6 +199,9 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     check_per_tensor(y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
     t.side[1] = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    if node.arithmetic == MICRO:
+        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
+        t.side[1] = checked_rescale(<double>x.scale * <double>alpha.scale / <double>y.scale, name)
     t.alpha_zero_point = alpha.zero_point
     op.how = t
     op.b_size = 1

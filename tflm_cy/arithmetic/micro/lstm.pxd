@@ -3,7 +3,7 @@
     gate = act((W x + b) + R h);  c = f * c + i * g, clipped;  h = o * tanh(c)
 
 Sums run in order, the bias comes after the sum; the functions are the reference LOGISTIC and TANH. There are no peepholes,
-no projection and no layer normalisation.
+no projection and no layer normalisation. A fused activation other than TANH leaves the cell gate as it is.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/lstm_eval.h.
 """
@@ -11,7 +11,7 @@ from libc.math cimport tanhf
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.activation cimport logistic_f32
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE, LstmGate, LstmShape
 from tflm_cy.arithmetic.micro.svdf cimport dot_in_order
 
@@ -22,7 +22,11 @@ cdef inline void gate_in_order(const LstmShape* s, const LstmGate* g, bint cell,
     for k in range(s.cells):
         own = dot_in_order(<const float*>g.w + k * s.inputs, x, s.inputs) + g.bias[k]
         recurrent = dot_in_order(<const float*>g.r + k * s.outputs, h, s.outputs)
-        v[k] = tanhf(own + recurrent) if cell else logistic_f32(own + recurrent)
+        v[k] = own + recurrent
+        if not cell:
+            v[k] = logistic_f32(v[k])
+        elif s.activation == ACT_TANH:
+            v[k] = tanhf(v[k])
 
 
 cdef inline void lstm_step_in_order(const LstmShape* s, const LstmGate* gates, const float* x, float* h, float* c, float* y,
