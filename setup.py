@@ -73,6 +73,7 @@ def operator_index() -> str:
     titles = {
         "MODULES": declared(ops, "OPERATORS"),
         "CUSTOM_MODULES": declared(ops, "CUSTOM_OPERATORS"),
+        "MICRO_MODULES": declared(ops, "MICRO_OPERATORS"),
         "XNNPACK_FLOAT32": {name: entries for name, entries in xnnpack.items() if not name.startswith("quantized_")},
         "XNNPACK_QUANTIZED": {name: entries for name, entries in xnnpack.items() if not name.startswith("float32_")},
     }

@@ -178,12 +178,13 @@ cdef class Core:
         if self.subgraphs is not None:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
-    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True):
+    def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True,
+                 list subgraphs=None):
         self.default_delegate = default_delegate
         self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
-        self.subgraphs = load(model, find, reference, preserve_all)
+        self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
         self.cache_generation = -1
 

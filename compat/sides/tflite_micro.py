@@ -12,7 +12,7 @@ DISTRIBUTIONS = ("tflite-micro",)
 ARENA_BYTES = 64 << 20
 
 
-class _Interpreter:
+class Runtime:
     """tf.lite.Interpreter's calls over tflite_micro's; a tensor's index is its position."""
 
     def __init__(self, runtime, model):
@@ -52,4 +52,4 @@ class _Interpreter:
 
 def start():
     runtime = importlib.import_module("tflite_micro").runtime
-    return lambda model, mode, threads=1: _Interpreter(runtime, model)
+    return lambda model, mode, threads=1: Runtime(runtime, model)

@@ -20,7 +20,7 @@ ALLOWED = {
     "core": {"graph", "memory", "schema"},
     "interpreter": {"core", "delegates", "ops", "schema"},
     "experimental": {"interpreter"},
-    "micro": {"graph", "memory", "ops", "schema"},
+    "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
     "demo": {"report", "interpreter"},
     "cli": {"report", "interpreter", "experimental", "demo", "micro"},
@@ -29,7 +29,7 @@ ALLOWED = {
     "__init__": {"interpreter", "experimental", "config", "_version"},
     "_version": set(),
 }
-TABLES = {"table", "slots"}  # operators and delegates read options, sparsity and quantization, nothing else of the file
+TABLES = {"table", "slots", "flexbuffer"}  # operators and delegates read options, sparsity and quantization, nothing else of the file
 
 IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)
 

@@ -16,6 +16,7 @@ ctypedef fused Narrow:
     int16_t
 
 ctypedef fused Integer:
+    int8_t
     int16_t
     int32_t
 
@@ -109,7 +110,7 @@ cdef inline void requantize_s8(const void* how, const Integer* x, int8_t* y, int
         y[i] = <int8_t>requantized(x[i], &r)
 
 
-cdef inline void requantize_s32(const void* how, const int16_t* x, int32_t* y, int64_t n) noexcept nogil:
+cdef inline void requantize_s32(const void* how, const Integer* x, int32_t* y, int64_t n) noexcept nogil:
     cdef Requantize r = (<const Requantize*>how)[0]
     cdef int64_t i
     for i in range(n):

@@ -6,15 +6,18 @@
 ValueError here (an unknown builtin operator, a version that the resolver does not know); what it refuses at allocation
 or invocation is noted in the subgraph and raised there (tensor indices that do not exist, unresolved custom operators,
 reading what nobody writes).
+
+With an arena, TFLM's rules hold: all subgraphs lie in it, nodes have the micro arithmetic, and operators' versions do not count.
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.context cimport OPTIMIZED, REFERENCE, Node, Registration
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Node, Registration
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
+from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
@@ -35,9 +38,10 @@ cdef enum:
     BLOCKWISE = 2                # of the union QuantizationDetails
 
 
-cpdef list load(Model model, find, bint reference, bint preserve_all):
+cpdef list load(Model model, find, bint reference, bint preserve_all, Arena arena=None):
     """Load all subgraphs of a model; they share resource variables and know each other."""
-    cdef list operators = operator_codes(model, find, reference)
+    cdef bint micro = arena is not None
+    cdef list operators = operator_codes(model, find, reference, micro)
     cdef Vector tables = table_vector(model.root, MODEL_SUBGRAPHS)
     cdef Resources shared = Resources()
     cdef list subgraphs = []
@@ -51,8 +55,11 @@ cpdef list load(Model model, find, bint reference, bint preserve_all):
         subgraph.shared = shared
         subgraph.preserve_all = preserve_all
         subgraph.num_threads = 1
-        subgraph.arithmetic = REFERENCE if reference else OPTIMIZED
-        subgraph.aligned_slack = True
+        subgraph.arithmetic = MICRO if micro else REFERENCE if reference else OPTIMIZED
+        subgraph.aligned_slack = not micro
+        subgraph.micro = micro
+        subgraph.alignment = MICRO_ALIGNMENT if micro else HEAD_ALIGNMENT
+        subgraph.arena = arena if micro else GrowingArena()
         load_subgraph(subgraph, vector_table(tables, i), operators)
         subgraphs.append(subgraph)
     return subgraphs
@@ -62,7 +69,7 @@ cdef str text_of(Vector vector):
     return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace")
 
 
-cdef list operator_codes(Model model, find, bint reference):
+cdef list operator_codes(Model model, find, bint reference, bint micro):
     """(name, Registration or None, version, custom) of every operator code; ValueError for an unknown builtin or version."""
     cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
     cdef const uint8_t* table
@@ -85,7 +92,7 @@ cdef list operator_codes(Model model, find, bint reference):
         highest = 0
         if registration is not None:
             highest = registration.reference_version if reference else registration.version
-        if registration is None or not registration.lowest_version <= version <= highest:
+        if registration is None or not (micro or registration.lowest_version <= version <= highest):
             raise ValueError(
                 f"Didn't find op for builtin opcode '{name}' version '{version}'. An older version of this builtin might be supported. "
                 "Registration failed.")
@@ -99,9 +106,8 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     cdef Vector nodes = table_vector(table, SUBGRAPH_OPERATORS)
     cdef Vector inputs = table_vector(table, SUBGRAPH_INPUTS)
     cdef Vector outputs = table_vector(table, SUBGRAPH_OUTPUTS)
-    cdef Arena arena = GrowingArena()
+    cdef Arena arena = g.arena
     cdef uint32_t i
-    g.arena = arena
     g.table = table
     g.name = text_of(table_vector(table, SUBGRAPH_NAME))
     g.tensor_count = tensors.length
@@ -169,7 +175,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
         if tensor.type == STRING:
             unit = 4
         if unit > 1 and <uintptr_t>data % min(unit, <size_t>8) != 0:
-            copy = g.arena.allocate_tail(size, 64, KIND_OTHER)
+            copy = g.arena.allocate_tail(size, g.alignment, KIND_OTHER)
             memcpy(copy, data, size)
             tensor.data = copy
         else:

@@ -13,6 +13,7 @@ cdef struct Variable:
     int32_t rank
     int32_t dims[MAX_RANK]
     bint assigned
+    bint planned             # data lies in an arena: neither grown nor freed here
 
 
 cdef int reserve(Variable* variable, size_t bytes) noexcept nogil

@@ -13,6 +13,8 @@ from tflm_cy.graph.tensor cimport Tensor
 cdef int reserve(Variable* variable, size_t bytes) noexcept nogil:
     """Memory for a value of so many bytes; -1 when it cannot be had."""
     cdef void* data
+    if variable.planned:
+        return 0 if bytes <= variable.capacity else -1
     if bytes > variable.capacity or variable.data == NULL:
         data = realloc(variable.data, bytes + 1)
         if data == NULL:
@@ -41,7 +43,8 @@ cdef class Resource:
     """The owner of one variable; unassigned until the first ASSIGN_VARIABLE runs."""
 
     def __dealloc__(self):
-        free(self.variable.data)
+        if not self.variable.planned:
+            free(self.variable.data)
 
 
 cdef class Resources:

@@ -10,6 +10,8 @@ lies behind it, so that allocating again returns to the mark. Variables follow, 
 A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are
 reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves.
 
+Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared; shapes stay.
+
 What a hostile model may try is refused here rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
@@ -119,6 +121,8 @@ cdef class Subgraph(Workspace):
             same = same and dims[d] == tensor.dims[d]
         if same:
             return 0
+        if self.micro:
+            raise RuntimeError(f"tensor {index} keeps its shape {shape_of(tensor)}: nothing can be resized in a planned arena")
         for d in range(rank):
             tensor.dims[d] = dims[d]
         tensor.rank = rank
@@ -224,7 +228,8 @@ cdef class Subgraph(Workspace):
         """Back to the state after loading, shapes kept."""
         cdef Tensor* tensor
         cdef int t
-        self.arena.rewind(self.loaded)
+        if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
+            self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
         self.scratch_count = self.scratch_planned = 0
@@ -249,7 +254,8 @@ cdef class Subgraph(Workspace):
         self.state = MEMORY_PLANNING
         if first == 0:
             self.allocate_variables()
-        self.plan_memory(first, step)
+        if not self.micro:
+            self.plan_memory(first, step)
         if first == 0:
             self.stage_zero_end = step
             self.stage_zero_scratch = self.scratch_count
@@ -303,7 +309,7 @@ cdef class Subgraph(Workspace):
             tensor = self.output(node, i)
             if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and self.dynamic_seen):
                 continue
-            if tensor.allocation == DYNAMIC or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+            if (tensor.allocation == DYNAMIC and not self.micro) or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
                 raise self.node_error(
                     step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
         return 0
@@ -336,7 +342,7 @@ cdef class Subgraph(Workspace):
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == VARIABLE:
-                tensor.data = self.arena.allocate_tail(tensor.bytes, HEAD_ALIGNMENT, KIND_VARIABLE)
+                tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
         return self.reset_variables()
 
     cdef int plan_memory(self, int first, int end) except -1:

@@ -3,11 +3,13 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.memory.arena cimport Arena
 
 cdef enum:
     HEAD_ALIGNMENT = 64
     SLACK = 64               # bytes behind every block that we own, which vector kernels may read
+    MICRO_ALIGNMENT = 16     # TFLM's, in its arena
 
 
 cdef struct Scratch:                 # a request of a node for memory while it runs
@@ -18,6 +20,8 @@ cdef struct Scratch:                 # a request of a node for memory while it r
 
 cdef class Workspace(Context):
     cdef readonly Arena arena
+    cdef size_t alignment            # of what operators get and of planned tensors
+    cdef bint micro                  # TFLM's way: one arena for all subgraphs, planned by `micro`; nothing is shaped while invoking
     cdef void** owned                # memory of tensors that the arena does not hold: strings, dynamic outputs
     cdef size_t* owned_capacity
     cdef Scratch* scratch_requests
@@ -28,6 +32,7 @@ cdef class Workspace(Context):
     cdef bint dynamic_seen
     cdef object failure              # an exception to be raised as it is
 
+    cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
     cdef int set_text(self, int index, list items) except -1
     cdef list text(self, int index)

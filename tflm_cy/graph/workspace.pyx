@@ -7,6 +7,9 @@
 | persistent data and computed outputs | the arena's tail, until the next prepare |
 | scratch buffers and planned tensors | the head, when the plan is known |
 | dynamic and string tensors | blocks of their own, which only grow |
+
+Under TFLM's rules (`micro`) no shape is known only while invoking: an output that would be dynamic has the file's shape and
+memory in the head, and what it is given while invoking must have exactly this shape.
 """
 cimport cython
 from libc.stddef cimport size_t
@@ -62,6 +65,11 @@ cdef class Workspace(Context):
         """The shape of this output is known only while invoking."""
         if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
             raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
+        if self.micro:
+            if tensor.type == STRING:
+                raise ValueError(f"tensor {tensor.index} would be shaped while invoking")
+            tensor.allocation = DYNAMIC
+            return 0
         tensor.allocation = DYNAMIC
         tensor.data = NULL
         tensor.bytes = 0
@@ -73,14 +81,14 @@ cdef class Workspace(Context):
         if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
             raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
         tensor.allocation = COMPUTED
-        tensor.data = self.arena.allocate_tail(tensor.bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
+        tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_OP_DATA)
         return 0
 
     cdef void* persistent(self, size_t bytes) except NULL:
-        """Zeroed memory until the next prepare, 64-byte aligned."""
+        """Zeroed memory until the next prepare, aligned as the arena's tensors are (64 bytes, TFLM: 16)."""
         if self.state != PREPARE:
             raise RuntimeError("persistent memory can be had in prepare only")
-        return self.arena.allocate_tail(bytes, HEAD_ALIGNMENT, KIND_OP_DATA)
+        return self.arena.allocate_tail(bytes, self.alignment, KIND_OP_DATA)
 
     cdef int request_scratch(self, size_t bytes) except -1:
         """Memory while this node runs; the handle is for `scratch`."""
@@ -114,6 +122,8 @@ cdef class Workspace(Context):
         cdef int d
         if tensor.allocation != DYNAMIC or rank > MAX_RANK or rank < 0:
             return self.fail_with(b"tensor %ld cannot be shaped while invoking (rank %ld). ", tensor.index, rank)
+        if self.micro:
+            return self.keep_shape(tensor, rank, dims)
         size = bytes_of(tensor.type, rank, dims)
         if size < 0:
             return self.fail_with(b"BytesRequired number of elements overflowed for tensor %ld (rank %ld). ", tensor.index, rank)
@@ -124,10 +134,25 @@ cdef class Workspace(Context):
             return 0
         return self.resize_bytes(tensor, size)
 
+    cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
+        """Accept the shape that the file gives and no other."""
+        cdef int d
+        cdef bint same = rank == tensor.rank
+        for d in range(rank):
+            same = same and dims[d] == tensor.dims[d]
+        if not same:
+            return self.fail_with(
+                b"tensor %ld has another shape (of rank %ld) than the file says, and no memory for it. ", tensor.index, rank)
+        return 0
+
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
         """Memory of a string or dynamic tensor, without touching its shape."""
         if tensor.allocation != DYNAMIC:
             return self.fail_with(b"tensor %ld has fixed memory, %ld bytes were asked for. ", tensor.index, bytes)
+        if self.micro:
+            if bytes != tensor.bytes:
+                return self.fail_with(b"tensor %ld has planned memory, %ld bytes were asked for. ", tensor.index, bytes)
+            return 0
         if self.reserve_owned(tensor.index, bytes) != 0:
             return self.fail_with(b"no memory for tensor %ld of %ld bytes. ", tensor.index, bytes)
         tensor.bytes = bytes

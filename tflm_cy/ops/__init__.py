@@ -1,13 +1,14 @@
 """The operators, one file a family. `find` is the resolver: operator name -> Registration.
 
-A family's module ends with a table `OPERATORS = {"NAME": register(...), ...}` (custom operators: `CUSTOM_OPERATORS`);
+A family's module ends with a table `OPERATORS = {"NAME": register(...), ...}` (custom operators: `CUSTOM_OPERATORS`, those that
+only TFLM has: `MICRO_OPERATORS`);
 setup.py reads these tables into `index.py`, so that a module is imported only when a model needs one of its operators.
 README.md beside this file shows how an operator is added.
 """
 
 from importlib import import_module
 
-from tflm_cy.ops.index import CUSTOM_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
+from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
 
 
 def find(name, custom=False):
@@ -23,6 +24,13 @@ def find(name, custom=False):
         return None
     loaded = import_module(f"{__name__}.{module}")
     return (loaded.CUSTOM_OPERATORS if custom else loaded.OPERATORS)[name]
+
+
+def find_micro(name, custom=False):
+    """As `find` for TFLM's rules, where there are custom operators (`MICRO_OPERATORS`) that TensorFlow Lite does not have."""
+    if not custom or name not in MICRO_MODULES:
+        return find(name, custom)
+    return import_module(f"{__name__}.{MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
 def find_xnnpack(name, quantized):

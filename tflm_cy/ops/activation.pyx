@@ -3,6 +3,7 @@
 RELU, RELU6, LEAKY_RELU, PRELU: float32, int8, uint8, int16. RELU_N1_TO_1, RELU_0_TO_1, HARD_SWISH: float32, int8, uint8.
 LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32 (approximate only), int8, uint8, int16. ELU: float32, int8.
 - On 8 bits each is a table of 256 bytes, filled in prepare from the definition of one value.
+- TFLM rescales neither RELU6 (six is one of the input's steps) nor the output of TANH on 8 bits (1/128, zero point 0).
 - PRELU int16 takes an int8 alpha. An int16 alpha is accepted, as in TensorFlow, and its first bytes are read as int8.
 - LOGISTIC on 8 bits wants the output scale 1/256, on int16 1/32768; the 8-bit zero point may be any.
 - GELU float32 without `approximate` is refused: its bits come from Eigen's vectorised erfc, which is not reproduced yet.
@@ -25,7 +26,7 @@ from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_run_eigen, logistic_run_s16, tanh_run_eigen, tanh_run_s16,
 )
 from tflm_cy.arithmetic.rescale cimport power_of_two
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, prepare_binary, prepare_unary,
@@ -104,6 +105,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     cdef Range32 limits
+    cdef TwoSided* t
     cdef float* ends
     if x.type == FLOAT32:
         ends = <float*>context.persistent(2 * sizeof(float))
@@ -116,10 +118,17 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
         unsupported(x, name)
     check_symmetric(x, y, name)
     limits = type_limits(x.type)
+    if bounded and node.arithmetic == MICRO:
+        limits.low = max(limits.low, x.zero_point)
+        limits.high = max(limits.low, min(limits.high, quantize_edge(high, x.scale, x.zero_point)))
+        return use_two_sided(context, op, x, make_two_sided(context, x, x, limits, name))     # not rescaled: the output counts as the input
     limits.low = max(limits.low, quantize_edge(low, y.scale, y.zero_point))
     if bounded:
         limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
-    use_two_sided(context, op, x, make_two_sided(context, x, y, limits, name))
+    t = make_two_sided(context, x, y, limits, name)
+    if node.arithmetic == MICRO:
+        t.side[0] = t.side[1] = checked_rescale(<double>x.scale / <double>y.scale, name)
+    use_two_sided(context, op, x, t)
     return 0
 
 
@@ -159,6 +168,9 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     check_symmetric(x, y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
     t.side[1] = checked_rescale(<double>(x.scale * alpha / y.scale), name)
+    if node.arithmetic == MICRO:
+        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
+        t.side[1] = checked_rescale(<double>x.scale * <double>alpha / <double>y.scale, name)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -187,6 +199,9 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     check_per_tensor(y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
     t.side[1] = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    if node.arithmetic == MICRO:
+        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
+        t.side[1] = checked_rescale(<double>x.scale * <double>alpha.scale / <double>y.scale, name)
     t.alpha_zero_point = alpha.zero_point
     op.how = t
     op.b_size = 1
@@ -239,9 +254,9 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
 
 
 # ---- tables of float functions: LOGISTIC, TANH, GELU, ELU
-cdef int use_table_8(Context context, Unary* op, Function function, const Tensor* x, const Tensor* y) except -1:
+cdef int use_table_8(Context context, Unary* op, Function function, const Tensor* x, float y_scale, int32_t y_zero_point) except -1:
     cdef uint8_t* table = <uint8_t*>context.persistent(256)
-    fill_8(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point, x.type == INT8)
+    fill_8(table, function, 0, x.scale, x.zero_point, y_scale, y_zero_point, x.type == INT8)
     op.how = table
     op.kernel = <UnaryKernel>lookup_8
     return 0
@@ -259,7 +274,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
     elif x.type == INT8 or x.type == UINT8:
         if y.scale != 1.0 / 256:
             raise ValueError(f"{name}: the output scale must be 1/256, is {y.scale} (output->params.scale == 1. / 256 was not true)")
-        use_table_8(context, op, table_logistic, x, y)
+        use_table_8(context, op, table_logistic, x, y.scale, y.zero_point)
     elif x.type == INT16:
         if y.scale != 1.0 / 32768:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
@@ -284,7 +299,10 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>tanh_half_run
     elif x.type == INT8 or x.type == UINT8:
-        use_table_8(context, op, table_tanh, x, y)
+        if node.arithmetic == MICRO:
+            use_table_8(context, op, table_tanh, x, <float>(1.0 / 128), 0)
+        else:
+            use_table_8(context, op, table_tanh, x, y.scale, y.zero_point)
     elif x.type == INT16:
         if not power_of_two(y.scale, &y_log2) or y_log2 != -15:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} "
@@ -334,7 +352,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
             raise ValueError("GELU: float32 without the option `approximate` is not supported yet")
         op.kernel = <UnaryKernel>gelu_approximate_run
     elif x.type == INT8 or x.type == UINT8:
-        use_table_8(context, op, function, x, y)
+        use_table_8(context, op, function, x, y.scale, y.zero_point)
     elif x.type == INT16:
         table = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point)
@@ -353,7 +371,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>elu_run
     elif x.type == INT8:
-        use_table_8(context, op, elu_f32, x, y)
+        use_table_8(context, op, elu_f32, x, y.scale, y.zero_point)
     else:
         raise ValueError(f"ELU: Only float32 and int8 is supported currently, got {type_name(x.type)}.")
     return 0

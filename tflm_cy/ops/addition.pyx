@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
@@ -55,6 +55,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     if y.type == FLOAT32:
         use_f32(context, op, activation, sign)
     elif y.type == INT32 or y.type == INT64 or (y.type == INT16 and not is_quantized(a) and sign > 0):
+        if node.arithmetic == MICRO and sign > 0:
+            activation = ACT_NONE                      # TFLM's ADD of int32 has none
         use_whole(context, op, y.type, activation, sign)
     elif y.type == INT8 or y.type == UINT8:
         use_8(context, op, a, b, y, activation, sign, node.arithmetic == OPTIMIZED and sign > 0, name)
@@ -161,6 +163,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     check_zero_point_0(a, name)
     check_zero_point_0(b, name)
     check_zero_point_0(y, name)
+    shifted = shifted and node.arithmetic != MICRO      # TFLM does not look at this option
     if shifted and power_of_two(a.scale, &a_log2) and power_of_two(b.scale, &b_log2) and power_of_two(y.scale, &y_log2):
         if max(a_log2, b_log2) != y_log2 or min(a_log2, b_log2) < y_log2 - 15:
             raise ValueError(f"{name}: of two int16 operands with power-of-two scales one must have the output's scale and the other a "

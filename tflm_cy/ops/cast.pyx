@@ -15,7 +15,8 @@ from tflm_cy.arithmetic.cast cimport (
     store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_u8_saturated, store_whole, store_whole_bfloat,
     store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_f32,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
@@ -157,6 +158,19 @@ cdef int64_t values_in_blocks(int x, int y, int64_t n) noexcept nogil:
     return n - n % block if n >= fewest else 0
 
 
+cdef void use_nearest(Cast* cast, int type) noexcept nogil:
+    """TFLM's conversions of float32 to integers."""
+    if type == INT8:
+        cast.store_real = <StoreReal>store_nearest_s8
+    elif type == INT16:
+        cast.store_real = <StoreReal>store_nearest_s16
+    elif type == UINT32:
+        cast.store_real = <StoreReal>store_nearest_u32
+    elif type == INT32:
+        cast.store_real = <StoreReal>store_nearest_s32
+        cast.direct = NULL
+
+
 cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Tensor* y
@@ -175,6 +189,8 @@ cdef int prepare(Context context, Node* node) except -1:
     cast.store_whole = store_whole_as(y.type)
     cast.store_real = store_real_as(y.type, x.type)
     cast.direct = direct_from(x.type, y.type)
+    if node.arithmetic == MICRO and x.type == FLOAT32:
+        use_nearest(cast, y.type)
     node.data = cast
     if x.type == y.type and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4 and x.type != FLOAT16:
         node.invoke = copy

@@ -31,7 +31,7 @@ from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
@@ -86,9 +86,9 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
     cdef Conv* op
     cdef int32_t[4] dims
-    if node.input_count == 2:
+    if node.input_count == 2 and node.arithmetic != MICRO:
         raise ValueError("CONV_2D: has_bias was not true")
-    if node.input_count != 3 or node.output_count != 1 or x == NULL or w == NULL or b == NULL or y == NULL:
+    if node.input_count > 3 or node.output_count != 1 or x == NULL or w == NULL or (b == NULL and node.arithmetic != MICRO) or y == NULL:
         raise ValueError("CONV_2D wants an input, a filter, a bias and one output")
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
@@ -96,8 +96,10 @@ cdef int prepare(Context context, Node* node) except -1:
     op.depth = op.shape.kh * op.shape.kw * op.shape.group_ic
     if y.type != x.type:
         raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
+    if node.arithmetic == MICRO and b != NULL:
+        bias_option = b.type       # there the bias itself decides
     check_bias_type(x, b, bias_option, "CONV_2D")
-    if count(b) != op.shape.oc:
+    if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {op.shape.oc})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
@@ -221,7 +223,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     if x.type != UINT8:
         check_quantized(w, "CONV_2D", "filter")
         check_zero_points(w, "CONV_2D", "filter")
-    if b.zero_point != 0:
+    if b != NULL and b.zero_point != 0:
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")

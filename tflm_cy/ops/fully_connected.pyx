@@ -35,7 +35,7 @@ from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_moved, move_wei
 from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
@@ -67,7 +67,7 @@ cdef struct FullyConnected:
     Product product              # of the optimized arithmetic
     # quantized
     DoubleRescale rescale
-    Rescale fixed                # the optimized arithmetic's
+    Rescale fixed                # the optimized and the micro arithmetic's
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
@@ -218,8 +218,8 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (quantized weights)")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
-    if node.arithmetic == OPTIMIZED and b != NULL and b.type == INT32:
-        option = INT32             # there the bias itself decides
+    if b != NULL and (node.arithmetic == MICRO or (node.arithmetic == OPTIMIZED and b.type == INT32)):
+        option = b.type            # there the bias itself decides
     check_bias_type(x, b, option, "FULLY_CONNECTED")
     if w.type == INT4:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
@@ -241,7 +241,9 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     op.rescale.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     op.rescale.wide = x.type == INT16 and option != INT32
     if node.arithmetic == OPTIMIZED and (b == NULL or b.type != INT64):
-        prepare_fixed(context, x, w, y, op)
+        prepare_fixed(context, x, w, y, op, True, False)
+    elif node.arithmetic == MICRO:
+        prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
@@ -254,8 +256,13 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     return 0
 
 
-cdef int prepare_fixed(Context context, const Tensor* x, const Tensor* w, const Tensor* y, FullyConnected* op) except -1:
-    """Multipliers of the optimized kernels: without scales per row the input scales' product is a float32."""
+cdef int prepare_fixed(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* y, FullyConnected* op, bint up, bint wide,
+) except -1:
+    """Multipliers of the optimized and TFLM's kernels: without scales per row the input scales' product is a float32.
+
+    `up`: the second rounding takes halves up, not away from zero; `wide`: 64-bit sums, with one rounding.
+    """
     cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.rows + 1)
     cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
     cdef Multiplier m
@@ -264,10 +271,10 @@ cdef int prepare_fixed(Context context, const Tensor* x, const Tensor* w, const 
         if w.scale_count > 1:
             real = op.rescale.scales[o]
         m = quantize_multiplier(real)
-        check_multiplier(m, real, False, "FULLY_CONNECTED")
-        factors[o] = factor_of(m, True)
+        check_multiplier(m, real, wide, "FULLY_CONNECTED")
+        factors[o] = factor_of(m, up)
     op.fixed.factors = factors
-    op.fixed.wide = False
+    op.fixed.wide = wide
     op.rescale.fixed = &op.fixed
     return 0
 

@@ -10,6 +10,8 @@ Without input-to-input weights the input gate is 1 - forget gate. A sequence [ti
 together, [batch, time, input] one batch after the other; for float32 weights the products' bits depend on it.
 The integer form needs five intermediate tensors, whose scales are those of the gates before layer normalisation and of the hidden state.
 
+TensorFlow Lite Micro has plain gates only (arithmetic/micro/lstm*.pxd).
+
 Refused, though TensorFlow takes it: an activation of NONE, diagonal recurrent weights, uint8 weights, LSTM's integer kernel with 12
 intermediates, LSTM's basic kernel.
 
@@ -20,7 +22,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH, Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
 from tflm_cy.arithmetic.lstm cimport (
     CELL_GATE,
@@ -35,8 +37,11 @@ from tflm_cy.arithmetic.lstm cimport (
     lstm_step,
 )
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
+from tflm_cy.arithmetic.activation cimport fill_sigmoid_table
+from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
+from tflm_cy.arithmetic.micro.lstm_quantized cimport MicroLstm, integer_step_in_layers
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 
@@ -77,6 +82,7 @@ cdef struct Lstm:
     HybridMatrix[9] matrices     # hybrid: input weights, recurrent weights, projection
     IntegerLstm integer
     IntegerGate[4] integer_gates
+    MicroLstm* micro             # TFLM's multipliers and tables, else NULL
 
 
 cdef inline int peephole_index(int gate) noexcept nogil:
@@ -243,6 +249,9 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef Tensor* w
     cdef int matrix
     shape.top_block = top_block(l1_data_bytes())
+    if node.arithmetic == MICRO and (shape.hybrid or s.normed or context.input(node, PROJECTION_WEIGHTS) != NULL
+                                     or context.input(node, PEEPHOLES + 2) != NULL or context.input(node, INPUT_WEIGHTS) == NULL):
+        raise ValueError("LSTM: TFLM has no hybrid form, no peepholes, projection or layer normalisation, and wants all four gates")
     s.gates = context.request_scratch(4 * together * shape.cells * sizeof(float))
     s.products = context.request_scratch(together * widest * sizeof(float))
     if shape.hybrid:
@@ -307,6 +316,13 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
         peephole = NULL if gate == CELL_GATE else context.input(node, peephole_index(gate))
         gates[gate].peephole = data_of(peephole)
         gates[gate].peephole_scale = 0 if peephole == NULL else peephole.scale
+    if node.arithmetic == MICRO:
+        for b in range(s.batches):
+            for t in range(s.steps):
+                at = t * s.batches + b if s.time_major else b * s.steps + t
+                lstm_step_in_order(shape, gates, x + at * shape.inputs, h + b * shape.outputs, c + b * shape.cells, y + at * shape.outputs,
+                                   <float*>context.scratch(s.gates))
+        return 0
     projection.w = data_of(context.input(node, PROJECTION_WEIGHTS))
     projection.bias = <const float*>data_of(context.input(node, PROJECTION_BIAS))
     projection.hybrid = s.matrices[8]
@@ -339,12 +355,15 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     cdef Tensor* h = context.input(node, OUTPUT_STATE)
     cdef Tensor* c = context.input(node, CELL_STATE)
     cdef Tensor* projection = context.input(node, PROJECTION_WEIGHTS)
-    cdef Tensor* hidden = intermediate(context, node, 4)
+    cdef Tensor* hidden
     cdef int gate
     if shape.activation != ACT_TANH:
         raise ValueError("LSTM: the integer kernel's activation is TANH")
+    if node.arithmetic == MICRO:
+        return prepare_micro(context, node, s)
     if node.intermediate_count != 5:
         raise ValueError(f"num_intermediate_tensors == 5 was not true ({node.intermediate_count})")
+    hidden = intermediate(context, node, 4)
     q.inputs, q.cells, q.outputs = shape.inputs, shape.cells, shape.outputs
     q.x_zero_point, q.h_zero_point, q.hidden_zero_point = x.zero_point, h.zero_point, hidden.zero_point
     q.cell_log2 = cell_exponent(c)
@@ -367,6 +386,56 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
     node.invoke = run_integer
     return 0
+
+
+cdef Multiplier product_scale(double a, double b, double y) noexcept nogil:
+    return quantize_multiplier(a * b / y)
+
+
+cdef int prepare_micro(Context context, Node* node, Lstm* s) except -1:
+    """TFLM asks for no intermediates; real multipliers are in double, but for the products of the layers' scales, in float32."""
+    cdef LstmShape* shape = &s.shape
+    cdef IntegerLstm* q = &s.integer
+    cdef MicroLstm* m = <MicroLstm*>context.persistent(sizeof(MicroLstm))
+    cdef Tensor* x = context.input(node, X)
+    cdef Tensor* h = context.input(node, OUTPUT_STATE)
+    cdef Tensor* c = context.input(node, CELL_STATE)
+    cdef double fraction = 1.0 / (1 << 15)
+    cdef int gate, left
+    if s.normed or context.input(node, PROJECTION_WEIGHTS) != NULL or context.input(node, PEEPHOLES + 2) != NULL:
+        raise ValueError("LSTM: TFLM has no peepholes, projection or layer normalisation")
+    q.inputs, q.cells, q.outputs = shape.inputs, shape.cells, shape.outputs
+    q.x_zero_point, q.h_zero_point = x.zero_point, h.zero_point
+    q.cell_log2 = cell_exponent(c)
+    if shape.cell_clip > 0:
+        q.cell_clip = <int32_t><int16_t>min(max(<float>(shape.cell_clip / c.scale), <float>-32768), <float>32767)
+    for gate in range(4):
+        if context.input(node, INPUT_WEIGHTS + gate) == NULL:
+            raise ValueError("LSTM: TFLM wants all four gates")
+        s.integer_gates[gate].w_scale = layer_scale(x, context.input(node, INPUT_WEIGHTS + gate))
+        s.integer_gates[gate].r_scale = layer_scale(h, context.input(node, RECURRENT_WEIGHTS + gate))
+    m.forget = product_scale(fraction, c.scale, c.scale)
+    m.enter = product_scale(fraction, fraction, c.scale)
+    m.leave = product_scale(fraction, fraction, h.scale)
+    fill_sigmoid_table(m.gate.table)
+    fill_sigmoid_table(m.cell.table)
+    left = 12 + q.cell_log2
+    m.gate.multiplier = 3
+    m.cell.multiplier = 3 << max(left, 0)
+    m.cell.shift = max(-left, 0)
+    s.micro = m
+    s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
+    s.h = context.request_scratch(shape.outputs * sizeof(int16_t))
+    s.hidden = context.request_scratch(shape.cells * sizeof(int16_t))
+    s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
+    s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
+    node.invoke = run_integer
+    return 0
+
+
+cdef Multiplier layer_scale(const Tensor* x, const Tensor* w) noexcept nogil:
+    """From sums of products to a gate's argument, in steps of 2^-12."""
+    return quantize_multiplier(<double><float>(x.scale * w.scale) / <double><float>(1.0 / (1 << 12)))
 
 
 cdef Tensor* intermediate(Context context, Node* node, int index) except NULL:
@@ -437,6 +506,9 @@ cdef int run_integer(Context context, Node* node) noexcept nogil:
     for b in range(s.batches):
         for t in range(s.steps):
             at = t * s.batches + b if s.time_major else b * s.steps + t
+            if s.micro != NULL:
+                integer_step_in_layers(q, s.micro, gates, x + at * q.inputs, h + b * q.outputs, c + b * q.cells, y + at * q.outputs, &room)
+                continue
             integer_step(q, gates, x + at * q.inputs, h + b * q.outputs, c + b * q.cells, y + at * q.outputs, &room)
     return 0
 

@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.multiplication cimport (
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized, output_range,
@@ -83,16 +83,17 @@ cdef int prepare_mul(Context context, Node* node) except -1:
         op.how = integer_range(context, activation, -32768, 32767)
         op.kernel = <BinaryKernel>mul_whole[int16_t]
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
-        use_quantized_mul(context, op, a, b, y, activation, node.arithmetic == OPTIMIZED)
+        use_quantized_mul(context, op, a, b, y, activation, node.arithmetic)
     else:
         raise ValueError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
     return 0
 
 
 cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation,
-                           bint optimized) except -1:
+                           int arithmetic) except -1:
     cdef BlockProduct* blocks = <BlockProduct*>context.persistent(sizeof(BlockProduct))
     cdef Product* p = &blocks.product
+    cdef double real = <double>(a.scale * b.scale / y.scale)
     cdef bint stands = op.plan.a_stands or op.plan.b_stands
     check_per_tensor(a, "MUL")
     check_per_tensor(b, "MUL")
@@ -102,7 +103,9 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
         check_zero_point_0(b, "MUL")
     if y.type == INT16:
         check_zero_point_0(y, "MUL")
-    p.rescale = checked_rescale(<double>(a.scale * b.scale / y.scale), "MUL")
+    if arithmetic == MICRO:
+        real = <double>a.scale * <double>b.scale / <double>y.scale
+    p.rescale = checked_rescale(real, "MUL")
     p.a_zero_point = a.zero_point
     p.b_zero_point = b.zero_point
     p.y_zero_point = y.zero_point
@@ -113,7 +116,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     blocks.cuts = y.type == UINT8 and stands
     if a.type == INT16:
         op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
-    elif optimized and five_fold(&op.plan):
+    elif arithmetic == OPTIMIZED and five_fold(&op.plan):
         op.kernel = <BinaryKernel>mul_8_in_blocks[int8_t] if y.type == INT8 else <BinaryKernel>mul_8_in_blocks[uint8_t]
     else:
         op.kernel = <BinaryKernel>mul_q[int8_t] if y.type == INT8 else <BinaryKernel>mul_q[uint8_t]

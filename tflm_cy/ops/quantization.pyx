@@ -1,9 +1,9 @@
 """QUANTIZE (float32 or quantized to quantized) and DEQUANTIZE (quantized or float16 to float32).
 
 QUANTIZE: float32 -> int8, uint8, int16, int4, per tensor; int8, uint8, int16 per channel; int8, uint8 -> int8, uint8;
-int16 -> int8, int16, int32; int32 -> int8, int16. TensorFlow 2.21 refuses int8, uint8 -> int16.
+int16 -> int8, int16, int32; int32 -> int8, int16. TensorFlow 2.21 refuses int8, uint8 -> int16; TFLM takes int8 -> int16, int32.
 DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once, in
-prepare.
+prepare. TFLM dequantizes with the first scale, whatever their number.
 
 Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
 """
@@ -21,7 +21,7 @@ from tflm_cy.arithmetic.optimized.conversion cimport (
     SplitBytes, SplitFloats, dequantize_split, dequantized_in_block, lookup_split, quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
@@ -69,7 +69,7 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
         else:
             use_quantize(context, op, y, node.arithmetic == OPTIMIZED)
     else:
-        use_requantize(context, op, x, y, node.arithmetic == OPTIMIZED)
+        use_requantize(context, op, x, y, node.arithmetic == OPTIMIZED, node.arithmetic == MICRO)
     return 0
 
 
@@ -109,7 +109,7 @@ cdef int use_quantize_channels(Context context, Unary* op, const Tensor* x, cons
     return 0
 
 
-cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tensor* y, bint optimized) except -1:
+cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tensor* y, bint optimized, bint micro) except -1:
     cdef Requantize* r = <Requantize*>context.persistent(sizeof(Requantize))
     cdef Range32 limits = type_limits(y.type)
     cdef SplitBytes* table
@@ -139,7 +139,11 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
     elif x.type == INT16 and y.type == INT16:
         op.kernel = <UnaryKernel>requantize_s16[int16_t]
     elif x.type == INT16 and y.type == INT32:
-        op.kernel = <UnaryKernel>requantize_s32
+        op.kernel = <UnaryKernel>requantize_s32[int16_t]
+    elif x.type == INT8 and y.type == INT16 and micro:
+        op.kernel = <UnaryKernel>requantize_s16[int8_t]
+    elif x.type == INT8 and y.type == INT32 and micro:
+        op.kernel = <UnaryKernel>requantize_s32[int8_t]
     elif x.type == INT32 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int32_t]
     elif x.type == INT32 and y.type == INT16:
@@ -160,7 +164,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op = prepare_unary(context, node, name)
     if x.type == FLOAT16:
         op.kernel = <UnaryKernel>halves_to_f32
-    elif x.scale_count > 1:
+    elif x.scale_count > 1 and node.arithmetic != MICRO:
         use_dequantize_channels(context, op, x)
     else:
         use_dequantize(context, op, x, node.arithmetic == OPTIMIZED)

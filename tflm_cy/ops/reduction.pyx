@@ -41,7 +41,7 @@ from tflm_cy.arithmetic.reduction cimport (
     sum_narrow,
     sum_s32,
 )
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -443,7 +443,7 @@ cdef int sum_quantized_optimized(Context context, Node* node) noexcept nogil:
 
 
 cdef int sum_quantized(Context context, Node* node) noexcept nogil:
-    """The reference kernel takes int8 for uint8."""
+    """The reference kernel takes int8 for uint8, TFLM's does not."""
     cdef Reduction* r = <Reduction*>node.data
     cdef int type = context.input(node, 0).type
     if settle(context, node):
@@ -451,7 +451,7 @@ cdef int sum_quantized(Context context, Node* node) noexcept nogil:
     if r.shape.inputs == 0:
         memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
         return 0
-    return rescaled_sums(context, node, UINT8 if type == INT8 else type, r.m)
+    return rescaled_sums(context, node, UINT8 if type == INT8 and node.arithmetic != MICRO else type, r.m)
 
 
 cdef int rescaled_sums(Context context, Node* node, int type, Multiplier m) noexcept nogil:

@@ -12,6 +12,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.lookup cimport fill_16
 from tflm_cy.arithmetic.optimized.softmax cimport (
     fill_exponentials,
     log_softmax_row_eigen,
@@ -31,7 +32,7 @@ from tflm_cy.arithmetic.softmax cimport (
     softmax_row_f32,
     softmax_row_s16,
 )
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_f32
@@ -80,6 +81,8 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         m = quantize_multiplier(<double><float>(x.scale * s.beta) / (10.0 / 65535.0))
         s.tables.value, s.tables.shift = m.value, m.shift
         fill_tables16(&s.tables)
+        if node.arithmetic == MICRO:           # there the second table is made in float32
+            fill_16(s.tables.inverse, inverse_f32, 0, <float>(1.0 / 65535), -32768, <float>(2.0 / 65535), 0)
         node.invoke = softmax_s16
         return 0
     if x.type == INT8 and y.type == INT8:
@@ -103,6 +106,10 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     if not fill_exp_table(&s.exps, <double>s.beta * x.scale):
         raise ValueError(f"SOFTMAX: beta * input scale = {s.beta * x.scale} is too small for its fixed point")
     return 0
+
+
+cdef float inverse_f32(float x, float parameter) noexcept nogil:
+    return <float>1.0 / (<float>1.0 + x)
 
 
 cdef int prepare_log_softmax(Context context, Node* node) except -1:

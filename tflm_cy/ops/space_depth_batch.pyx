@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
 )
@@ -264,7 +264,7 @@ cdef int batch_to_space_dynamic(Context context, Node* node) noexcept nogil:
 
 cdef int space_to_batch(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
-    cdef int value = y.zero_point if y.scale_count == 1 and type_size(y.type) == 1 else 0
+    cdef int value = y.zero_point if y.scale_count == 1 and type_size(y.type) == 1 and node.arithmetic != MICRO else 0
     if count(y) == 0:
         return 0
     memset(y.data, value, y.bytes)

@@ -16,8 +16,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_TANH, quantize_multiplier
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
+from tflm_cy.arithmetic.micro.svdf cimport svdf_f32_in_order
 from tflm_cy.arithmetic.svdf cimport SvdfScales, SvdfShape, svdf_f32, svdf_hybrid, svdf_s8
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
@@ -143,7 +144,7 @@ cdef int prepare_float(Context context, Node* node, Svdf* s) except -1:
     s.lanes = context.request_scratch(s.shape.rank * sizeof(float))
     if feature.type == FLOAT32:
         expect(time, FLOAT32, "time weights")
-        node.invoke = step_f32
+        node.invoke = step_f32_in_order if node.arithmetic == MICRO else step_f32
         return 0
     if feature.type != INT8:
         raise ValueError(f"Type {type_name(feature.type)} not currently supported.")
@@ -203,6 +204,15 @@ cdef int step_f32(Context context, Node* node) noexcept nogil:
              <const float*>context.input(node, TIME).data, <const float*>data_of(context.input(node, BIAS)),
              <float*>context.input(node, STATE).data, <float*>context.output(node, 0).data, <float*>context.scratch(s.products),
              <float*>context.scratch(s.lanes))
+    return 0
+
+
+cdef int step_f32_in_order(Context context, Node* node) noexcept nogil:
+    cdef Svdf* s = <Svdf*>node.data
+    svdf_f32_in_order(
+        &s.shape, <const float*>context.input(node, X).data, <const float*>context.input(node, FEATURE).data,
+        <const float*>context.input(node, TIME).data, <const float*>data_of(context.input(node, BIAS)),
+        <float*>context.input(node, STATE).data, <float*>context.output(node, 0).data)
     return 0
 
 

@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_p
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
     Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale,
@@ -76,6 +76,8 @@ cdef int prepare(Context context, Node* node) except -1:
     read_shape(node, shape, w, x, op)
     if y.type != x.type:
         raise ValueError(f"TRANSPOSE_CONV: output->type != input->type ({type_name(y.type)} != {type_name(x.type)})")
+    if node.arithmetic == MICRO and b != NULL:
+        bias_option = b.type       # there the bias itself decides
     check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")

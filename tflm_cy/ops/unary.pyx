@@ -13,11 +13,12 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.micro.unary cimport rsqrt_s16
 from tflm_cy.arithmetic.unary cimport (
     Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
     not_bool, round_f32, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log, table_rsqrt,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, prepare_unary,
@@ -145,6 +146,7 @@ cdef int prepare_abs(Context context, Node* node) except -1:
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_function(context, node, &x, &y, "Abs")
+    cdef double real
     cdef Abs* a
     cdef Range32 limits
     cdef uint8_t* table
@@ -163,7 +165,8 @@ cdef int prepare_abs(Context context, Node* node) except -1:
     limits = type_limits(x.type)
     a = <Abs*>context.persistent(sizeof(Abs))
     a.same_scale = x.scale == y.scale
-    a.rescale = checked_rescale(<double>(x.scale / y.scale), "ABS")
+    real = <double>x.scale / <double>y.scale if node.arithmetic == MICRO else <double>(x.scale / y.scale)
+    a.rescale = checked_rescale(real, "ABS")
     a.x_zero_point = x.zero_point
     a.y_zero_point = y.zero_point
     a.low = limits.low
@@ -281,10 +284,17 @@ cdef int prepare_rsqrt(Context context, Node* node) except -1:
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_root(context, node, &x, &y, b"Rsqrt is only defined for positive values", "Rsqrt")
     cdef Multiplier m
+    cdef Multiplier* how
     cdef uint8_t* table
     cdef int byte
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>rsqrt_f32
+    elif x.type == INT16 and node.arithmetic == MICRO:
+        how = <Multiplier*>context.persistent(sizeof(Multiplier))
+        checked_rescale(1.0 / <double>(sqrtf(x.scale) * y.scale), "RSQRT")
+        how[0] = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
+        op.how = how
+        op.kernel = <UnaryKernel>rsqrt_s16
     elif x.type == INT16:
         use_table(context, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
     elif x.type == INT8:

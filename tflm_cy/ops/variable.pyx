@@ -8,11 +8,12 @@ the life of an interpreter.
 Source: LiteRT:tflite/kernels/{var_handle,assign_variable,read_variable,call_once}.cc.
 """
 from libc.stdint cimport int32_t, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport Resources, Variable, assign, reserve
-from tflm_cy.graph.tensor cimport DYNAMIC, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
+from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
+from tflm_cy.ops.state cimport note_state
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
 cdef enum:                       # VarHandleOptions
@@ -94,10 +95,28 @@ cdef int prepare_assign(Context context, Node* node) except -1:
     cdef VariableData* data = find_variable(context, node)
     if value == NULL or value.type == RESOURCE or value.type == STRING:
         raise ValueError("ASSIGN_VARIABLE wants a value that is neither a string nor a handle")
+    if data.variable != NULL and node.arithmetic == MICRO and not data.variable.planned:
+        data.variable.data = context.persistent(value.bytes)
+        data.variable.capacity = value.bytes
+        data.variable.planned = True
+        start_variable(context, data.variable, value)
     if data.variable != NULL and reserve(data.variable, value.bytes) != 0:
         raise MemoryError(f"no memory for a variable of {value.bytes} bytes")
     node.invoke = assign_variable
     return 0
+
+
+cdef int start_variable(Context context, Variable* variable, const Tensor* value) except -1:
+    """TFLM's variables have a value from the start: zeros, int8 ones the zero point of what is assigned."""
+    cdef int d
+    memset(variable.data, value.zero_point if value.type == INT8 else 0, value.bytes)
+    variable.assigned = True
+    variable.bytes = value.bytes
+    variable.type = value.type
+    variable.rank = value.rank
+    for d in range(value.rank):
+        variable.dims[d] = value.dims[d]
+    return note_state(context, variable.data, value.bytes)
 
 
 cdef int assign_variable(Context context, Node* node) noexcept nogil:

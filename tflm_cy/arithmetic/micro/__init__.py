@@ -1,0 +1,1 @@
+"""Scalar definitions of operators whose bytes are TensorFlow Lite Micro's own."""
