@@ -1,0 +1,168 @@
+"""Rarer functions of one or two values each: sign, angle, bits, buckets, fake quantization, parts of complex numbers.
+
+All kernels walk plain arrays of n values. Integers wrap; a shift's distance is clamped to the type's width.
+Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bucketize,add_n,fake_quant,complex_support,stablehlo_elementwise}.cc.
+"""
+from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+
+ctypedef fused Signed:
+    float
+    double
+    int32_t
+
+ctypedef fused Whole:
+    uint8_t
+    uint16_t
+    uint32_t
+
+ctypedef fused Shifted:
+    int8_t
+    uint8_t
+    int16_t
+    uint16_t
+    int32_t
+    uint32_t
+
+ctypedef fused Bucketed:
+    float
+    double
+    int32_t
+    int64_t
+
+ctypedef fused Real:
+    float
+    double
+
+cdef struct FakeQuantization:
+    float low
+    float high
+    float scale
+
+cdef struct Buckets:
+    const float* boundaries
+    int64_t count
+
+
+cdef inline void sign_of(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
+    """1, -1 or 0; NaN and both zeros become 0."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Signed>((x[i] > 0) - (x[i] < 0))
+
+
+cdef inline void atan2_f32(const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = atan2f(a[i], b[i])
+
+
+cdef inline void atan2_f64(const double* a, const double* b, double* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = atan2(a[i], b[i])
+
+
+cdef inline void atan2_half(const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(atan2f(half_to_f32(a[i]), half_to_f32(b[i])))
+
+
+cdef inline void xor_bits(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Whole>(a[i] ^ b[i])
+
+
+cdef inline void shift_right(const void* how, const Shifted* a, const Shifted* b, Shifted* y, int64_t n) noexcept nogil:
+    """Arithmetic on signed types."""
+    cdef int64_t widest = 8 * sizeof(Shifted) - 1
+    cdef int64_t i, by
+    for i in range(n):
+        by = <int64_t>b[i]
+        by = 0 if by < 0 else widest if by > widest else by
+        y[i] = <Shifted>(a[i] >> by)
+
+
+cdef inline int64_t bucket(const float* boundaries, int64_t n, Bucketed x) noexcept nogil:
+    """How many boundaries are not above x; integers are compared as float32. NaN lies above all."""
+    cdef int64_t first = 0
+    cdef int64_t half
+    cdef bint below
+    while n > 0:
+        half = n >> 1
+        if Bucketed is double:
+            below = x < <double>boundaries[first + half]
+        else:
+            below = <float>x < boundaries[first + half]
+        if below:
+            n = half
+        else:
+            first += half + 1
+            n -= half + 1
+    return first
+
+
+cdef inline void bucketize(const Buckets* how, const Bucketed* x, int32_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <int32_t>bucket(how.boundaries, how.count, x[i])
+
+
+cdef inline FakeQuantization fake_quantization(float low, float high, int bits) noexcept nogil:
+    """The range moved so that 0 is one of its 2^bits values."""
+    cdef FakeQuantization q
+    cdef float top = <float>((<int64_t>1 << bits) - 1)
+    cdef float zero
+    q.scale = (high - low) / top
+    zero = -low / q.scale
+    zero = 0 if zero < 0 else top if zero > top else roundf(zero)
+    q.low = (0 - zero) * q.scale
+    q.high = (top - zero) * q.scale
+    return q
+
+
+cdef inline void fake_quantize(const FakeQuantization* q, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float inverse = <float>1.0 / q.scale
+    cdef int64_t i
+    cdef float value
+    for i in range(n):
+        value = x[i] if q.low < x[i] else q.low
+        value = q.high if q.high < value else value
+        y[i] = roundf((value - q.low) * inverse) * q.scale + q.low
+
+
+cdef inline void accumulate_f32(const float* x, float* y, int64_t n) noexcept nogil:
+    """y += x within the finite numbers: an infinite sum becomes the largest one."""
+    cdef float largest = 3.4028234663852886e38
+    cdef int64_t i
+    cdef float total
+    for i in range(n):
+        total = y[i] + x[i]
+        total = -largest if total < -largest else total
+        y[i] = largest if largest < total else total
+
+
+cdef inline void accumulate_u32(const uint32_t* x, uint32_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] += x[i]
+
+
+cdef inline void every_second(const void* how, const Real* x, Real* y, int64_t n) noexcept nogil:
+    """Real parts, or imaginary ones when x starts at the first of them."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[2 * i]
+
+
+cdef inline void complex_magnitude(const void* how, const Real* x, Real* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if Real is float:
+            y[i] = hypotf(x[2 * i], x[2 * i + 1])
+        else:
+            y[i] = hypot(x[2 * i], x[2 * i + 1])

@@ -1,0 +1,334 @@
+"""Rarer functions of each value: SIGN ATAN2 BITWISE_XOR RIGHT_SHIFT BITCAST BUCKETIZE FAKE_QUANT ADD_N REAL IMAG COMPLEX_ABS.
+
+SIGN: float32, float64, int32. ATAN2: float16, float32, float64, of shapes with as many values. REAL, IMAG, COMPLEX_ABS: complex64, complex128.
+BITWISE_XOR and RIGHT_SHIFT: whole numbers of 8, 16 and 32 bits, broadcast. BITCAST: any type of whole bytes; a wider one
+takes the last dimension away, a narrower one adds one.
+
+BUCKETIZE: float32, float64, int32, int64 to int32. FAKE_QUANT: float32.
+ADD_N: float32, int32; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on their number.
+
+Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucketize,fake_quant,add_n,complex_support}.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.pointwise cimport (
+    Buckets, FakeQuantization, accumulate_f32, accumulate_u32, atan2_f32, atan2_f64, atan2_half, bucketize, complex_magnitude,
+    every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32, bytes_of,
+    count, same_shape, type_name, type_size,
+)
+from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type, prepare_binary, prepare_unary, required_input
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
+
+cdef enum:                       # BucketizeOptions
+    BOUNDARIES = 0
+
+cdef enum:                       # FakeQuantOptions
+    MIN = 0
+    MAX = 1
+    NUM_BITS = 2
+    NARROW_RANGE = 3
+
+cdef struct Sum:
+    int32_t groups
+    int32_t scratch
+    int64_t count
+
+
+cdef int unsupported(const Tensor* x, str name) except -1:
+    raise ValueError(f"Type {type_name(x.type)} is not supported by {name}.")
+
+
+cdef int prepare_sign(Context context, Node* node) except -1:
+    cdef Tensor* x = required_input(context, node, 0, "SIGN")
+    cdef Unary* op = prepare_unary(context, node, "SIGN")
+    want_type_of(context.output(node, 0), x)
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>sign_of[float]
+    elif x.type == FLOAT64:
+        op.kernel = <UnaryKernel>sign_of[double]
+    elif x.type == INT32:
+        op.kernel = <UnaryKernel>sign_of[int32_t]
+    else:
+        unsupported(x, "sign")
+    return 0
+
+
+cdef int prepare_atan2(Context context, Node* node) except -1:
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* a = operand(context, node, 0)
+    cdef Tensor* b = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    if a.rank != b.rank or count(b) < count(a):
+        raise ValueError("ATAN2 wants two inputs of one shape")
+    want_type_of(b, a)
+    want_type_of(y, a)
+    if a.type != FLOAT32 and a.type != FLOAT64 and a.type != FLOAT16:
+        unsupported(a, "atan2")
+    context.set_shape(y, a.rank, a.dims)
+    node.invoke = angle
+    return 0
+
+
+cdef int angle(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* a = context.input(node, 0)
+    cdef const void* b = context.input(node, 1).data
+    cdef void* y = context.output(node, 0).data
+    if a.type == FLOAT32:
+        atan2_f32(<const float*>a.data, <const float*>b, <float*>y, count(a))
+    elif a.type == FLOAT16:
+        atan2_half(<const uint16_t*>a.data, <const uint16_t*>b, <uint16_t*>y, count(a))
+    else:
+        atan2_f64(<const double*>a.data, <const double*>b, <double*>y, count(a))
+    return 0
+
+
+# ---- bits
+cdef Binary* prepare_bits(Context context, Node* node, str name) except NULL:
+    cdef Tensor* a = required_input(context, node, 0, name)
+    cdef Tensor* y = context.output(node, 0)
+    check_same_type(a, required_input(context, node, 1, name), name)
+    if a.type not in (INT8, UINT8, INT16, UINT16, INT32, UINT32):
+        unsupported(a, name)
+    if y != NULL:
+        adopt_type(y, a.type)
+    return prepare_binary(context, node, name)
+
+
+cdef int prepare_bitwise_xor(Context context, Node* node) except -1:
+    cdef Binary* op = prepare_bits(context, node, "BITWISE_XOR")
+    if op.a_size == 1:
+        op.kernel = <BinaryKernel>xor_bits[uint8_t]
+    elif op.a_size == 2:
+        op.kernel = <BinaryKernel>xor_bits[uint16_t]
+    else:
+        op.kernel = <BinaryKernel>xor_bits[uint32_t]
+    return 0
+
+
+cdef int prepare_right_shift(Context context, Node* node) except -1:
+    cdef Binary* op = prepare_bits(context, node, "RIGHT_SHIFT")
+    cdef int type = context.input(node, 0).type
+    if type == INT8:
+        op.kernel = <BinaryKernel>shift_right[int8_t]
+    elif type == UINT8:
+        op.kernel = <BinaryKernel>shift_right[uint8_t]
+    elif type == INT16:
+        op.kernel = <BinaryKernel>shift_right[int16_t]
+    elif type == UINT16:
+        op.kernel = <BinaryKernel>shift_right[uint16_t]
+    elif type == INT32:
+        op.kernel = <BinaryKernel>shift_right[int32_t]
+    else:
+        op.kernel = <BinaryKernel>shift_right[uint32_t]
+    return 0
+
+
+cdef int prepare_bitcast(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK + 1] dims
+    cdef int64_t from_size, to_size
+    cdef int rank, d
+    want_arity(context, node, 1, 1, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    from_size = want_element(x)
+    to_size = want_element(y)
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    rank = x.rank
+    for d in range(rank):
+        dims[d] = x.dims[d]
+    if from_size > to_size:
+        dims[rank] = <int32_t>(from_size // to_size)
+        rank += 1
+        if rank > MAX_RANK:
+            raise ValueError(f"BITCAST: rank {rank} is too high")
+    elif from_size < to_size:
+        if rank == 0 or dims[rank - 1] != to_size // from_size:
+            raise ValueError(
+                f"BITCAST: the last dimension must be {to_size // from_size}: input->dims->data[dims - 1] != output_type_size / "
+                "input_type_size")
+        rank -= 1
+    context.set_shape(y, rank, dims)
+    node.invoke = bitcast
+    return 0
+
+
+cdef int bitcast(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if y.bytes > 0:
+        memcpy(y.data, x.data, y.bytes)
+    return 0
+
+
+# ---- buckets, fake quantization
+cdef int prepare_bucketize(Context context, Node* node) except -1:
+    cdef Tensor* x = required_input(context, node, 0, "BUCKETIZE")
+    cdef Tensor* y = context.output(node, 0)
+    cdef Vector given = table_vector(node.options, BOUNDARIES)
+    cdef Buckets* buckets
+    cdef float* values
+    cdef uint32_t bits
+    cdef uint32_t i
+    if given.data == NULL:
+        raise ValueError("boundaries array not provided for operation 'bucketize'.")
+    if y != NULL:
+        adopt_type(y, INT32)
+    cdef Unary* op = prepare_unary(context, node, "BUCKETIZE")
+    buckets = <Buckets*>context.persistent(sizeof(Buckets))
+    values = <float*>context.persistent(4 * <size_t>given.length + 4)
+    for i in range(given.length):
+        bits = load_u32(given.data + 4 * <size_t>i)
+        memcpy(values + i, &bits, 4)
+        if i > 0 and values[i] < values[i - 1]:
+            raise ValueError("Expected sorted boundaries")
+    buckets.boundaries = values
+    buckets.count = given.length
+    op.how = buckets
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>bucketize[float]
+    elif x.type == FLOAT64:
+        op.kernel = <UnaryKernel>bucketize[double]
+    elif x.type == INT32:
+        op.kernel = <UnaryKernel>bucketize[int32_t]
+    elif x.type == INT64:
+        op.kernel = <UnaryKernel>bucketize[int64_t]
+    else:
+        raise ValueError(f"Type '{type_name(x.type)}' is not supported by bucketize.")
+    return 0
+
+
+cdef int prepare_fake_quant(Context context, Node* node) except -1:
+    cdef Tensor* x = required_input(context, node, 0, "FAKE_QUANT")
+    cdef Tensor* y = context.output(node, 0)
+    cdef int bits = table_i32(node.options, NUM_BITS, 0)
+    cdef FakeQuantization* q
+    if table_bool(node.options, NARROW_RANGE, False):
+        raise ValueError("narrow_range FakeQuant is not currently supported at runtime.")
+    if x.type != FLOAT32:
+        unsupported(x, "FAKE_QUANT")
+    if not 0 <= bits <= 30:
+        raise ValueError(f"FAKE_QUANT: num_bits {bits} is out of range")
+    if y != NULL:
+        adopt_type(y, x.type)
+    cdef Unary* op = prepare_unary(context, node, "FAKE_QUANT")
+    q = <FakeQuantization*>context.persistent(sizeof(FakeQuantization))
+    q[0] = fake_quantization(table_f32(node.options, MIN, 0), table_f32(node.options, MAX, 0), bits)
+    op.how = q
+    op.kernel = <UnaryKernel>fake_quantize
+    return 0
+
+
+# ---- sums of many
+cdef int prepare_add_n(Context context, Node* node) except -1:
+    cdef Sum* op
+    cdef Tensor* other
+    cdef int i
+    want_arity(context, node, 2, 0x7FFFFFFF, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if x.type != FLOAT32 and x.type != INT32:
+        raise ValueError(f"AddN only supports FLOAT32|INT32 now, got {type_name(x.type)}.")
+    for i in range(1, node.input_count):
+        other = operand(context, node, i)
+        want_type_of(other, x)
+        if not same_shape(other, x):
+            raise ValueError("ADD_N: HaveSameShapes(input1, input) was not true.")
+    adopt_type(y, x.type)
+    context.set_shape(y, x.rank, x.dims)
+    op = <Sum*>context.persistent(sizeof(Sum))
+    op.groups = min(max(1, node.input_count // 2), max(1, context.num_threads))
+    op.scratch = context.request_scratch(4 * count(x) if op.groups > 1 else 0)
+    op.count = count(x)
+    node.data = op
+    node.invoke = add_n
+    return 0
+
+
+cdef void accumulate(int type, const void* x, void* y, int64_t n) noexcept nogil:
+    if type == FLOAT32:
+        accumulate_f32(<const float*>x, <float*>y, n)
+    else:
+        accumulate_u32(<const uint32_t*>x, <uint32_t*>y, n)
+
+
+cdef int add_n(Context context, Node* node) noexcept nogil:
+    cdef const Sum* op = <const Sum*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef void* total
+    cdef int first = 0
+    cdef int group, last, i
+    if y.bytes == 0:
+        return 0
+    for group in range(op.groups):
+        last = first + (node.input_count - first) // (op.groups - group)
+        total = y.data if group == 0 else context.scratch(op.scratch)
+        memcpy(total, context.input(node, first).data, y.bytes)
+        for i in range(first + 1, last):
+            accumulate(y.type, context.input(node, i).data, total, op.count)
+        if group > 0:
+            accumulate(y.type, total, y.data, op.count)
+        first = last
+    return 0
+
+
+# ---- complex numbers
+cdef Unary* prepare_complex(Context context, Node* node, str name) except NULL:
+    cdef Tensor* x = required_input(context, node, 0, name)
+    cdef Unary* op = prepare_unary(context, node, name)
+    if x.type != COMPLEX64 and x.type != COMPLEX128:
+        unsupported(x, name)
+    if context.output(node, 0).type != (FLOAT32 if x.type == COMPLEX64 else FLOAT64):
+        raise ValueError(f"{name}: output->type of {type_name(x.type)} cannot be {type_name(context.output(node, 0).type)}")
+    return op
+
+
+cdef int prepare_real(Context context, Node* node) except -1:
+    cdef Unary* op = prepare_complex(context, node, "Real")
+    op.kernel = <UnaryKernel>every_second[float] if context.input(node, 0).type == COMPLEX64 else <UnaryKernel>every_second[double]
+    return 0
+
+
+cdef int prepare_imag(Context context, Node* node) except -1:
+    prepare_real(context, node)
+    node.invoke = imaginary
+    return 0
+
+
+cdef int imaginary(Context context, Node* node) noexcept nogil:
+    cdef const Unary* op = <const Unary*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    if op.count > 0:
+        op.kernel(NULL, <const char*>x.data + type_size(x.type) // 2, context.output(node, 0).data, op.count)
+    return 0
+
+
+cdef int prepare_complex_abs(Context context, Node* node) except -1:
+    cdef Unary* op = prepare_complex(context, node, "ComplexAbs")
+    if context.input(node, 0).type == COMPLEX64:
+        op.kernel = <UnaryKernel>complex_magnitude[float]
+    else:
+        op.kernel = <UnaryKernel>complex_magnitude[double]
+    return 0
+
+
+OPERATORS = {
+    "ADD_N": register(prepare_add_n, version=1, reference_version=1),
+    "ATAN2": register(prepare_atan2, version=1, reference_version=1),
+    "BITCAST": register(prepare_bitcast, version=1, reference_version=1),
+    "BITWISE_XOR": register(prepare_bitwise_xor, version=1, reference_version=1),
+    "BUCKETIZE": register(prepare_bucketize, version=1, reference_version=1),
+    "COMPLEX_ABS": register(prepare_complex_abs, version=1, reference_version=1),
+    "FAKE_QUANT": register(prepare_fake_quant, version=2, reference_version=2),
+    "IMAG": register(prepare_imag, version=1, reference_version=1),
+    "REAL": register(prepare_real, version=1, reference_version=1),
+    "RIGHT_SHIFT": register(prepare_right_shift, version=1, reference_version=1),
+    "SIGN": register(prepare_sign, version=2, reference_version=2),
+}
