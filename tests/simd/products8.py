@@ -53,7 +53,9 @@ def weights(rng, dtype, shape, channels, axis):
     kind = "uint8" if dtype == "uint8" else "int8"
     data = values(rng, kind, shape)
     if kind == "uint8":
-        return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=zero_point(rng, kind))
+        return Tensor.constant(
+            data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=zero_point(rng, kind)
+        )
     if rng.random() < 0.3:
         return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=0)
     scales = rng.uniform(0.001, 0.02, channels).astype(np.float32).tolist()
@@ -102,7 +104,9 @@ def draw_conv(rng, dtype):
     batch = 2 if rng.random() < 0.2 else 1
     w = weights(rng, dtype, [oc * groups, *kernel, ic], oc * groups, 0)
     shapes = [batch, *image, ic * groups], [batch, *out, oc * groups]
-    return node(rng, "CONV_2D", dtype, *shapes, w, oc * groups, np.prod(kernel) * ic, 5 if dtype == "float32" else 3, **options)
+    return node(
+        rng, "CONV_2D", dtype, *shapes, w, oc * groups, np.prod(kernel) * ic, 5 if dtype == "float32" else 3, **options
+    )
 
 
 def draw_depthwise(rng, dtype):
@@ -119,7 +123,9 @@ def draw_depthwise(rng, dtype):
 
 
 def draw_matrix(rng, dtype):
-    rows, k, n = (int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], CHANNELS + [300, 640], CHANNELS + [300]))
+    rows, k, n = (
+        int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
+    )
     w = weights(rng, dtype, [n, k], n, 0)
     return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
 

@@ -27,7 +27,9 @@ def draw_pair(rng, dtype, op):
     shape = [int(v) for v in rng.choice(CHANNELS, int(rng.integers(1, 4)))]
     if np.prod(shape) > 1e5:
         shape = shape[:1]
-    other = [1 if rng.random() < 0.3 else d for d in shape][int(rng.integers(len(shape))) if rng.random() < 0.3 else 0 :]
+    other = [1 if rng.random() < 0.3 else d for d in shape][
+        int(rng.integers(len(shape))) if rng.random() < 0.3 else 0 :
+    ]
     a, b, y = quantized(rng, dtype, shape), quantized(rng, dtype, other), quantized(rng, dtype, shape)
     feeds = [values(rng, dtype, shape), values(rng, dtype, other)]
     return Model.single(op, [a, b], [y], 2, fused_activation_function=activation(rng)).to_bytes(), feeds

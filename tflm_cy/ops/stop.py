@@ -1,5 +1,5 @@
 """How an operator stops a graph on purpose, without an error."""
 
 
-class Stopped(BaseException):  # noqa: N818 (no error; and nothing on the way may take it for one)
+class Stopped(BaseException):
     """Raised through `Context.fail_because`; MicroInterpreter.invoke turns it into a status."""
