@@ -20,7 +20,7 @@ an offline plan that overlaps buffers alive at one time is not obeyed: the plann
 """
 from importlib import import_module
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 

@@ -75,7 +75,7 @@ cdef const Kernels* vectors
 cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
-    cdef ptrdiff_t tiles, padded_h, padded_w
+    cdef ptrdiff_t tiles, padded_w
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -260,7 +260,7 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
     cdef ptrdiff_t y_row = c.shape.oc * (4 if c.dynamic else 1)
     cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
     cdef ptrdiff_t first = 0
-    cdef ptrdiff_t at, count, i
+    cdef ptrdiff_t at, count
     cdef Work k = work_of(c, scratch)
     cdef Panel p = panel_of(c)
     while first < positions:
