@@ -144,3 +144,15 @@ def test_bad_arguments():
         reorder([-8], [[0]], [[]])
     with pytest.raises(ValueError, match="every operator once"):
         peak_of((0, 0), [8], [[0], [0]], [[], []])
+
+
+def test_scratch_runs_while_little_is_alive():
+    """An operator that needs scratch does not wait for its reader: before anything else is alive it costs least."""
+    graph = {
+        "sizes": [0, 1, 0, 0],
+        "reads": [[], [], [1, 2]],
+        "writes": [[1], [2], [3]],
+        "inputs": [0],
+        "scratch": [0, 30, 0],
+    }
+    assert reorder(**graph)[:3] == ((1, 0, 2), 30, True)
