@@ -107,7 +107,9 @@ class Graph:
 
         With scratch it is none: what it needs for itself may have room only early.
         """
-        if self.needs[k] or self.scratch[k] or any([self.sizes[t] for t in self.reads[k]]) or self.kept & set(self.writes[k]):
+        if self.needs[k] or self.scratch[k] or self.kept & set(self.writes[k]):
+            return False
+        if any([self.sizes[t] for t in self.reads[k]]):
             return False
         return bool(self.writes[k]) and all([self.users[t] & ~(1 << k) for t in self.writes[k]])
 
