@@ -121,6 +121,13 @@ def test_a_source_waits_for_its_first_reader():
     assert (best.order, best.peak) == ((1, 2, 0, 3), 1020)
 
 
+def test_a_source_with_scratch_may_have_to_run_early():
+    graph = {"sizes": [1, 0, 0, 0], "reads": [[], [], [0, 1], []], "writes": [[0], [1], [2], [3]]}
+    best = reorder(**graph, scratch=[0, 30, 0, 0], before=[(0, 3)])
+    assert best.order.index(1) < best.order.index(0)
+    assert (best.peak, best.proven) == (30, True)
+
+
 def test_overlaps_choose_another_last_reader():
     """Buffer 1 is read twice; whichever reader comes last may overwrite it, only operator 2 can."""
     sizes = [10, 100, 10, 100, 10]

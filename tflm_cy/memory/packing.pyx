@@ -27,6 +27,8 @@ A buffer with a fixed offset is one whose `low` starts there and may not rise. A
 section: the input's life ends half a step before the output's begins, and a `Link` keeps the distance. If an output
 may start where its input starts, it must have the smaller rank, or the order would exclude the solution.
 
+The file is long because the parts of the search inline each other; what makes a search from a problem comes last.
+
 Source: the canonical order and the parts follow google/minimalloc (Moffitt, ASPLOS 2023); the rest is ours.
 """
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc

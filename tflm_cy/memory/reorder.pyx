@@ -16,7 +16,7 @@ The cost of a step is the bytes alive before it, its outputs and its scratch; th
 a lower bound of every plan's high water mark. Searched is over sets of executed operators, the least peak first
 (Dijkstra), with three rules that keep the least peak and make it small:
 - a ready operator that stays within the peak and leaves no more bytes alive than before is executed at once, alone;
-- an operator without planned inputs and without scratch waits until directly before its first reader;
+- an operator without planned inputs and scratch waits until directly before its first reader;
 - the peak starts at the largest need of a single operator, and steps above the given order's peak are dropped.
 
 With `overlaps` ({(output, input): d}, see `Problem`), an output costs only what it adds above a dying input. That is a
@@ -103,8 +103,13 @@ class Graph:
                 self.users[t] = self.users.get(t, 0) | 1 << k
 
     def is_source(self, k):
-        """Whether an operator without scratch reads nothing that is planned and each of its outputs waits for a reader."""
-        if self.scratch[k] or self.needs[k] or any([self.sizes[t] for t in self.reads[k]]) or self.kept & set(self.writes[k]):
+        """Whether an operator reads nothing that is planned and each of its outputs waits for a reader.
+
+        With scratch it is none: what it needs for itself may have room only early.
+        """
+        if self.needs[k] or self.scratch[k] or self.kept & set(self.writes[k]):
+            return False
+        if any([self.sizes[t] for t in self.reads[k]]):
             return False
         return bool(self.writes[k]) and all([self.users[t] & ~(1 << k) for t in self.writes[k]])
 
@@ -170,7 +175,7 @@ class Graph:
         for k in range(self.count):
             if not (done | waiting) >> k & 1 and not self.needs[k] & ~(done | waiting):
                 first = [s for s in self.sources if self.needs[k] >> s & waiting >> s & 1]
-                yield (*sorted(first, key=lambda s: (-self.scratch[s], s)), k)
+                yield (*sorted(first), k)
 
 
 def search(graph, bound, given_peak, states):
