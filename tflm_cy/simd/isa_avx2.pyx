@@ -12,6 +12,7 @@ include "conv8.pxi"
 include "depthwise8.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
+include "float32.pxi"
 
 cdef Kernels table
 
@@ -23,4 +24,5 @@ def capsule():
     fill_depthwise8(&table.depthwise8)
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
+    fill_float32(&table.float32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -8,6 +8,7 @@ from tflm_cy.simd.bytes cimport ByteKernels
 from tflm_cy.simd.conv8 cimport Conv8Kernels
 from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
+from tflm_cy.simd.float32 cimport Float32Kernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -16,3 +17,4 @@ cdef struct Kernels:
     Depthwise8Kernels depthwise8
     Product32Kernels product32
     Depthwise32Kernels depthwise32
+    Float32Kernels float32
