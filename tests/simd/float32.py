@@ -130,11 +130,33 @@ def draw_max_pool(rng):
     return blob, [values(rng, [batch, *image.tolist(), channels])]
 
 
+def draw_transposed(rng):
+    """Filters as large as the strides, and others."""
+    image, stride = rng.integers(1, 9, 2), rng.integers(1, 4, 2)
+    kernel = stride if rng.random() < 0.7 else rng.integers(1, 5, 2)
+    ic, oc = (int(rng.choice(CHANNELS[:14])) for _ in range(2))
+    out = (image - 1) * stride + kernel
+    size = Tensor.constant(np.int32([1, *out, oc]))
+    inputs = [
+        size,
+        weights(rng, [oc, *kernel.tolist(), ic]),
+        Tensor([1, *image.tolist(), ic], "float32"),
+        weights(rng, [oc]),
+    ]
+    options = {"padding": "VALID", "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    y = Tensor([1, *out.tolist(), oc], "float32")
+    blob = Model.single(
+        "TRANSPOSE_CONV", inputs, [y], 3, fused_activation_function=activation(rng), **options
+    ).to_bytes()
+    return blob, [values(rng, [1, *image.tolist(), ic])]
+
+
 DRAWS = {
     "CONV_2D": draw_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
     "FULLY_CONNECTED": draw_matrix,
     "MAX_POOL_2D": draw_max_pool,
+    "TRANSPOSE_CONV": draw_transposed,
     "binary": draw_binary,
     "unary": draw_unary,
 }
