@@ -96,4 +96,67 @@ def draw_matrix(rng):
     return blob, [values(rng, [rows, k])]
 
 
-DRAWS = {"CONV_2D": draw_conv, "DEPTHWISE_CONV_2D": draw_depthwise, "FULLY_CONNECTED": draw_matrix}
+def draw_binary(rng):
+    op = str(rng.choice(["ADD", "SUB", "MUL", "PRELU"]))
+    channels = int(rng.choice(CHANNELS))
+    shape = [1, *rng.integers(1, 12, 2).tolist(), channels]
+    other = [shape, [channels], [1, 1, 1, channels], [1], [1, shape[1], 1, channels]][rng.integers(5)]
+    x, y = Tensor(shape, "float32"), Tensor(shape, "float32")
+    options = {} if op == "PRELU" else {"fused_activation_function": activation(rng)}
+    second = weights(rng, other)
+    inputs = [x, second] if op == "PRELU" or rng.random() < 0.7 else [second, x]
+    return Model.single(op, inputs, [y], 1, **options).to_bytes(), [values(rng, shape)]
+
+
+def draw_unary(rng):
+    names = ["RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "EXP", "ELU", "GELU"]
+    op = str(rng.choice(names))
+    shape = [1, int(rng.integers(1, 200))]
+    options = {"alpha": float(np.float32(rng.normal()))} if op == "LEAKY_RELU" else {}
+    blob = Model.single(op, [Tensor(shape, "float32")], [Tensor(shape, "float32")], 1, **options).to_bytes()
+    return blob, [values(rng, shape) * np.float32(rng.choice([1, 10]))]
+
+
+def draw_max_pool(rng):
+    image, filters = rng.integers(1, 20, 2), rng.choice([[2, 2], [3, 3], [1, 3], [5, 2], [2, 2]])
+    stride = np.minimum(rng.integers(1, 4, 2), filters)
+    padding = "SAME" if rng.random() < 0.6 or (image < filters).any() else "VALID"
+    out = -(-image // stride) if padding == "SAME" else (image - filters) // stride + 1
+    channels, batch = int(rng.choice(CHANNELS)), int(rng.choice([1, 1, 2]))
+    options = {"padding": padding, "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    options |= {"filter_height": int(filters[0]), "filter_width": int(filters[1])}
+    x, y = Tensor([batch, *image.tolist(), channels], "float32"), Tensor([batch, *out.tolist(), channels], "float32")
+    blob = Model.single("MAX_POOL_2D", [x], [y], 1, fused_activation_function=activation(rng), **options).to_bytes()
+    return blob, [values(rng, [batch, *image.tolist(), channels])]
+
+
+def draw_transposed(rng):
+    """Filters as large as the strides, and others."""
+    image, stride = rng.integers(1, 9, 2), rng.integers(1, 4, 2)
+    kernel = stride if rng.random() < 0.7 else rng.integers(1, 5, 2)
+    ic, oc = (int(rng.choice(CHANNELS[:14])) for _ in range(2))
+    out = (image - 1) * stride + kernel
+    size = Tensor.constant(np.int32([1, *out, oc]))
+    inputs = [
+        size,
+        weights(rng, [oc, *kernel.tolist(), ic]),
+        Tensor([1, *image.tolist(), ic], "float32"),
+        weights(rng, [oc]),
+    ]
+    options = {"padding": "VALID", "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    y = Tensor([1, *out.tolist(), oc], "float32")
+    blob = Model.single(
+        "TRANSPOSE_CONV", inputs, [y], 3, fused_activation_function=activation(rng), **options
+    ).to_bytes()
+    return blob, [values(rng, [1, *image.tolist(), ic])]
+
+
+DRAWS = {
+    "CONV_2D": draw_conv,
+    "DEPTHWISE_CONV_2D": draw_depthwise,
+    "FULLY_CONNECTED": draw_matrix,
+    "MAX_POOL_2D": draw_max_pool,
+    "TRANSPOSE_CONV": draw_transposed,
+    "binary": draw_binary,
+    "unary": draw_unary,
+}

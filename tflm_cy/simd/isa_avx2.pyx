@@ -13,6 +13,7 @@ include "depthwise8.pxi"
 include "elementwise8.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
+include "float32.pxi"
 
 cdef Kernels table
 
@@ -25,4 +26,5 @@ def capsule():
     fill_elementwise8(&table.elementwise8)
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
+    fill_float32(&table.float32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

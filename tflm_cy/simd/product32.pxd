@@ -17,6 +17,8 @@ cdef struct Product32:
     ConvShape shape
     float low
     float high
+    ptrdiff_t period             # columns that share a bias with the columns this far behind; 0: all have their own
+    ptrdiff_t period_stride      # from the weights of a period to the next
     # the plan
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes

@@ -74,8 +74,8 @@ cdef void pack_product32(
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t group_oc = g.oc / g.groups
-    cdef ptrdiff_t group, panel, first, wide, filled, j, k
-    cdef const float* column
+    cdef ptrdiff_t period = c.period if c.period > 0 else g.oc
+    cdef ptrdiff_t group, panel, first, wide, filled, j, k, column
     cdef float* at
     c.packed = at = aligned32(c.packed)
     for group in range(g.groups):
@@ -84,12 +84,13 @@ cdef void pack_product32(
             wide = panel_vectors32(c, panel) * VL
             filled = group_oc - first if group_oc - first < wide else wide
             for j in range(wide):
-                at[j] = bias[group * group_oc + first + j] if bias != NULL and j < filled else <float>0
+                at[j] = bias[(group * group_oc + first + j) % period] if bias != NULL and j < filled else <float>0
             at += wide
             for k in range(depth):
-                column = w + (group * group_oc + first) * column_stride + k * k_stride
+                column = group * group_oc + first
                 for j in range(filled):
-                    at[j] = column[j * column_stride]
+                    at[j] = w[(column + j) * column_stride + k * k_stride] if c.period == 0 else (
+                        w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride])
                 for j in range(filled, wide):
                     at[j] = 0
                 at += wide

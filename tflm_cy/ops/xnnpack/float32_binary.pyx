@@ -29,6 +29,8 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.table cimport table_i8
+from tflm_cy.simd.float32 cimport MapKernel, RowsKernel
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -36,6 +38,12 @@ cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOption
 cdef struct Clamp:
     Parameters limits
     int operand                  # that is clamped
+    MapKernel vector
+
+
+cdef struct Limits:              # of the result: the kernels' `how`
+    RangeF range
+    RowsKernel rows              # a vector kernel for one row of b that meets many of a
 
 
 cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
@@ -44,22 +52,44 @@ cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bi
     cdef Tensor* a = context.input(node, 0)
     cdef Tensor* b = context.input(node, 1)
     cdef Tensor* y = context.output(node, 0)
-    cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
+    cdef Limits* limits = <Limits*>context.persistent(sizeof(Limits))
     if a.type != FLOAT32 or b.type != FLOAT32 or y.type != FLOAT32:
         raise ValueError(f"{name}: types {type_name(a.type)}, {type_name(b.type)} -> {type_name(y.type)} are not supported")
     check_rank(a, name)
     check_rank(b, name)
-    limits[0] = float_limits(0)
+    limits.range = float_limits(0)
+    limits.rows = NULL
     op.how = limits
     op.kernel = kernel
     return op
 
 
-cdef int prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except -1:
+cdef int use_vectors(Node* node, Binary* op, BinaryKernel kernel, RowsKernel rows) except -1:
+    """Vector kernels instead, if they are not NULL."""
+    cdef bint one_row = op.plan.loops == 1 and not op.plan.a_stands and not op.plan.b_stands and op.plan.b_step[0] == 0
+    if kernel == NULL:
+        return 0
+    op.kernel = kernel
+    if one_row and op.plan.a_step[0] == op.plan.inner:
+        (<Limits*>op.how).rows = rows
+        node.invoke = invoke_rows
+    return 0
+
+
+cdef int invoke_rows(Context context, Node* node) noexcept nogil:
+    cdef Binary* op = <Binary*>node.data
+    cdef const Tensor* a = context.input(node, op.swapped)
+    cdef const Tensor* b = context.input(node, 1 - op.swapped)
+    (<Limits*>op.how).rows(
+        op.how, <const float*>a.data, <const float*>b.data, <float*>context.output(node, 0).data, op.plan.count[0], op.plan.inner)
+    return 0
+
+
+cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
     """With a fused activation."""
     cdef Binary* op = prepare_floats(context, node, kernel, swapped)
-    (<RangeF*>op.how)[0] = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
-    return 0
+    (<Limits*>op.how).range = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    return op
 
 
 cdef int standing(Context context, Node* node) except -2:
@@ -70,19 +100,23 @@ cdef int standing(Context context, Node* node) except -2:
 
 
 cdef int prepare_add(Context context, Node* node) except -1:
-    return prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
+    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
+    return use_vectors(node, op, kernels().float32.add, kernels().float32.add_rows)
 
 
 cdef int prepare_sub(Context context, Node* node) except -1:
-    return prepare_clamped(context, node, <BinaryKernel>sub_f32)
+    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>sub_f32)
+    return use_vectors(node, op, kernels().float32.sub, kernels().float32.sub_rows)
 
 
 cdef int prepare_mul(Context context, Node* node) except -1:
-    return prepare_clamped(context, node, <BinaryKernel>mul_f32, standing(context, node) == 1)
+    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>mul_f32, standing(context, node) == 1)
+    return use_vectors(node, op, kernels().float32.mul, kernels().float32.mul_rows)
 
 
 cdef int prepare_div(Context context, Node* node) except -1:
-    return prepare_clamped(context, node, <BinaryKernel>div_f32)
+    prepare_clamped(context, node, <BinaryKernel>div_f32)
+    return 0
 
 
 cdef int prepare_squared_difference(Context context, Node* node) except -1:
@@ -135,10 +169,13 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     check_rank(x, context.operator_name(node))
     context.set_shape(y, x.rank, x.dims)
     op.operand = i
+    op.vector = kernels().float32.relu
     op.limits.low = low
     op.limits.high = high
     node.data = op
-    node.invoke = copy_operand if low == -INFINITY and high == INFINITY else clamp_operand
+    node.invoke = clamp_operand if kernels().float32.relu == NULL else clamp_operand_vector
+    if low == -INFINITY and high == INFINITY:
+        node.invoke = copy_operand
     return 0
 
 
@@ -146,6 +183,13 @@ cdef int clamp_operand(Context context, Node* node) noexcept nogil:
     cdef Clamp* op = <Clamp*>node.data
     cdef Tensor* x = context.input(node, op.operand)
     map8(relu8, &op.limits, <const float*>x.data, <float*>context.output(node, 0).data, count(x))
+    return 0
+
+
+cdef int clamp_operand_vector(Context context, Node* node) noexcept nogil:
+    cdef Clamp* op = <Clamp*>node.data
+    cdef Tensor* x = context.input(node, op.operand)
+    op.vector(&op.limits, x.data, context.output(node, 0).data, count(x))
     return 0
 
 
@@ -158,9 +202,12 @@ cdef int copy_operand(Context context, Node* node) noexcept nogil:
 # ---- PRELU
 cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef BinaryKernel kernel = <BinaryKernel>prelu_f32_avx512
+    cdef Binary* op
     if generation() != AVX512:
         kernel = <BinaryKernel>prelu_one_f32_avx2 if standing(context, node) == 1 else <BinaryKernel>prelu_f32_avx2
-    prepare_floats(context, node, kernel)
+    op = prepare_floats(context, node, kernel)
+    if generation() == AVX512:
+        use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)
     return 0
 
 

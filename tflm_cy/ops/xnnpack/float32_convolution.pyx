@@ -56,6 +56,8 @@ cdef struct Convolution:
     int taps                     # scratch: pointers
     Vector32 fast                # with a vector kernel
     VectorDepthwise32 fast_depthwise
+    int x                        # transposed: the input's index
+    Vector32* rows               # transposed, with filters as large as the strides: one per filter row
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -257,12 +259,52 @@ cdef int finish_transposed(
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
     depth = g.kh * g.kw * g.ic
+    op.x = 2 if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else 0
+    if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
+        if prepare_spread(context, op, <const float*>w.data, values):
+            node.invoke = spread
+            return 0
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
-    node.invoke = convolve_transposed if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else convolve_transposed_custom
+    node.invoke = convolve_transposed if op.x == 2 else convolve_transposed_custom
+    return 0
+
+
+cdef bint prepare_spread(Context context, Convolution* op, const float* w, const float* bias) except -1:
+    """Filters as large as the strides: an output has one tap, and a filter row makes of an input row one output row."""
+    cdef ConvShape* g = &op.shape
+    cdef ConvShape row
+    cdef Vector32* fast
+    cdef ptrdiff_t ky
+    row.batches, row.ih, row.iw, row.ic = 1, 1, g.iw, g.ic
+    row.oh, row.ow, row.oc, row.kh, row.kw, row.group_ic, row.groups = 1, g.iw, g.kw * g.oc, 1, 1, g.ic, 1
+    row.stride_h = row.stride_w = row.dilation_h = row.dilation_w = 1
+    row.pad_h = row.pad_w = row.row = 0
+    op.rows = <Vector32*>context.persistent(sizeof(Vector32) * g.kh)
+    for ky in range(g.kh):
+        fast = &op.rows[ky]
+        fast.plan.shape = row
+        fast.plan.low, fast.plan.high = op.range.low, op.range.high
+        fast.plan.period, fast.plan.period_stride = g.oc, g.ic
+        if not ready_product32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
+            return False
+    return True
+
+
+cdef int spread(Context context, Node* node) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    cdef ConvShape* g = &op.shape
+    cdef const float* x = <const float*>context.input(node, op.x).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t i, ky
+    for i in range(g.batches * g.ih):
+        for ky in range(g.kh):
+            op.rows[ky].run(&op.rows[ky].plan, x, context.scratch(op.rows[ky].scratch), y)
+            y += g.ow * g.oc
+        x += g.iw * g.ic
     return 0
 
 

@@ -24,6 +24,8 @@ from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
+from tflm_cy.simd.float32 cimport MaxPoolKernel
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Pool2DOptions
     PADDING = 0
@@ -38,6 +40,8 @@ cdef struct Pool:
     Parameters limits            # filters of one element
     const float* zeros
     int taps                     # scratch: pointers
+    MaxPoolKernel fast           # with a vector kernel
+    int distances                # its scratch
 
 
 cdef Pool* begin(Context context, Node* node) except NULL:
@@ -117,6 +121,10 @@ cdef int prepare_average(Context context, Node* node) except -1:
 cdef int prepare_max(Context context, Node* node) except -1:
     cdef Pool* op = prepare_pool(context, node)
     node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else maximum
+    op.fast = kernels().float32.max_pool
+    if node.invoke == maximum and op.fast != NULL:
+        op.distances = context.request_scratch((sizeof(float*) + sizeof(int64_t)) * GROUP * groups_of(&op.shape))
+        node.invoke = maximum_vector
     return 0
 
 
@@ -144,6 +152,15 @@ cdef int maximum(Context context, Node* node) noexcept nogil:
     cdef Pool* op = <Pool*>node.data
     max_pool_f32(
         &op.shape, <const float*>context.input(node, 0).data, <const float**>context.scratch(op.taps),
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int maximum_vector(Context context, Node* node) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    op.fast(
+        &op.shape, <const float*>context.input(node, 0).data, <const float**>context.scratch(op.distances),
         <float*>context.output(node, 0).data,
     )
     return 0

@@ -17,6 +17,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, prepare_unary
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.simd.float32 cimport MapKernel
+from tflm_cy.simd.table cimport kernels
 from tflm_cy.schema.table cimport table_bool, table_f32
 
 cdef enum:                       # LeakyReluOptions
@@ -29,6 +31,7 @@ cdef struct Mapping:
     Unary unary                  # first: node.data is this one
     Function8 function
     Parameters parameters
+    MapKernel fast               # with a vector kernel
 
 
 cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
@@ -49,7 +52,38 @@ cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
 
 cdef int prepare_function(Context context, Node* node, Function8 function) except -1:
     prepare_shapes(context, node).function = function
-    node.invoke = map_lanes
+    return choose(node)
+
+
+cdef int choose(Node* node) except -1:
+    """The vector kernel of the function, if there is one."""
+    cdef Mapping* m = <Mapping*>node.data
+    m.fast = NULL
+    if m.function == relu8:
+        m.fast = kernels().float32.relu
+    elif m.function == leaky8_avx512:
+        m.fast = kernels().float32.leaky
+    elif m.function == hard_swish8:
+        m.fast = kernels().float32.hard_swish
+    elif m.function == logistic8_avx512:
+        m.fast = kernels().float32.logistic
+    elif m.function == tanh8:
+        m.fast = kernels().float32.tanh
+    elif m.function == exp8:
+        m.fast = kernels().float32.exp
+    elif m.function == elu8_avx512:
+        m.fast = kernels().float32.elu
+    elif m.function == gelu8:
+        m.fast = kernels().float32.gelu
+    elif m.function == gelu_tanh8:
+        m.fast = kernels().float32.gelu_tanh
+    node.invoke = map_lanes if m.fast == NULL else map_vectors
+    return 0
+
+
+cdef int map_vectors(Context context, Node* node) noexcept nogil:
+    cdef Mapping* m = <Mapping*>node.data
+    m.fast(&m.parameters, context.input(node, 0).data, context.output(node, 0).data, m.unary.count)
     return 0
 
 
@@ -66,8 +100,7 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     m.parameters.low = low
     m.parameters.high = high
     m.function = relu8
-    node.invoke = map_lanes
-    return 0
+    return choose(node)
 
 
 cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512) except -1:
@@ -127,8 +160,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    node.invoke = map_lanes
-    return 0
+    return choose(node)
 
 
 cdef int prepare_logistic(Context context, Node* node) except -1:
@@ -147,8 +179,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = 1
     m.function = elu8_avx512 if generation() == AVX512 else elu8_avx2
-    node.invoke = map_lanes
-    return 0
+    return choose(node)
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:

@@ -1,0 +1,101 @@
+/* The loops of float32.pxi: functions of one and two values, and the maximum of a window, vector by vector.
+ *
+ * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b, c) is b where a < 0, else c with its own bits. */
+#ifndef TFLM_CY_SIMD_FLOAT32_H
+#define TFLM_CY_SIMD_FLOAT32_H
+
+#include "simd.h"
+
+#if SIMD_ISA == 512
+SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
+SIMD_INLINE vf vf_below(vf a, vf b, vf c) { return _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
+#else
+SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
+SIMD_INLINE vf vf_below(vf a, vf b, vf c) { return _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
+#endif
+typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
+
+SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, v)); }
+
+/* y[i] = f(a[i], b[i]); and with b a row of n values that meets each of the rows of a. */
+#define BINARY32(NAME, VALUE) \
+  SIMD_INLINE vf NAME##_32(vf a, vf b, vf low, vf high) { (void)low; (void)high; return VALUE; } \
+  static void NAME##_run32(const void *how, const void *at_a, const void *at_b, void *at_y, int64_t n) { \
+    const float *a = at_a, *b = at_b; \
+    float *y = at_y; \
+    const vf low = vf_set1(((const Limits32 *)how)->low), high = vf_set1(((const Limits32 *)how)->high); \
+    int64_t i = 0; \
+    for (; i + 2 * VL <= n; i += 2 * VL) { \
+      vf u = NAME##_32(vf_load(a + i), vf_load(b + i), low, high), v = NAME##_32(vf_load(a + i + VL), vf_load(b + i + VL), low, high); \
+      vf_store(y + i, u); \
+      vf_store(y + i + VL, v); \
+    } \
+    for (; i < n; i += VL) { \
+      int64_t m = n - i < VL ? n - i : VL; \
+      vf_store_part(y + i, NAME##_32(vf_load_part(a + i, m), vf_load_part(b + i, m), low, high), m); \
+    } \
+  } \
+  static void NAME##_rows32(const void *how, const float *a, const float *b, float *y, int64_t rows, int64_t n) { \
+    const vf low = vf_set1(((const Limits32 *)how)->low), high = vf_set1(((const Limits32 *)how)->high); \
+    for (; rows > 0; rows--, a += n, y += n) { \
+      int64_t i = 0; \
+      for (; i + VL <= n; i += VL) vf_store(y + i, NAME##_32(vf_load(a + i), vf_load(b + i), low, high)); \
+      if (i < n) vf_store_part(y + i, NAME##_32(vf_load_part(a + i, n - i), vf_load_part(b + i, n - i), low, high), n - i); \
+    } \
+  }
+
+BINARY32(add, clamp32(vf_add_first(a, b), low, high))
+BINARY32(sub, clamp32(vf_sub(a, b), low, high))
+BINARY32(mul, clamp32(vf_mul_first(a, b), low, high))
+BINARY32(prelu, vf_below(a, vf_mul_first(a, b), a))
+
+#define UNARY32(NAME, VALUE) \
+  SIMD_INLINE vf NAME##_32(vf x, vf low, vf high, vf slope) { (void)low; (void)high; (void)slope; return VALUE; } \
+  static void NAME##_run32(const void *how, const void *at_x, void *at_y, int64_t n) { \
+    const Limits32 *p = how; \
+    const float *x = at_x; \
+    float *y = at_y; \
+    const vf low = vf_set1(p->low), high = vf_set1(p->high), slope = vf_set1(p->slope); \
+    int64_t i = 0; \
+    for (; i + 2 * VL <= n; i += 2 * VL) { \
+      vf u = NAME##_32(vf_load(x + i), low, high, slope), v = NAME##_32(vf_load(x + i + VL), low, high, slope); \
+      vf_store(y + i, u); \
+      vf_store(y + i + VL, v); \
+    } \
+    for (; i < n; i += VL) { \
+      int64_t m = n - i < VL ? n - i : VL; \
+      vf_store_part(y + i, NAME##_32(vf_load_part(x + i, m), low, high, slope), m); \
+    } \
+  }
+
+UNARY32(relu, clamp32(x, low, high))
+UNARY32(leaky, vf_below(x, vf_mul(x, slope), x))
+UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
+
+/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. */
+SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
+#define TAP32(i) vf_load_part(v[i] + c, n)
+  vf a = vf_max(TAP32(2), TAP32(3)), b = vf_max(TAP32(4), TAP32(5));
+  vf d = vf_max(vf_max(TAP32(0), TAP32(1)), TAP32(8)), e = vf_max(TAP32(6), TAP32(7));
+  return vf_max(vf_max(a, b), vf_max(d, e));
+}
+
+SIMD_INLINE vf max_four32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
+  vf first = TAP32(0), a = vf_max(vf_max(TAP32(2), TAP32(3)), first);
+  return vf_max(a, vf_max(vf_max(vf_max(first, TAP32(1)), first), first));
+#undef TAP32
+}
+
+SIMD_INLINE void max_pixel32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float *y) {
+  const vf lows = vf_set1(low), highs = vf_set1(high);
+  for (ptrdiff_t c = 0; c < channels; c += VL) {
+    ptrdiff_t n = channels - c < VL ? channels - c : VL;
+    vf best = vf_min(vf_max(taps == 4 ? max_four32(v, c, n) : max_nine32(v, c, n), lows), highs);
+    for (ptrdiff_t g = 1; g < groups; g++) best = vf_min(vf_max(best, max_nine32(v + 9 * g, c, n)), highs);
+    vf_store_part(y + c, best, n);
+  }
+}
+
+#endif
