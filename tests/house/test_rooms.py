@@ -28,7 +28,11 @@ ALLOWED = {
     "__init__": {"interpreter", "experimental", "_version"},
     "_version": set(),
 }
-TABLES = {"table", "slots", "flexbuffer"}  # operators and delegates read options, sparsity and quantization, nothing else of the file
+TABLES = {
+    "table",
+    "slots",
+    "flexbuffer",
+}  # operators and delegates read options, sparsity and quantization, nothing else of the file
 
 IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)
 

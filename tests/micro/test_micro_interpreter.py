@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from tests.micro.models import branches, chain, convolution
+from tflm_cy.micro.interpreter import MicroInterpreter
 
 from compat.builder import Model, Tensor
+from tests.micro.models import branches, chain, convolution
 from tflm_cy import Interpreter
 from tflm_cy.interpreter import OpResolverType
 from tflm_cy.memory.arena import ArenaExhausted
 from tflm_cy.micro import runtime
-from tflm_cy.micro.interpreter import MicroInterpreter
 
 
 def values(model, seed=0):
@@ -94,7 +94,9 @@ def test_arguments_are_checked():
     with pytest.raises(ValueError, match="no planner"):
         MicroInterpreter(model, planner="none")
     with pytest.raises(ValueError, match="TFLM has no operator"):
-        unknown = Model.single("TILE", [Tensor([2], "int8"), Tensor.constant(np.array([2], np.int32))], [Tensor([4], "int8")])
+        unknown = Model.single(
+            "TILE", [Tensor([2], "int8"), Tensor.constant(np.array([2], np.int32))], [Tensor([4], "int8")]
+        )
         MicroInterpreter(unknown.to_bytes())
 
 
@@ -117,17 +119,23 @@ def single(op, inputs, output, **options):
 
 def test_a_sum_of_int8_is_signed():
     axis = Tensor.constant(np.array([0], np.int32))
-    interpreter = single("SUM", [Tensor([2], "int8", scale=1.0, zero_point=0), axis], Tensor([], "int8", scale=1.0, zero_point=0))
+    interpreter = single(
+        "SUM", [Tensor([2], "int8", scale=1.0, zero_point=0), axis], Tensor([], "int8", scale=1.0, zero_point=0)
+    )
     assert run(interpreter, np.array([-1, -1], np.int8)) == -2
 
 
 def test_the_output_of_tanh_has_steps_of_a_128th():
-    interpreter = single("TANH", [Tensor([3], "int8", scale=1.0, zero_point=0)], Tensor([3], "int8", scale=0.5, zero_point=7))
+    interpreter = single(
+        "TANH", [Tensor([3], "int8", scale=1.0, zero_point=0)], Tensor([3], "int8", scale=0.5, zero_point=7)
+    )
     assert run(interpreter, np.array([-9, 0, 9], np.int8)).tolist() == [-128, 0, 127]
 
 
 def test_relu6_is_not_rescaled():
-    interpreter = single("RELU6", [Tensor([3], "int8", scale=1.0, zero_point=1)], Tensor([3], "int8", scale=2.0, zero_point=0))
+    interpreter = single(
+        "RELU6", [Tensor([3], "int8", scale=1.0, zero_point=1)], Tensor([3], "int8", scale=2.0, zero_point=0)
+    )
     assert run(interpreter, np.array([-5, 4, 90], np.int8)).tolist() == [1, 4, 7]
 
 
@@ -139,13 +147,19 @@ def test_casting_saturates():
 def test_space_to_batch_pads_with_zero_bytes():
     block, pads = Tensor.constant(np.array([2], np.int32)), Tensor.constant(np.array([[1, 0]], np.int32))
     quantized = {"scale": 1.0, "zero_point": 9}
-    interpreter = single("SPACE_TO_BATCH_ND", [Tensor([1, 1, 1], "int8", **quantized), block, pads], Tensor([2, 1, 1], "int8", **quantized))
+    interpreter = single(
+        "SPACE_TO_BATCH_ND",
+        [Tensor([1, 1, 1], "int8", **quantized), block, pads],
+        Tensor([2, 1, 1], "int8", **quantized),
+    )
     assert run(interpreter, np.array([[[5]]], np.int8)).ravel().tolist() == [0, 5]
 
 
 def test_int32_is_added_without_an_activation():
     x = Tensor([2], "int32")
-    interpreter = single("ADD", [x, Tensor.constant(np.array([1, 1], np.int32))], Tensor([2], "int32"), fused_activation_function="RELU")
+    interpreter = single(
+        "ADD", [x, Tensor.constant(np.array([1, 1], np.int32))], Tensor([2], "int32"), fused_activation_function="RELU"
+    )
     assert run(interpreter, np.array([-5, 5], np.int32)).tolist() == [-4, 6]
 
 
@@ -238,7 +252,7 @@ def test_the_runtimes_errors():
     interpreter = runtime.Interpreter.from_bytes(model)
     with pytest.raises(ValueError, match="Got value of type FLOAT32 but expected type INT8 for input 0"):
         interpreter.set_input(np.zeros((1, 8, 8, 4), np.float32), 0)
-    with pytest.raises(ValueError, match="Dimension mismatch. Got 1 but expected 4 for input 0"):
+    with pytest.raises(ValueError, match=r"Dimension mismatch\. Got 1 but expected 4 for input 0"):
         interpreter.set_input(np.zeros(1, np.int8), 0)
     with pytest.raises(ValueError, match="Got 2 but expected 1 for dimension 0 of input 0"):
         interpreter.set_input(np.zeros((2, 8, 8, 4), np.int8), 0)
@@ -260,7 +274,9 @@ def test_the_runtime_prints_tflms_figures(capfd):
     interpreter = runtime.Interpreter.from_bytes(chain().to_bytes())
     interpreter.print_allocations()
     assert "Arena allocation total" in capfd.readouterr().err
-    preserving = runtime.Interpreter.from_bytes(chain().to_bytes(), intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors)
+    preserving = runtime.Interpreter.from_bytes(
+        chain().to_bytes(), intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors
+    )
     assert set(preserving.GetTensor(0, 0)) == {"dtype", "shape", "tensor_data"}
     with pytest.raises(ValueError, match="not recorded"):
         preserving.print_allocations()

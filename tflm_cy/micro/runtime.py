@@ -34,8 +34,8 @@ _NOT_AN_INDEX = "Index must be a non-negative integer"
 class InterpreterConfig(enum.Enum):
     """Either memory is recorded (`print_allocations`), or every tensor is kept (`GetTensor`)."""
 
-    kAllocationRecording = 0
-    kPreserveAllTensors = 1
+    kAllocationRecording = 0  # noqa: N815 (the runtime's name)
+    kPreserveAllTensors = 1  # noqa: N815
 
 
 class Interpreter:

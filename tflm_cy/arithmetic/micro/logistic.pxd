@@ -52,8 +52,8 @@ cdef inline int32_t one_minus_over_one_plus_x(int32_t a) noexcept nogil:
     """(1 - a) / (1 + a) for a in [0, 1) in Q0.31, as `gemmlowp.one_over_one_plus_x`."""
     cdef int32_t half = <int32_t>((<int64_t>a + ONE_32 + 1) >> 1)
     cdef int32_t x = 1515870810 + high_product(half, -1010580540)
-    cdef int k
-    for k in range(3):
+    cdef int _step
+    for _step in range(3):
         x = <int32_t>(<uint32_t>x + <uint32_t>rescale32(high_product(x, (1 << 29) - high_product(half, x)), 2))
     return rescale32(x - (1 << 29), 2)
 
