@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from tflm_cy.micro.interpreter import MicroInterpreter
 
 from compat.builder import Model, Tensor
 from tests.micro.models import branches, chain, convolution
 from tflm_cy import Interpreter
 from tflm_cy.interpreter import OpResolverType
 from tflm_cy.memory.arena import ArenaExhausted
-from tflm_cy.micro import runtime
+from tflm_cy.micro import MicroInterpreter, runtime
 
 
 def values(model, seed=0):
