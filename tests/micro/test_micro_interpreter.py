@@ -5,11 +5,14 @@ import pytest
 from flatbuffers import flexbuffers
 
 from compat.builder import Model, Tensor
-from tests.micro.models import branches, chain, convolution
+from tests.micro.models import branches, chain, convolution, loaded
 from tflm_cy import Interpreter
 from tflm_cy.interpreter import OpResolverType
 from tflm_cy.memory.arena import ArenaExhausted
 from tflm_cy.micro import MicroInterpreter, runtime
+from tflm_cy.micro.demand import demand
+from tflm_cy.micro.export import exported
+from tflm_cy.micro.planners import plan_with
 
 
 def values(model, seed=0):
@@ -53,6 +56,16 @@ def test_every_planner_gives_the_same_bytes(make, planner):
     interpreter = MicroInterpreter(model, planner=planner)
     assert (run(interpreter, x) == run(MicroInterpreter(model), x)).all()
     assert interpreter.head_bytes == interpreter.plan.high_water_mark
+
+
+@pytest.mark.parametrize("planner", ["optimal", "overlap"])
+def test_an_offline_plan_changes_no_byte_even_where_it_overlaps(planner):
+    model = chain()
+    wanted = demand(loaded(model))
+    plan, relaxed = plan_with(planner, wanted)
+    planned = exported(loaded(model), wanted, plan, relaxed=relaxed, assumption="TFLM's reference kernels")
+    x = values(model.to_bytes())
+    assert (run(MicroInterpreter(planned), x) == run(MicroInterpreter(model.to_bytes()), x)).all()
 
 
 def test_convolutions_are_the_reference_ones():
