@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tflm_cy.ops import find
-from tflm_cy.ops.index import CUSTOM_MODULES, MODULES
+from tflm_cy.ops import find, find_micro
+from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES
 from tflm_cy.schema.names import BUILTIN_NAMES
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +25,7 @@ def declared(table):
 def test_the_index_is_what_the_sources_declare():
     assert declared("OPERATORS") == MODULES
     assert declared("CUSTOM_OPERATORS") == CUSTOM_MODULES
+    assert declared("MICRO_OPERATORS") == MICRO_MODULES
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
@@ -33,6 +34,13 @@ def test_a_declared_operator_is_found(name):
     assert name in BUILTIN_NAMES
     assert 1 <= registration.lowest_version <= registration.version
     assert 0 <= registration.reference_version <= registration.version
+
+
+def test_operators_of_tflm_alone_are_found_by_its_rules_only():
+    for name in MICRO_MODULES:
+        assert find_micro(name, custom=True) is not None
+        assert find(name, custom=True) is None
+    assert find_micro("ADD") is find("ADD")
 
 
 def test_an_unknown_operator_is_none():

@@ -34,7 +34,7 @@ _NOT_AN_INDEX = "Index must be a non-negative integer"
 class InterpreterConfig(enum.Enum):
     """Either memory is recorded (`print_allocations`), or every tensor is kept (`GetTensor`)."""
 
-    kAllocationRecording = 0  # noqa: N815 - the names are the runtime's
+    kAllocationRecording = 0  # noqa: N815 (the runtime's name)
     kPreserveAllTensors = 1  # noqa: N815
 
 

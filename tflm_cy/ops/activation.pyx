@@ -22,6 +22,7 @@ from tflm_cy.arithmetic.activation cimport (
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
 from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_run_eigen, logistic_run_s16, tanh_run_eigen, tanh_run_s16,
 )
@@ -262,6 +263,20 @@ cdef int use_table_8(Context context, Unary* op, Function function, const Tensor
     return 0
 
 
+cdef int use_fixed_point(Context context, Unary* op, const Tensor* x, bint is_tanh) except -1:
+    """LOGISTIC and TANH of TFLM."""
+    cdef uint8_t* table = <uint8_t*>context.persistent(256)
+    cdef Argument how
+    cdef int byte
+    checked_rescale(<double>x.scale * (1 << 27), "LOGISTIC, TANH")
+    how = argument_of(x.scale, x.zero_point)
+    for byte in range(256):
+        table[byte] = <uint8_t>(tanh_s8(byte_value(byte, True), &how) if is_tanh else logistic_s8(byte_value(byte, True), &how))
+    op.how = table
+    op.kernel = <UnaryKernel>lookup_8
+    return 0
+
+
 cdef int prepare_logistic(Context context, Node* node) except -1:
     cdef str name = "LOGISTIC"
     cdef Tensor* x = NULL
@@ -274,7 +289,10 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
     elif x.type == INT8 or x.type == UINT8:
         if y.scale != 1.0 / 256:
             raise ValueError(f"{name}: the output scale must be 1/256, is {y.scale} (output->params.scale == 1. / 256 was not true)")
-        use_table_8(context, op, table_logistic, x, y.scale, y.zero_point)
+        if node.arithmetic == MICRO and x.type == INT8:
+            use_fixed_point(context, op, x, False)
+        else:
+            use_table_8(context, op, table_logistic, x, y.scale, y.zero_point)
     elif x.type == INT16:
         if y.scale != 1.0 / 32768:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
@@ -299,8 +317,8 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>tanh_half_run
     elif x.type == INT8 or x.type == UINT8:
-        if node.arithmetic == MICRO:
-            use_table_8(context, op, table_tanh, x, <float>(1.0 / 128), 0)
+        if node.arithmetic == MICRO and x.type == INT8:
+            use_fixed_point(context, op, x, True)
         else:
             use_table_8(context, op, table_tanh, x, y.scale, y.zero_point)
     elif x.type == INT16:

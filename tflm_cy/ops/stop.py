@@ -2,4 +2,7 @@
 
 
 class Stopped(BaseException):
-    """Raised through `Context.fail_because`; MicroInterpreter.invoke turns it into a status."""
+    """No error, and nothing on the way may take it for one.
+
+    Raised through `Context.fail_because`; MicroInterpreter.invoke turns it into a status.
+    """

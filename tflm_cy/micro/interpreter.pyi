@@ -1,0 +1,49 @@
+"""A model run by TensorFlow Lite Micro's rules."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tflm_cy.core import Core
+from tflm_cy.memory.problem import Plan, Problem
+from tflm_cy.schema.model import Model
+
+class MicroInterpreter:
+    core: Core
+    model: Model
+    arena: Any
+    plan: Plan
+    problem: Problem
+    preserve_all_tensors: bool
+    planner: str
+    inputs: list[int]
+    outputs: list[int]
+    def __init__(
+        self,
+        model: str | PathLike[str] | bytes | Model,
+        arena: int | Any = None,
+        planner: str = "greedy",
+        preserve_all_tensors: bool = False,
+        resource_variables: int | None = None,
+        recording: bool = False,
+    ) -> None: ...
+    def invoke(self) -> int: ...
+    def set_input(self, index: int, value: Any) -> None: ...
+    def input(self, index: int) -> np.ndarray: ...
+    def output(self, index: int) -> np.ndarray: ...
+    def input_details(self, index: int) -> dict[str, Any]: ...
+    def output_details(self, index: int) -> dict[str, Any]: ...
+    def tensor(self, index: int, subgraph: int = 0) -> np.ndarray: ...
+    def reset(self) -> int: ...
+    @property
+    def arena_used_bytes(self) -> int: ...
+    @property
+    def head_bytes(self) -> int: ...
+    @property
+    def tail_bytes(self) -> int: ...
+    @property
+    def alignment_loss(self) -> int: ...
+    @property
+    def records(self) -> dict[str, dict[str, int]]: ...
+    def table(self) -> str: ...
