@@ -92,9 +92,7 @@ def test_add_n():
     x = np.array([2**31 - 1, 5], np.int32)
     same(run("ADD_N", [fed(x)] * 3, [Tensor([2], "int32")])[0], np.array([2**31 - 3, 15], np.int32))
     big = np.array([np.inf, 1], np.float32)
-    same(
-        run("ADD_N", [fed(big), fed(big)], [Tensor([2], "float32")])[0], np.array([np.finfo("f4").max, 2], np.float32)
-    )
+    same(run("ADD_N", [fed(big), fed(big)], [Tensor([2], "float32")])[0], np.array([np.finfo("f4").max, 2], np.float32))
     with pytest.raises(REFUSED):
         run("ADD_N", [fed(x), fed(x[:1])], [Tensor([2], "int32")])
 
