@@ -1,12 +1,11 @@
 """Activation functions as operators of their own: one input, but for PRELU, whose alpha is broadcast to the input's shape.
 
 RELU, RELU6, LEAKY_RELU, PRELU: float32, int8, uint8, int16. RELU_N1_TO_1, RELU_0_TO_1, HARD_SWISH: float32, int8, uint8.
-LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32 (approximate only), int8, uint8, int16. ELU: float32, int8.
+LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32, int8, uint8, int16. ELU: float32, int8.
 - On 8 bits each is a table of 256 bytes, filled in prepare from the definition of one value.
 - TFLM rescales neither RELU6 (six is one of the input's steps) nor the output of TANH on 8 bits (1/128, zero point 0).
 - PRELU int16 takes an int8 alpha. An int16 alpha is accepted, as in TensorFlow, and its first bytes are read as int8.
 - LOGISTIC on 8 bits wants the output scale 1/256, on int16 1/32768; the 8-bit zero point may be any.
-- GELU float32 without `approximate` is refused: its bits come from Eigen's vectorised erfc, which is not reproduced yet.
 
 Source: LiteRT:tflite/kernels/activations.cc.
 """
@@ -21,6 +20,7 @@ from tflm_cy.arithmetic.activation cimport (
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, quantize_multiplier
+from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
 from tflm_cy.arithmetic.optimized.activation cimport (
@@ -366,9 +366,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     cdef Function function = table_gelu_approximate if approximate else table_gelu
     cdef int16_t* table
     if x.type == FLOAT32:
-        if not approximate:
-            raise ValueError("GELU: float32 without the option `approximate` is not supported yet")
-        op.kernel = <UnaryKernel>gelu_approximate_run
+        op.kernel = <UnaryKernel>gelu_approximate_run if approximate else <UnaryKernel>gelu_run
     elif x.type == INT8 or x.type == UINT8:
         use_table_8(context, op, function, x, y.scale, y.zero_point)
     elif x.type == INT16:

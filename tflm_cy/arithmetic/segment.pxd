@@ -1,0 +1,51 @@
+"""Rows added up, multiplied or compared by the segment that each belongs to.
+
+A row of `width` values joins row segments[i] of the output; a negative segment is left out. Integers wrap.
+Source: LiteRT:tflite/kernels/{segment_sum,unsorted_segment}.cc.
+"""
+from libc.float cimport FLT_MAX
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t
+
+cdef enum Joining:
+    JOIN_SUM = 0
+    JOIN_PRODUCT = 1
+    JOIN_LARGEST = 2
+    JOIN_SMALLEST = 3
+
+ctypedef fused Joined:
+    float
+    int32_t
+
+
+cdef inline Joined neutral(int joining, Joined like) noexcept nogil:
+    """What a segment without rows holds."""
+    if Joined is float:
+        return 0 if joining == JOIN_SUM else 1 if joining == JOIN_PRODUCT else -FLT_MAX if joining == JOIN_LARGEST else FLT_MAX
+    else:
+        return 0 if joining == JOIN_SUM else 1 if joining == JOIN_PRODUCT else INT32_MIN if joining == JOIN_LARGEST else INT32_MAX
+
+
+cdef inline Joined joined(int joining, Joined a, Joined b) noexcept nogil:
+    if joining == JOIN_LARGEST:
+        return b if a < b else a
+    if joining == JOIN_SMALLEST:
+        return b if b < a else a
+    if Joined is float:
+        return a + b if joining == JOIN_SUM else a * b
+    else:
+        return <int32_t>(<uint32_t>a + <uint32_t>b if joining == JOIN_SUM else <uint32_t>a * <uint32_t>b)
+
+
+cdef inline void join_segments(
+    int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
+) noexcept nogil:
+    cdef int64_t i, j
+    cdef Joined* row
+    for i in range(y_count):
+        y[i] = neutral(joining, <Joined>0)
+    for i in range(rows):
+        if segments[i] < 0:
+            continue
+        row = y + segments[i] * width
+        for j in range(width):
+            row[j] = joined(joining, row[j], x[i * width + j])

@@ -1,0 +1,454 @@
+"""Values put in other places: REVERSE_SEQUENCE DYNAMIC_UPDATE_SLICE SPARSE_TO_DENSE DILATE UNIQUE.
+
+REVERSE_SEQUENCE: uint8, int16, int32, int64, float32; a length beyond the dimension fails the invoke.
+DYNAMIC_UPDATE_SLICE: float16, float32, bool, int4, int8, int16, int32, int64, up to rank 8; the start is clamped so that the update fits.
+SPARSE_TO_DENSE: int8, uint8, int32, int64, float32, up to rank 4; an index outside fails the invoke.
+DILATE: any type of whole bytes; int32 dilations of at least 1.
+
+UNIQUE: int8, uint8, int16, int32, int64, float32, of a vector, in the order of appearance; -0.0 is 0.0. TensorFlow looks NaN up in an
+ordered map: a NaN is the smallest value so far, and when the first value is one everything is equal to it.
+
+Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
+    type_name, type_size,
+)
+from tflm_cy.ops.operand cimport (
+    adopt_type, index_at, operand, result, want_arity, want_element, want_index_type, want_one, want_type_of,
+)
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # ReverseSequenceOptions
+    SEQ_DIM = 0
+    BATCH_DIM = 1
+
+cdef enum:                       # UniqueOptions
+    IDX_OUT_TYPE = 0
+
+cdef enum:
+    MOST_UPDATED_RANK = 8
+    MOST_SPARSE_RANK = 4
+
+
+cdef struct Reversal:
+    int32_t batch_first          # 1: the batch's dimension comes before the sequence's
+    int64_t outer                # elements before, between and behind the two dimensions
+    int64_t first
+    int64_t middle
+    int64_t second
+    int64_t run
+
+
+cdef struct Table:
+    int32_t scratch
+    uint64_t mask                # capacity - 1, a power of two minus 1
+
+
+# ---- REVERSE_SEQUENCE
+cdef int prepare_reverse_sequence(Context context, Node* node) except -1:
+    cdef int sequence = table_i32(node.options, SEQ_DIM, 0)
+    cdef int batch = table_i32(node.options, BATCH_DIM, 0)
+    cdef Reversal* op
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* lengths = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    if lengths.rank != 1:
+        raise ValueError(f"NumDimensions(seq_lengths) != 1: {lengths.rank}")
+    if x.type not in (INT32, FLOAT32, UINT8, INT16, INT64):
+        raise ValueError(f"Type '{type_name(x.type)}' is not supported by reverse_sequence.")
+    want_index_type(lengths, "seq_lengths of REVERSE_SEQUENCE")
+    want_type_of(y, x)
+    if not (0 <= sequence < x.rank and 0 <= batch < x.rank and sequence != batch):
+        raise ValueError(f"REVERSE_SEQUENCE: seq_dim != batch_dim was not true, or one is out of range: {sequence} and {batch}")
+    if lengths.dims[0] != x.dims[batch]:
+        raise ValueError(f"REVERSE_SEQUENCE: {lengths.dims[0]} lengths for {x.dims[batch]} sequences")
+    context.set_shape(y, x.rank, x.dims)
+    op = <Reversal*>context.persistent(sizeof(Reversal))
+    op.batch_first = batch < sequence
+    op.outer = count_range(x, 0, min(batch, sequence))
+    op.first = x.dims[min(batch, sequence)]
+    op.middle = count_range(x, min(batch, sequence) + 1, max(batch, sequence))
+    op.second = x.dims[max(batch, sequence)]
+    op.run = count_range(x, max(batch, sequence) + 1, x.rank) * type_size(x.type)
+    node.data = op
+    node.invoke = reverse_sequence
+    return 0
+
+
+cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
+    cdef const Reversal* op = <const Reversal*>node.data
+    cdef const Tensor* lengths = context.input(node, 1)
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef int64_t steps = op.second if op.batch_first else op.first
+    cdef int64_t o, a, m, b, from_a, from_b, length
+    for a in range(lengths.dims[0]):
+        if index_at(lengths.type, lengths.data, a) > steps:
+            return context.fail(b"REVERSE_SEQUENCE: seq_lengths[i] <= SizeOfDimension(input, seq_dim) was not true")
+    if op.run == 0:
+        return 0
+    for o in range(op.outer):
+        for a in range(op.first):
+            for m in range(op.middle):
+                for b in range(op.second):
+                    from_a = a
+                    from_b = b
+                    length = index_at(lengths.type, lengths.data, a if op.batch_first else b)
+                    if op.batch_first and b < length:
+                        from_b = length - 1 - b
+                    elif not op.batch_first and a < length:
+                        from_a = length - 1 - a
+                    memcpy(y, x + (((o * op.first + from_a) * op.middle + m) * op.second + from_b) * op.run, op.run)
+                    y += op.run
+    return 0
+
+
+# ---- DYNAMIC_UPDATE_SLICE
+cdef int prepare_dynamic_update_slice(Context context, Node* node) except -1:
+    cdef int d
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* update = operand(context, node, 1)
+    cdef Tensor* start = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    if start.rank != 1 or start.dims[0] != x.rank:
+        raise ValueError(f"SizeOfDimension(start_indices, 0) == NumDimensions(operand) was not true: rank {x.rank}")
+    if update.rank != x.rank or x.rank > MOST_UPDATED_RANK:
+        raise ValueError(f"NumDimensions(update) == NumDimensions(operand) was not true: {update.rank} and {x.rank}")
+    for d in range(x.rank):
+        if update.dims[d] > x.dims[d]:
+            raise ValueError("SizeOfDimension(update, i) <= SizeOfDimension(operand, i) was not true")
+    want_type_of(update, x)
+    want_index_type(start, "start indices of DYNAMIC_UPDATE_SLICE")
+    if x.type not in (FLOAT32, FLOAT16, BOOL, INT4, INT8, INT16, INT32, INT64):
+        raise ValueError(f"DynamicUpdateSlice does not support {type_name(x.type)}.")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims) or <int64_t>update.bytes < bytes_of(x.type, x.rank, update.dims):
+        raise ValueError("an input holds less than its shape says")
+    adopt_type(y, x.type)
+    context.set_shape(y, x.rank, x.dims)
+    node.invoke = dynamic_update_slice
+    return 0
+
+
+cdef int dynamic_update_slice(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* x = context.input(node, 0)
+    cdef const Tensor* update = context.input(node, 1)
+    cdef const Tensor* start = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t[MOST_UPDATED_RANK] at
+    cdef int64_t[MOST_UPDATED_RANK] begin
+    cdef int64_t rows = 1
+    cdef int64_t width = 1
+    cdef int64_t size = type_size(x.type)
+    cdef int64_t row, to
+    cdef int d
+    if y.bytes > 0:
+        memcpy(y.data, x.data, y.bytes)
+    if count(update) == 0:
+        return 0
+    for d in range(x.rank):
+        begin[d] = max(<int64_t>0, index_at(start.type, start.data, d))
+        begin[d] = min(begin[d], <int64_t>x.dims[d] - update.dims[d])
+        at[d] = 0
+    if x.rank > 0:
+        rows = count_range(update, 0, update.rank - 1)
+        width = update.dims[update.rank - 1]
+    for row in range(rows):
+        to = 0
+        for d in range(x.rank):
+            to = to * x.dims[d] + begin[d] + at[d]
+        if x.type == INT4:
+            copy_nibbles(<uint8_t*>y.data, to, <const uint8_t*>update.data, row * width, width)
+        else:
+            memcpy(<char*>y.data + to * size, <const char*>update.data + row * width * size, width * size)
+        for d in range(x.rank - 2, -1, -1):
+            at[d] += 1
+            if at[d] < update.dims[d]:
+                break
+            at[d] = 0
+    return 0
+
+
+cdef void copy_nibbles(uint8_t* y, int64_t to, const uint8_t* x, int64_t start, int64_t n) noexcept nogil:
+    cdef int64_t i
+    cdef uint8_t value
+    for i in range(n):
+        value = x[(start + i) >> 1] >> (4 * ((start + i) & 1)) & 0x0F
+        if (to + i) & 1:
+            y[(to + i) >> 1] = (y[(to + i) >> 1] & 0x0F) | <uint8_t>(value << 4)
+        else:
+            y[(to + i) >> 1] = (y[(to + i) >> 1] & 0xF0) | value
+
+
+# ---- SPARSE_TO_DENSE
+cdef int prepare_sparse_to_dense(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
+    cdef int64_t depth, rows
+    want_arity(context, node, 4, 4, 1)
+    cdef Tensor* indices = operand(context, node, 0)
+    cdef Tensor* shape = operand(context, node, 1)
+    cdef Tensor* values = operand(context, node, 2)
+    cdef Tensor* default = operand(context, node, 3)
+    cdef Tensor* y = result(context, node, 0)
+    if indices.rank > 2 or shape.rank != 1 or values.rank > 1:
+        raise ValueError("SPARSE_TO_DENSE: Wrong indices dimensions, or shape or values of a wrong rank")
+    want_one(default, "the default value of SPARSE_TO_DENSE")
+    want_index_type(indices, "indices of SPARSE_TO_DENSE")
+    want_index_type(shape, "Dense shape of SPARSE_TO_DENSE")
+    if values.type not in (INT32, INT64, INT8, UINT8, FLOAT32):
+        raise ValueError(f"Value type {type_name(values.type)} is currently not supported by sparse to dense.")
+    want_type_of(default, values)
+    depth = indices.dims[1] if indices.rank == 2 else 1
+    rows = indices.dims[0] if indices.rank == 2 else count(indices)
+    if shape.dims[0] != depth or depth > MOST_SPARSE_RANK or count(values) != rows:
+        raise ValueError("SPARSE_TO_DENSE: the sizes of indices, shape and values do not match")
+    adopt_type(y, values.type)
+    if not is_constant(shape):
+        context.set_dynamic(y)
+        node.invoke = sparse_to_dense_dynamic
+        return 0
+    refusal = read_shape(shape, values.type, dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(y, shape.dims[0], dims)
+    node.invoke = sparse_to_dense
+    return 0
+
+
+cdef const char* read_shape(const Tensor* shape, int type, int32_t* dims) noexcept nogil:
+    cdef int d
+    for d in range(shape.dims[0]):
+        dims[d] = <int32_t>index_at(shape.type, shape.data, d)
+        if dims[d] < 0:
+            return b"a dimension of the shape is negative"
+    if bytes_of(type, shape.dims[0], dims) < 0:
+        return b"the output has too many elements"
+    return NULL
+
+
+cdef int sparse_to_dense_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef const Tensor* shape = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef const char* refusal = read_shape(shape, y.type, dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(y, shape.dims[0], dims) != 0:
+        return -1
+    return sparse_to_dense(context, node)
+
+
+cdef int sparse_to_dense(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* indices = context.input(node, 0)
+    cdef const Tensor* values = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t rows = indices.dims[0] if indices.rank == 2 else count(indices)
+    cdef int64_t size = type_size(y.type)
+    cdef int64_t row, at, to
+    cdef int d
+    if y.bytes > 0:
+        fill(<char*>y.data, y.bytes, <const char*>context.input(node, 3).data, size)
+    for row in range(rows):
+        to = 0
+        for d in range(y.rank):
+            at = index_at(indices.type, indices.data, row * y.rank + d)
+            if at < 0 or at >= y.dims[d]:
+                return context.fail_with(b"sparse_to_dense: index %ld is outside of %ld", at, y.dims[d])
+            to = to * y.dims[d] + at
+        memcpy(<char*>y.data + to * size, <const char*>values.data + (row * size if values.rank else 0), size)
+    return 0
+
+
+# ---- DILATE
+cdef int prepare_dilate(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* dilations = operand(context, node, 1)
+    cdef Tensor* padding = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    want_type_of(y, x)
+    want_type_of(padding, x)
+    want_element(x)
+    if x.rank == 0 or count(padding) < 1:
+        raise ValueError("DILATE wants an input of at least one dimension and a padding value")
+    if dilations.type != INT32 or dilations.rank != 1 or dilations.dims[0] != x.rank:
+        raise ValueError(f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions")
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    if not is_constant(dilations):
+        context.set_dynamic(y)
+        node.invoke = dilate_dynamic
+        return 0
+    refusal = dilated_dims(x, dilations, dims)
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    context.set_shape(y, x.rank, dims)
+    node.invoke = dilate
+    return 0
+
+
+cdef const char* dilated_dims(const Tensor* x, const Tensor* dilations, int32_t* dims) noexcept nogil:
+    cdef int64_t by, n
+    cdef int d
+    for d in range(x.rank):
+        by = index_at(INT32, dilations.data, d)
+        if by < 1:
+            return b"DILATE: dilations must be >= 1"
+        n = (<int64_t>x.dims[d] - 1) * by + 1
+        if n < 0 or n > 0x7FFFFFFF:
+            return b"DILATE: a dimension of the output is out of range"
+        dims[d] = <int32_t>n
+    if bytes_of(x.type, x.rank, dims) < 0:
+        return b"the output has too many elements"
+    return NULL
+
+
+cdef int dilate_dynamic(Context context, Node* node) noexcept nogil:
+    cdef int32_t[MAX_RANK] dims
+    cdef const Tensor* x = context.input(node, 0)
+    cdef const char* refusal = dilated_dims(x, context.input(node, 1), dims)
+    if refusal != NULL:
+        return context.fail(refusal)
+    if context.resize(context.output(node, 0), x.rank, dims) != 0:
+        return -1
+    return dilate(context, node)
+
+
+cdef int dilate(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* x = context.input(node, 0)
+    cdef const Tensor* dilations = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t[MAX_RANK] at
+    cdef int64_t size = type_size(x.type)
+    cdef int last = x.rank - 1
+    cdef int64_t width = x.dims[last]
+    cdef int64_t row, to
+    cdef int d
+    if y.bytes == 0 or count(x) == 0:
+        return 0
+    fill(<char*>y.data, y.bytes, <const char*>context.input(node, 2).data, size)
+    for d in range(x.rank):
+        at[d] = 0
+    for row in range(count_range(x, 0, last)):
+        to = 0
+        for d in range(x.rank):
+            to = to * y.dims[d] + at[d] * index_at(INT32, dilations.data, d)
+        copy_runs(<char*>y.data + to * size, index_at(INT32, dilations.data, last) * size,
+                  <const char*>x.data + row * width * size, size, size, width)
+        for d in range(last - 1, -1, -1):
+            at[d] += 1
+            if at[d] < x.dims[d]:
+                break
+            at[d] = 0
+    return 0
+
+
+# ---- UNIQUE
+cdef int prepare_unique(Context context, Node* node) except -1:
+    cdef int index_type = table_i8(node.options, IDX_OUT_TYPE, INT32)
+    cdef uint64_t capacity = 4
+    cdef Table* table
+    want_arity(context, node, 1, 1, 2)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    cdef Tensor* indices = result(context, node, 1)
+    if index_type != INT32 and index_type != INT64:
+        raise ValueError(f"Unique index output array can only be Int32 or Int64, requested: {type_name(index_type)}")
+    want_type_of(y, x)
+    if indices.type != index_type:
+        raise ValueError(f"output_index_tensor->type != {type_name(index_type)}: {type_name(indices.type)}")
+    if x.rank != 1:
+        raise ValueError(f"NumDimensions(input) != 1: {x.rank}")
+    if x.type not in (INT8, INT16, INT32, INT64, FLOAT32, UINT8):
+        raise ValueError(f"Currently Unique doesn't support type: {type_name(x.type)}")
+    context.set_shape(indices, 1, x.dims)
+    context.set_dynamic(y)
+    while capacity < 2 * <uint64_t>x.dims[0]:
+        capacity *= 2
+    table = <Table*>context.persistent(sizeof(Table))
+    table.mask = capacity - 1
+    table.scratch = context.request_scratch(4 * capacity)
+    node.data = table
+    node.invoke = unique
+    return 0
+
+
+cdef int64_t key_at(const Tensor* x, int64_t i) noexcept nogil:
+    """A number that is equal for equal values."""
+    cdef float value
+    if x.type == UINT8:
+        return (<const uint8_t*>x.data)[i]
+    if x.type != FLOAT32:
+        return index_at(x.type, x.data, i)
+    value = (<const float*>x.data)[i]
+    return 0 if value == 0 else index_at(INT32, x.data, i)
+
+
+cdef int unique(Context context, Node* node) noexcept nogil:
+    cdef const Table* table = <const Table*>node.data
+    cdef int32_t* places = <int32_t*>context.scratch(table.scratch)   # 1 + where in x the value was first seen; 0: free
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Tensor* indices = context.output(node, 1)
+    cdef const float* values = <const float*>x.data
+    cdef int64_t n = x.dims[0]
+    cdef int64_t smallest = 0                                         # where, float32 only
+    cdef int32_t found = 0
+    cdef int64_t size = type_size(x.type)
+    cdef int64_t i, key, same
+    cdef uint64_t slot
+    for slot in range(table.mask + 1):
+        places[slot] = 0
+    for i in range(n):
+        same = -1
+        if x.type == FLOAT32 and i > 0 and (values[i] != values[i] or values[0] != values[0]):
+            same = smallest
+        else:
+            key = key_at(x, i)
+            slot = (<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> 29) & table.mask
+            while places[slot] != 0:
+                if key_at(x, places[slot] - 1) == key:
+                    same = places[slot] - 1
+                    break
+                slot = (slot + 1) & table.mask
+            if same < 0:
+                places[slot] = <int32_t>(i + 1)
+                if x.type == FLOAT32 and values[i] < values[smallest]:
+                    smallest = i
+        write_index(indices, i, found if same < 0 else index_at(indices.type, indices.data, same))
+        if same < 0:
+            found += 1
+    if context.resize(y, 1, &found) != 0:
+        return -1
+    found = 0
+    for i in range(n):
+        if index_at(indices.type, indices.data, i) == found:
+            memcpy(<char*>y.data + found * size, <const char*>x.data + i * size, size)
+            found += 1
+    return 0
+
+
+cdef void write_index(Tensor* indices, int64_t i, int64_t value) noexcept nogil:
+    if indices.type == INT32:
+        (<int32_t*>indices.data)[i] = <int32_t>value
+    else:
+        (<int64_t*>indices.data)[i] = value
+
+
+OPERATORS = {
+    "DILATE": register(prepare_dilate, version=1, reference_version=1),
+    "DYNAMIC_UPDATE_SLICE": register(prepare_dynamic_update_slice, version=5, reference_version=5),
+    "REVERSE_SEQUENCE": register(prepare_reverse_sequence, version=1, reference_version=1),
+    "SPARSE_TO_DENSE": register(prepare_sparse_to_dense, version=3, reference_version=3),
+    "UNIQUE": register(prepare_unique, version=1, reference_version=1),
+}
