@@ -203,9 +203,9 @@ cdef int pad_image(Context context, Node* node) noexcept nogil:
     cdef const char* source = <const char*>x.data
     cdef char* target = <char*>y.data
     cdef char[4] element
-    cdef int64_t n, iy, edge
+    cdef int64_t _n, iy, edge
     memcpy(element, &op.zero_point, 4)
-    for n in range(x.dims[0]):
+    for _n in range(x.dims[0]):
         edge = op.border[2] * (left + row + right) + left
         fill(target, edge, element, size)
         target += edge
