@@ -23,6 +23,7 @@ cdef extern from "product32.h" nogil:
 
 cdef enum:
     LINE32 = 64                  # bytes of a cache line: what weights are aligned to
+    MOST_BORDER = 64
 
 
 cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nogil:
@@ -54,6 +55,8 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
     c.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
     c.direct = c.flat or (g.pad_w == 0 and c.width <= g.iw)
     if g.pad_w >= c.width or g.pad_h >= (g.oh - 1) * g.stride_h + c.lines:
+        return False
+    if not c.direct and (c.lines > g.ih + MOST_BORDER or c.width > 2 * g.iw + MOST_BORDER):      # more padding than image
         return False
     if g.groups == 1 and g.dilation_w == 1:
         c.stretches = g.kh

@@ -299,8 +299,8 @@ cdef int spread(Context context, Node* node) noexcept nogil:
     cdef ConvShape* g = &op.shape
     cdef const float* x = <const float*>context.input(node, op.x).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef ptrdiff_t i, ky
-    for i in range(g.batches * g.ih):
+    cdef ptrdiff_t _i, ky
+    for _i in range(g.batches * g.ih):
         for ky in range(g.kh):
             op.rows[ky].run(&op.rows[ky].plan, x, context.scratch(op.rows[ky].scratch), y)
             y += g.ow * g.oc
