@@ -1,7 +1,8 @@
 """TensorFlow's random numbers: the counter-based generator Philox 4x32-10, and what is made of its bits.
 
 A generator is four counters and two keys; each draw gives four 32-bit numbers and counts up by one.
-Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011); xla:tsl/lib/random/{philox_random,random_distributions_utils}.h.
+Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011);
+xla:tsl/lib/random/{philox_random,random_distributions_utils}.h.
 """
 from libc.math cimport cosf, logf, sinf, sqrtf
 from libc.stdint cimport int64_t, uint32_t, uint64_t
