@@ -3,7 +3,8 @@
 Eigen was compiled for AVX without fused multiply-add. Up to 1 erfc is a polynomial, beyond it exp(-x^2) times a quotient of polynomials of
 1 / x^2, a reciprocal that the CPU approximates and one step of Newton's refines.
 
-Source: Eigen's unsupported/Eigen/src/SpecialFunctions/SpecialFunctionsImpl.h (generic_fast_erfc); LiteRT:tflite/kernels/internal/reference/gelu.h.
+Source: Eigen's unsupported/Eigen/src/SpecialFunctions/SpecialFunctionsImpl.h (generic_fast_erfc);
+LiteRT:tflite/kernels/internal/reference/gelu.h.
 """
 from libc.stdint cimport int64_t
 

@@ -1,6 +1,7 @@
 """Rarer functions of each value: SIGN ATAN2 BITWISE_XOR RIGHT_SHIFT BITCAST BUCKETIZE FAKE_QUANT ADD_N REAL IMAG COMPLEX_ABS.
 
-SIGN: float32, float64, int32. ATAN2: float16, float32, float64, of shapes with as many values. REAL, IMAG, COMPLEX_ABS: complex64, complex128.
+SIGN: float32, float64, int32. ATAN2: float16, float32, float64, of shapes with as many values.
+REAL, IMAG, COMPLEX_ABS: complex64, complex128.
 BITWISE_XOR and RIGHT_SHIFT: whole numbers of 8, 16 and 32 bits, broadcast. BITCAST: any type of whole bytes; a wider one
 takes the last dimension away, a narrower one adds one.
 

@@ -1,0 +1,81 @@
+"""TensorFlow's random numbers: the counter-based generator Philox 4x32-10, and what is made of its bits.
+
+A generator is four counters and two keys; each draw gives four 32-bit numbers and counts up by one.
+Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011);
+xla:tsl/lib/random/{philox_random,random_distributions_utils}.h.
+"""
+from libc.math cimport cosf, logf, sinf, sqrtf
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+cdef struct Philox:
+    uint32_t counter[4]
+    uint32_t key[2]
+
+
+cdef inline Philox philox(int64_t seed, int64_t seed2) noexcept nogil:
+    cdef Philox g
+    g.key[0] = <uint32_t>seed
+    g.key[1] = <uint32_t>(<uint64_t>seed >> 32)
+    g.counter[0] = 0
+    g.counter[1] = 0
+    g.counter[2] = <uint32_t>seed2
+    g.counter[3] = <uint32_t>(<uint64_t>seed2 >> 32)
+    return g
+
+
+cdef inline void skip(Philox* g, uint64_t draws) noexcept nogil:
+    cdef uint64_t low = (<uint64_t>g.counter[1] << 32 | g.counter[0]) + draws
+    cdef uint64_t high = <uint64_t>g.counter[3] << 32 | g.counter[2]
+    high += 1 if low < draws else 0
+    g.counter[0] = <uint32_t>low
+    g.counter[1] = <uint32_t>(low >> 32)
+    g.counter[2] = <uint32_t>high
+    g.counter[3] = <uint32_t>(high >> 32)
+
+
+cdef inline void draw(Philox* g, uint32_t* out) noexcept nogil:
+    cdef uint32_t[4] c
+    cdef uint32_t key_0 = g.key[0]
+    cdef uint32_t key_1 = g.key[1]
+    cdef uint64_t first, second
+    cdef int _round
+    memcpy(c, g.counter, 16)
+    for _round in range(10):
+        first = <uint64_t>0xD2511F53 * c[0]
+        second = <uint64_t>0xCD9E8D57 * c[2]
+        c[0] = <uint32_t>(second >> 32) ^ c[1] ^ key_0
+        c[1] = <uint32_t>second
+        c[2] = <uint32_t>(first >> 32) ^ c[3] ^ key_1
+        c[3] = <uint32_t>first
+        key_0 += <uint32_t>0x9E3779B9
+        key_1 += <uint32_t>0xBB67AE85
+    memcpy(out, c, 16)
+    skip(g, 1)
+
+
+cdef inline float unit_f32(uint32_t bits) noexcept nogil:
+    """0 <= x < 1 from 23 bits."""
+    cdef float x
+    bits = (bits & 0x7FFFFF) | 0x3F800000
+    memcpy(&x, &bits, 4)
+    return x - <float>1
+
+
+cdef inline double unit_f64(uint32_t high, uint32_t low) noexcept nogil:
+    """0 <= x < 1 from 52 bits."""
+    cdef double x
+    cdef uint64_t bits = (<uint64_t>(high & 0xFFFFF) << 32) | low | (<uint64_t>1023 << 52)
+    memcpy(&x, &bits, 8)
+    return x - 1.0
+
+
+cdef inline void box_muller(uint32_t a, uint32_t b, float* x, float* y) noexcept nogil:
+    """Two normal numbers from two uniform ones."""
+    cdef float u = unit_f32(a)
+    cdef float angle = <float>(<double>2 * 3.14159265358979323846 * <double>unit_f32(b))
+    cdef float radius
+    u = <float>1.0e-7 if u < <float>1.0e-7 else u
+    radius = sqrtf(<float>-2 * logf(u))
+    x[0] = sinf(angle) * radius
+    y[0] = cosf(angle) * radius

@@ -1,0 +1,283 @@
+"""TFLite_Detection_PostProcess: boxes of a single-shot detector, decoded from anchors and chosen by score and overlap.
+
+Inputs: encodings [1, n, 4 ..], class scores [1, n, classes and backgrounds], anchors [n, 4]; float32, or uint8 with scales.
+Outputs, float32: boxes [1, k, 4], classes [1, k], scores [1, k], count [1]; what is not used of them is 0 (TensorFlow leaves the rest
+of the fast variant unwritten). The options are a flexbuffer. Among equal scores the first counts.
+
+Source: LiteRT:tflite/kernels/detection_postprocess.cc.
+"""
+from libc.math cimport exp
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.suppression cimport greater, lesser
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
+from tflm_cy.ops.flexbuffer import read_numbers
+
+cdef struct Detection:
+    int32_t boxes                # n
+    int32_t most                 # max_detections
+    int32_t categories           # max_classes_per_detection
+    int32_t per_class            # detections_per_class
+    int32_t classes
+    int32_t columns              # of the class scores: classes and backgrounds
+    int32_t regular
+    float least_score
+    float most_overlap
+    double[4] scales             # y, x, h, w
+    int32_t decoded              # scratch: float [n, 4]
+    int32_t scores               # float [n, columns]
+    int32_t column               # float [n]
+    int32_t order                # int32 [2 n + per_class]: kept boxes, room for sorting, chosen ones
+    int32_t dropped              # uint8 [n]
+    int32_t merged               # Found [most + per_class] twice
+
+cdef struct Found:
+    float score
+    int32_t box
+    int32_t label
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef int32_t[3] dims
+    cdef Detection* op
+    cdef int64_t n
+    cdef int i
+    want_arity(context, node, 3, 3, 4)
+    cdef Tensor* encodings = operand(context, node, 0)
+    cdef Tensor* scores = operand(context, node, 1)
+    cdef Tensor* anchors = operand(context, node, 2)
+    options = read_numbers(b"" if node.custom_options == NULL else (<const char*>node.custom_options)[:node.custom_options_size])
+    if encodings.rank != 3 or scores.rank != 3 or anchors.rank != 2 or encodings.dims[0] != 1 or encodings.dims[2] < 4:
+        raise ValueError("TFLite_Detection_PostProcess wants encodings [1, n, 4], scores [1, n, classes] and anchors [n, 4]")
+    n = encodings.dims[1]
+    if scores.dims[0] != 1 or scores.dims[1] != n or anchors.dims[0] < n or anchors.dims[1] != 4:
+        raise ValueError(f"TFLite_Detection_PostProcess: scores and anchors are not those of {n} boxes")
+    for i in range(3):
+        if operand(context, node, i).type != encodings.type or encodings.type not in (FLOAT32, UINT8):
+            raise ValueError("TFLite_Detection_PostProcess takes FLOAT32 or UINT8 inputs")
+    op = <Detection*>context.persistent(sizeof(Detection))
+    op.boxes = <int32_t>n
+    op.columns = scores.dims[2]
+    op.most = number(options, "max_detections", 0)
+    op.categories = number(options, "max_classes_per_detection", 0)
+    op.per_class = min(number(options, "detections_per_class", 100), op.most)
+    op.classes = number(options, "num_classes", 0)
+    op.regular = bool(options.get("use_regular_nms", False))
+    op.least_score = options.get("nms_score_threshold", 0)
+    op.most_overlap = options.get("nms_iou_threshold", 0)
+    for i in range(4):
+        op.scales[i] = <float>options.get(("y_scale", "x_scale", "h_scale", "w_scale")[i], 0)
+    if not 0 < op.most_overlap <= 1:
+        raise ValueError("(intersection_over_union_threshold > 0.0f) && (intersection_over_union_threshold <= 1.0f) was not true")
+    if not 1 <= op.classes <= op.columns or op.columns - op.classes > 1:
+        raise ValueError(f"num_classes {op.classes} does not go with {op.columns} columns of scores")
+    if op.categories < 1 or (op.regular and op.per_class < 1):
+        raise ValueError("TFLite_Detection_PostProcess wants at least one class per detection and one detection per class")
+    dims[0] = 1
+    dims[1] = op.most * op.categories
+    dims[2] = 4
+    for i in range(4):
+        adopt_type(result(context, node, i), FLOAT32)
+        context.set_shape(context.output(node, i), 3 if i == 0 else 2 if i < 3 else 1, dims)
+    op.decoded = context.request_scratch(16 * n)
+    op.scores = context.request_scratch(4 * n * op.columns)
+    op.column = context.request_scratch(4 * n)
+    op.order = context.request_scratch(4 * (2 * n + op.most))
+    op.dropped = context.request_scratch(n)
+    op.merged = context.request_scratch(2 * sizeof(Found) * <size_t>(op.most + op.per_class))
+    node.data = op
+    node.invoke = detect
+    return 0
+
+
+cdef int32_t number(dict options, str key, int32_t default) except? -1:
+    """A size among the options, at most a million."""
+    cdef object value = options.get(key, default)
+    if not 0 <= value <= 1000000:
+        raise ValueError(f"TFLite_Detection_PostProcess: {key} is {value}")
+    return <int32_t>int(value)
+
+
+cdef inline float value_at(const Tensor* x, int64_t i) noexcept nogil:
+    if x.type == FLOAT32:
+        return (<const float*>x.data)[i]
+    return (<float>(<const uint8_t*>x.data)[i] - <float>x.zero_point) * x.scale
+
+
+cdef bint decode(Context context, const Node* node, const Detection* op, float* boxes) noexcept nogil:
+    """The boxes as (top, left, bottom, right); False when one is inside out."""
+    cdef const Tensor* encodings = context.input(node, 0)
+    cdef const Tensor* anchors = context.input(node, 2)
+    cdef double[4] e
+    cdef double[4] a
+    cdef float y, x, h, w
+    cdef int64_t i
+    cdef int j
+    for i in range(op.boxes):
+        for j in range(4):
+            e[j] = <double>value_at(encodings, i * encodings.dims[2] + j) / op.scales[j]
+            a[j] = value_at(anchors, 4 * i + j)
+        y = <float>(e[0] * a[2] + a[0])
+        x = <float>(e[1] * a[3] + a[1])
+        h = <float>(0.5 * exp(e[2]) * a[2])
+        w = <float>(0.5 * exp(e[3]) * a[3])
+        boxes[4 * i] = y - h
+        boxes[4 * i + 1] = x - w
+        boxes[4 * i + 2] = y + h
+        boxes[4 * i + 3] = x + w
+        if boxes[4 * i] > boxes[4 * i + 2] or boxes[4 * i + 1] > boxes[4 * i + 3]:
+            return False
+    return True
+
+
+cdef float overlap(const float* a, const float* b) noexcept nogil:
+    cdef float a_area = (a[2] - a[0]) * (a[3] - a[1])
+    cdef float b_area = (b[2] - b[0]) * (b[3] - b[1])
+    cdef float common
+    if a_area <= 0 or b_area <= 0:
+        return 0
+    common = greater(lesser(a[2], b[2]) - greater(a[0], b[0]), 0) * greater(lesser(a[3], b[3]) - greater(a[1], b[1]), 0)
+    return common / (a_area + b_area - common)
+
+
+cdef void sort_decreasing(int32_t* order, int32_t* room, int64_t n, const float* keys) noexcept nogil:
+    """Stable, by merging runs of twice the length."""
+    cdef int64_t run = 1
+    cdef int64_t start, a, b, a_end, b_end, out
+    while run < n:
+        start = 0
+        while start < n:
+            a = start
+            a_end = min(start + run, n)
+            b = a_end
+            b_end = min(start + 2 * run, n)
+            for out in range(start, b_end):
+                if a < a_end and (b >= b_end or not keys[order[b]] > keys[order[a]]):
+                    room[out] = order[a]
+                    a += 1
+                else:
+                    room[out] = order[b]
+                    b += 1
+            start += 2 * run
+        for out in range(n):
+            order[out] = room[out]
+        run *= 2
+
+
+cdef int32_t suppress(Context context, const Detection* op, const float* scores, int32_t most) noexcept nogil:
+    """The boxes chosen by one score each, behind 2 n of `order`; returns how many."""
+    cdef const float* boxes = <const float*>context.scratch(op.decoded)
+    cdef int32_t* order = <int32_t*>context.scratch(op.order)
+    cdef int32_t* chosen = order + 2 * <int64_t>op.boxes
+    cdef uint8_t* dropped = <uint8_t*>context.scratch(op.dropped)
+    cdef int32_t kept = 0
+    cdef int32_t found = 0
+    cdef int32_t i, j
+    for i in range(op.boxes):
+        if scores[i] >= op.least_score:
+            order[kept] = i
+            dropped[kept] = 0
+            kept += 1
+    sort_decreasing(order, order + op.boxes, kept, scores)
+    for i in range(kept):
+        if found >= most:
+            break
+        if dropped[i]:
+            continue
+        chosen[found] = order[i]
+        found += 1
+        for j in range(i + 1, kept):
+            if not dropped[j] and overlap(boxes + 4 * <int64_t>order[i], boxes + 4 * <int64_t>order[j]) > op.most_overlap:
+                dropped[j] = 1
+    return found
+
+
+cdef int detect(Context context, Node* node) noexcept nogil:
+    cdef const Detection* op = <const Detection*>node.data
+    cdef const Tensor* given = context.input(node, 1)
+    cdef float* scores = <float*>context.scratch(op.scores)
+    cdef int64_t i
+    cdef int k
+    for k in range(4):
+        if context.output(node, k).bytes > 0:
+            memset(context.output(node, k).data, 0, context.output(node, k).bytes)
+    if not decode(context, node, op, <float*>context.scratch(op.decoded)):
+        return context.fail(b"ValidateBoxes(decoded_boxes, num_boxes) was not true")
+    for i in range(count(given)):
+        scores[i] = value_at(given, i)
+    (<float*>context.output(node, 3).data)[0] = regular(context, node, op) if op.regular else fast(context, node, op)
+    return 0
+
+
+cdef void write(Context context, const Node* node, const Detection* op, int64_t at, int32_t box, int32_t label) noexcept nogil:
+    cdef const float* scores = <const float*>context.scratch(op.scores)
+    cdef const float* boxes = <const float*>context.scratch(op.decoded) + 4 * <int64_t>box
+    cdef int j
+    for j in range(4):
+        (<float*>context.output(node, 0).data)[4 * at + j] = boxes[j]
+    (<float*>context.output(node, 1).data)[at] = label
+    (<float*>context.output(node, 2).data)[at] = scores[<int64_t>box * op.columns + op.columns - op.classes + label]
+
+
+cdef int32_t fast(Context context, const Node* node, const Detection* op) noexcept nogil:
+    """One suppression over the best class of each box; each box chosen has its best classes."""
+    cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
+    cdef float* best = <float*>context.scratch(op.column)
+    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.order) + 2 * <int64_t>op.boxes
+    cdef const float* row
+    cdef int32_t found, i, j, label, rank, before
+    for i in range(op.boxes):
+        best[i] = scores[<int64_t>i * op.columns]
+        for j in range(1, op.classes):
+            best[i] = greater(best[i], scores[<int64_t>i * op.columns + j])
+    found = suppress(context, op, best, op.most)
+    for i in range(found):
+        row = scores + <int64_t>chosen[i] * op.columns
+        for label in range(op.classes):
+            rank = 0
+            for before in range(op.classes):
+                if row[before] > row[label] or (before < label and row[before] == row[label]):
+                    rank += 1
+            if rank < op.categories:
+                write(context, node, op, <int64_t>i * op.categories + rank, chosen[i], label)
+    return found
+
+
+cdef int32_t regular(Context context, const Node* node, const Detection* op) noexcept nogil:
+    """One suppression per class; the best of all are merged."""
+    cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
+    cdef float* column = <float*>context.scratch(op.column)
+    cdef const int32_t* chosen = <const int32_t*>context.scratch(op.order) + 2 * <int64_t>op.boxes
+    cdef Found* merged = <Found*>context.scratch(op.merged)
+    cdef Found* room = merged + op.most + op.per_class
+    cdef int32_t total = 0
+    cdef int32_t label, found, i, a, b
+    for label in range(op.classes):
+        for i in range(op.boxes):
+            column[i] = scores[<int64_t>i * op.columns + label]
+        found = suppress(context, op, column, op.per_class)
+        a = 0
+        b = 0
+        for i in range(total + found):
+            if a < total and (b >= found or not column[chosen[b]] > merged[a].score):
+                room[i] = merged[a]
+                a += 1
+            else:
+                room[i].score = column[chosen[b]]
+                room[i].box = chosen[b]
+                room[i].label = label
+                b += 1
+        total = min(total + found, op.most)
+        for i in range(total):
+            merged[i] = room[i]
+    for i in range(total):
+        write(context, node, op, i, merged[i].box, merged[i].label)
+    return total
+
+
+CUSTOM_OPERATORS = {
+    "TFLite_Detection_PostProcess": register(prepare, version=1, reference_version=1),
+}
