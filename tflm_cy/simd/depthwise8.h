@@ -26,25 +26,42 @@ typedef struct {
   int is_signed;
   int rows;               /* to store */
   ptrdiff_t y_row;
+  ptrdiff_t y_group;      /* bytes of y from one group to the next */
   vb zero, low, high;
 } Columns8;
 
-/* n bytes of four rows; writes whole vectors. flip: the highest bit of each byte. */
-static void interleave_rows(const uint8_t *const *rows, ptrdiff_t n, int flip, uint8_t *plane) {
+/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0). */
+SIMD_INLINE void interleave(const int count, const vb *rows, vb change, uint8_t *plane) {
+  vb r[4];
+  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_xor(vb_lane(rows[j]), change);
+  if (count == 3) r[3] = r[2];
+  const vb low01 = vb_zip8_low(r[0], r[1]), high01 = vb_zip8_high(r[0], r[1]);
+  const vb low23 = vb_zip8_low(r[2], r[3]), high23 = vb_zip8_high(r[2], r[3]);
+  vb_store(plane, vb_zip16_low(low01, low23));
+  vb_store(plane + VB, vb_zip16_high(low01, low23));
+  vb_store(plane + 2 * VB, vb_zip16_low(high01, high23));
+  vb_store(plane + 3 * VB, vb_zip16_high(high01, high23));
+}
+
+/* n bytes of each row in stretches of VB that are `step` bytes apart; writes whole vectors. flip: the bits of each byte to change. */
+SIMD_INLINE void interleave_some(const int count, const uint8_t *const *rows, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t *plane) {
   const vb change = vb_set1(flip);
-  for (ptrdiff_t i = 0; i < n; i += VB, plane += 4 * VB) {
+  ptrdiff_t at = 0;
+  for (; n >= VB; n -= VB, at += step, plane += 4 * VB) {
     vb r[4];
-    if (n - i >= VB)
-      for (int j = 0; j < 4; j++) r[j] = vb_lane(vb_load(rows[j] + i));
-    else
-      for (int j = 0; j < 4; j++) r[j] = vb_lane(vb_load_part(rows[j] + i, n - i));
-    const vb low01 = vb_xor(vb_zip8_low(r[0], r[1]), change), high01 = vb_xor(vb_zip8_high(r[0], r[1]), change);
-    const vb low23 = vb_xor(vb_zip8_low(r[2], r[3]), change), high23 = vb_xor(vb_zip8_high(r[2], r[3]), change);
-    vb_store(plane, vb_zip16_low(low01, low23));
-    vb_store(plane + VB, vb_zip16_high(low01, low23));
-    vb_store(plane + 2 * VB, vb_zip16_low(high01, high23));
-    vb_store(plane + 3 * VB, vb_zip16_high(high01, high23));
+    _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_load(rows[j] + at);
+    interleave(count, r, change, plane);
   }
+  if (n > 0) {
+    vb r[4];
+    _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_load_part(rows[j] + at, n);
+    interleave(count, r, change, plane);
+  }
+}
+
+static void interleave_rows(const uint8_t *const *rows, int count, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t *plane) {
+  if (count == 3) interleave_some(3, rows, n, step, flip, plane);
+  else interleave_some(4, rows, n, step, flip, plane);
 }
 
 /* X groups of R rows. y: of the first group; n: values of the last group. */
@@ -67,7 +84,10 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
         _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) factors[r] = vb_set1_32(s->factors + q * R + r);
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
         vb w[2];
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[r] = vb_load(taps + r * VB);
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+          w[r] = vb_load(taps + r * VB);
+          SIMD_KEEP(w[r]);
+        }
         taps += R * VB;
         _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
           const vb x = vb_load(plane + from[g][i]);
@@ -89,7 +109,7 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(vf_mul(vf_from_vi(acc[r][g][i]), scales[i]));
       if (s->is_signed) out = vb_min_s(vb_max_s(vb_pack_s(q[0], q[1], q[2], q[3], s->zero), s->low), s->high);
       else out = vb_min_u(vb_max_u(vb_pack_u(q[0], q[1], q[2], q[3], s->zero), s->low), s->high);
-      uint8_t *to = y + r * s->y_row + g * s->next * VB;
+      uint8_t *to = y + r * s->y_row + g * s->next * s->y_group;
       if (g + 1 < X || n >= VB) vb_store(to, vb_unlane(out));
       else vb_store_part(to, vb_unlane(out), n);
     }
@@ -111,13 +131,13 @@ static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t gr
   ptrdiff_t g = first;
   for (; g + (together - 1) * s->next < groups; g += together * s->next) {
     const ptrdiff_t n = total - (g + (together - 1) * s->next) * VB;
-    if (rows == 1) (factored ? sum_groups_1_factored : sum_groups_1)(s, g, y + g * VB, n);
-    else (factored ? sum_groups_2_factored : sum_groups_2)(s, g, y + g * VB, n);
+    if (rows == 1) (factored ? sum_groups_1_factored : sum_groups_1)(s, g, y + g * s->y_group, n);
+    else (factored ? sum_groups_2_factored : sum_groups_2)(s, g, y + g * s->y_group, n);
   }
   for (; g < groups; g += s->next) {
     const ptrdiff_t n = total - g * VB;
-    if (rows == 1) (factored ? sum_groups_1_1_factored : sum_groups_1_1)(s, g, y + g * VB, n);
-    else (factored ? sum_groups_2_1_factored : sum_groups_2_1)(s, g, y + g * VB, n);
+    if (rows == 1) (factored ? sum_groups_1_1_factored : sum_groups_1_1)(s, g, y + g * s->y_group, n);
+    else (factored ? sum_groups_2_1_factored : sum_groups_2_1)(s, g, y + g * s->y_group, n);
   }
 }
 #endif

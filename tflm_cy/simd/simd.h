@@ -22,6 +22,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Keeps a value that is used several times in its register: the compiler would load it again for each use. */
+#if defined(__x86_64__) && SIMD_ISA != 0
+#define SIMD_KEEP(a) __asm__("" : "+v"(a))
+#else
+#define SIMD_KEEP(a) (void)(a)
+#endif
+
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
