@@ -23,7 +23,7 @@ cdef struct Depthwise8:
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
-    ptrdiff_t slab               # channels that are worked on together: all, or VB of them
+    bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
     ptrdiff_t quads              # planes: of four rows each
     ptrdiff_t rows               # output rows of a pass
     ptrdiff_t chunk              # output pixels of a plane
