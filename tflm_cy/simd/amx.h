@@ -2,7 +2,7 @@
  *
  * A tile of x is 16 positions times 64 bytes of their windows, a tile of weights 64 taps times 16 columns. A unit is four (three) such products
  * at once: NT tiles of columns times 1, 1, 2 or 4 tiles of positions (NT = 4, 3, 2, 1). Its sums go to a buffer, and become outputs in 16 steps
- * that are woven into the next unit's products: requantizing costs as much time as multiplying, but uses other parts of the CPU.
+ * that are woven into the products of the unit after the next.
  *
  * All units share one configuration (every tile is 16 rows of 64 bytes), so that a thread loads it once and finds it there at the next node:
  * loading costs 50 ns, storing it for a comparison 5. */
@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
   int kind;               /* TILE_S8, TILE_U8, TILE_F32 */
   int has_terms;
+  int clamps;             /* the limits are not those of the type */
   ptrdiff_t x_row;        /* bytes between positions */
   ptrdiff_t steps;        /* of 64 bytes */
   const int32_t *offsets; /* per step, from a window's first byte */
@@ -44,9 +45,10 @@ typedef struct {          /* sums that wait */
 } Waiting;
 
 typedef struct {
-  Waiting units[2];
+  Waiting units[3];       /* in turn: on the tiles, in memory */
   int current;            /* the one to fill */
-  int tiles;              /* NT of the one that waits; 0: none */
+  int filled;             /* how many wait: 0, 1 (on the tiles) or 2 */
+  int tiles;              /* their NT */
 } Pipeline;
 
 typedef struct {
@@ -65,57 +67,96 @@ static void ready_tiles(void) {
   if (_mm512_cmpneq_epi32_mask(_mm512_load_si512(&now), _mm512_load_si512(&WHOLE_TILES)) != 0) _tile_loadconfig(&WHOLE_TILES);
 }
 
-SIMD_INLINE vb amx_bytes(const vi *v, const int kind, const Panel *p) {
-  if (kind == TILE_S8) return vb_unlane(vb_min_s(vb_max_s(vb_pack_s(v[0], v[1], v[2], v[3], p->zero), p->low), p->high));
-  return vb_unlane(vb_min_u(vb_max_u(vb_pack_u(v[0], v[1], v[2], v[3], p->zero), p->low), p->high));
+/* What the steps of a waiting unit need, in registers: stores of outputs may alias everything in memory. */
+typedef struct {
+  const int32_t *sums;
+  const Positions *const *positions;
+  const int32_t *bias;
+  vi biases[4];
+  vf scales[4];
+  const float *f_bias;
+  ptrdiff_t column, n;
+  vb zero, low, high;
+  vf f_low, f_high;
+  int clamps;
+} Finish;
+
+SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const Waiting *u) {
+  Finish f;
+  f.sums = u->sums;
+  f.positions = u->positions;
+  f.bias = u->bias;
+  _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
+    f.scales[j] = vf_load(u->scales + j * VL);
+    f.biases[j] = vi_load(u->bias + j * VL);
+  }
+  f.f_bias = u->f_bias;
+  f.column = u->column;
+  f.n = u->n;
+  f.clamps = p->clamps;
+  if (kind == TILE_F32) {
+    f.f_low = vf_set1(p->f_low);
+    f.f_high = vf_set1(p->f_high);
+  } else {
+    f.zero = p->zero;
+    f.low = p->low;
+    f.high = p->high;
+  }
+  return f;
 }
 
-/* Vector j of the columns for row r of positions m. */
-SIMD_INLINE vi amx_sum(const int kind, const int has_terms, const Waiting *u, int tile, int r, int m, int j) {
-  const vi sum = vi_load(u->sums + tile * 256 + r * 16), bias = vi_load(u->bias + j * VL);
-  if (kind == TILE_F32) return vi_add(sum, vi_mul(bias, vi_set1(u->positions[m]->terms[r])));
-  if (has_terms) return vi_add(vi_add(sum, bias), vi_set1(u->positions[m]->terms[r]));
-  return vi_add(sum, bias);
+SIMD_INLINE void amx_store_floats(const Finish *f, vi sum, int r, int m, int j) {
+  const Positions *positions = f->positions[m];
+  float *y = (float *)(positions->rows[r] + f->column) + j * VL;
+  sum = vi_add(sum, vi_mul(vi_load(f->bias + j * VL), vi_set1(positions->terms[r])));
+  vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(positions->inverses[r])), f->scales[j], vf_load(f->f_bias + j * VL));
+  v = vf_min(vf_max(v, f->f_low), f->f_high);
+  if (f->n >= (j + 1) * VL) vf_store(y, v);
+  else vf_store_part(y, v, f->n - j * VL);
 }
 
-SIMD_INLINE void amx_store_floats(const Panel *p, const Waiting *u, vi sum, int r, int m, int j) {
-  float *y = (float *)(u->positions[m]->rows[r] + u->column) + j * VL;
-  vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(u->positions[m]->inverses[r])), vf_load(u->scales + j * VL), vf_load(u->f_bias + j * VL));
-  v = vf_min(vf_max(v, vf_set1(p->f_low)), vf_set1(p->f_high));
-  if (u->n >= (j + 1) * VL) vf_store(y, v);
-  else vf_store_part(y, v, u->n - j * VL);
-}
-
-/* Step s of 16 of a waiting unit: 16 vectors' rows for NT = 4, 3; pairs of rows for 2, fours for 1. */
-SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const Panel *p, const Waiting *u, int s) {
-  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4; /* rows of a step */
+/* Step s of 16 of a waiting unit: one row for NT = 4, 3, two for 2, four for 1. */
+SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const Finish *f, int s) {
+  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
   const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
+  const Positions *positions = f->positions[m];
   vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
-      const vi sum = amx_sum(kind, has_terms, u, (NT == 1 ? m : NT == 2 ? 2 * m + j : j), r + a, m, j);
-      if (kind == TILE_F32) amx_store_floats(p, u, sum, r + a, m, j);
-      else v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), vf_load(u->scales + j * VL)));
+      const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
+      vi sum = vi_load(f->sums + tile * 256 + (r + a) * 16);
+      if (kind != TILE_F32) sum = vi_add(sum, f->biases[j]);
+      if (kind == TILE_F32) {
+        amx_store_floats(f, sum, r + a, m, j);
+        continue;
+      }
+      if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
+      v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), f->scales[j]));
     }
   if (kind == TILE_F32) return;
-  const vb out = amx_bytes(v, kind, p);
-  uint8_t *const *rows = u->positions[m]->rows + r;
-  const ptrdiff_t at = u->column;
+  vb out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
+  if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
+  out = vb_unlane(out);
+  uint8_t *const *rows = positions->rows + r;
+  const ptrdiff_t at = f->column;
   if (NT >= 3) {
-    if (NT == 4 && u->n == 64) vb_store(rows[0] + at, out);
-    else vb_store_part(rows[0] + at, out, u->n);
+    if (NT == 4 && f->n == 64) vb_store(rows[0] + at, out);
+    else vb_store_part(rows[0] + at, out, f->n);
+  } else if (NT == 2 && f->n == 32) {
+    _mm256_storeu_si256((__m256i *)(rows[0] + at), _mm512_castsi512_si256(out));
+    _mm256_storeu_si256((__m256i *)(rows[1] + at), _mm512_extracti64x4_epi64(out, 1));
   } else if (NT == 2) {
-    const __mmask32 some = _bzhi_u32(~0u, (unsigned)u->n);
+    const __mmask32 some = _bzhi_u32(~0u, (unsigned)f->n);
     _mm256_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si256(out));
     _mm256_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti64x4_epi64(out, 1));
-  } else if (u->n == 16) {
+  } else if (f->n == 16) {
     _mm_storeu_si128((__m128i *)(rows[0] + at), _mm512_castsi512_si128(out));
     _mm_storeu_si128((__m128i *)(rows[1] + at), _mm512_extracti32x4_epi32(out, 1));
     _mm_storeu_si128((__m128i *)(rows[2] + at), _mm512_extracti32x4_epi32(out, 2));
     _mm_storeu_si128((__m128i *)(rows[3] + at), _mm512_extracti32x4_epi32(out, 3));
   } else {
-    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)u->n);
+    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)f->n);
     _mm_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si128(out));
     _mm_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti32x4_epi32(out, 1));
     _mm_mask_storeu_epi8(rows[2] + at, some, _mm512_extracti32x4_epi32(out, 2));
@@ -125,51 +166,46 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
 
 #define AMX_DOT(C, A, B) do { if (kind == TILE_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
 
-/* The products of one step of 64 bytes. */
-SIMD_INLINE void amx_multiply(const int NT, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row, const int8_t *w) {
+/* Tile t's share of one step of 64 bytes: its operands, its product. */
+SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
+                              const int8_t *w) {
   if (NT >= 3) {
-    _tile_loadd(4, m[0]->x + at, x_row);
-    _tile_loadd(5, w, 64);
-    AMX_DOT(0, 4, 5);
-    _tile_loadd(6, w + 1024, 64);
-    AMX_DOT(1, 4, 6);
-    _tile_loadd(7, w + 2048, 64);
-    AMX_DOT(2, 4, 7);
-    if (NT == 4) {
-      _tile_loadd(5, w + 3072, 64);
-      AMX_DOT(3, 4, 5);
-    }
+    if (t == 0) { _tile_loadd(4, m[0]->x + at, x_row); _tile_loadd(5, w, 64); AMX_DOT(0, 4, 5); }
+    if (t == 1) { _tile_loadd(6, w + 1024, 64); AMX_DOT(1, 4, 6); }
+    if (t == 2) { _tile_loadd(7, w + 2048, 64); AMX_DOT(2, 4, 7); }
+    if (t == 3 && NT == 4) { _tile_loadd(5, w + 3072, 64); AMX_DOT(3, 4, 5); }
   } else if (NT == 2) {
-    _tile_loadd(6, w, 64);
-    _tile_loadd(4, m[0]->x + at, x_row);
-    AMX_DOT(0, 4, 6);
-    _tile_loadd(7, w + 1024, 64);
-    AMX_DOT(1, 4, 7);
-    _tile_loadd(5, m[1]->x + at, x_row);
-    AMX_DOT(2, 5, 6);
-    AMX_DOT(3, 5, 7);
+    if (t == 0) { _tile_loadd(6, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 6); }
+    if (t == 1) { _tile_loadd(7, w + 1024, 64); AMX_DOT(1, 4, 7); }
+    if (t == 2) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(2, 5, 6); }
+    if (t == 3) AMX_DOT(3, 5, 7);
   } else {
-    _tile_loadd(7, w, 64);
-    _tile_loadd(4, m[0]->x + at, x_row);
-    AMX_DOT(0, 4, 7);
-    _tile_loadd(5, m[1]->x + at, x_row);
-    AMX_DOT(1, 5, 7);
-    _tile_loadd(6, m[2]->x + at, x_row);
-    AMX_DOT(2, 6, 7);
-    _tile_loadd(4, m[3]->x + at, x_row);
-    AMX_DOT(3, 4, 7);
+    if (t == 0) { _tile_loadd(7, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 7); }
+    if (t == 1) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(1, 5, 7); }
+    if (t == 2) { _tile_loadd(6, m[2]->x + at, x_row); AMX_DOT(2, 6, 7); }
+    if (t == 3) { _tile_loadd(4, m[3]->x + at, x_row); AMX_DOT(3, 4, 7); }
   }
 }
 
-/* All units of a panel over `count` tiles of positions; the last one waits. */
+/* Tile t of the unit before to memory, and empty for the next. */
+SIMD_INLINE void amx_turn(const int NT, const int t, int32_t *sums) {
+  if (t == 0) { _tile_stored(0, sums, 64); _tile_zero(0); }
+  if (t == 1) { _tile_stored(1, sums + 256, 64); _tile_zero(1); }
+  if (t == 2) { _tile_stored(2, sums + 512, 64); _tile_zero(2); }
+  if (t == 3 && NT != 3) { _tile_stored(3, sums + 768, 64); _tile_zero(3); }
+}
+
+/* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
+ * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const Panel *p, const Positions *positions, ptrdiff_t count,
                            Pipeline *line) {
   const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
-  const int during = p->steps == 1 ? 4 : p->steps == 2 ? 3 : (int)((STEPS + p->steps - 1) / p->steps);
+  const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
     Waiting *u = &line->units[line->current];
-    const Waiting *before = &line->units[1 - line->current];
-    int s = line->tiles == 0 ? STEPS : 0;
+    Waiting *before = &line->units[(line->current + 2) % 3];
+    const Waiting *done = &line->units[(line->current + 1) % 3];
+    int s = line->filled < 2 ? STEPS : 0;
     const int8_t *w = p->w;
     _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < together; j++) u->positions[j] = positions + (i + j < count ? i + j : count - 1);
     u->bias = p->bias;
@@ -177,30 +213,35 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     u->f_bias = p->f_bias;
     u->column = p->column;
     u->n = p->n;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (ptrdiff_t k = 0; k < p->steps; k++, w += NT * 1024) {
-      amx_multiply(NT, kind, u->positions, p->offsets[k], p->x_row, w);
-      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
+    const Finish f = amx_begin(NT, kind, p, s < STEPS ? done : u);
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+      amx_turn(NT, t, before->sums);
+      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w);
+      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, &f, s);
     }
-    _tile_stored(0, u->sums, 64);
-    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
-    _tile_stored(1, u->sums + 256, 64);
-    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
-    _tile_stored(2, u->sums + 512, 64);
-    for (int e = 0; e < 3 && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, p, before, s);
-    if (NT != 3) _tile_stored(3, u->sums + 768, 64);
-    for (; s < STEPS; s++) amx_finish(NT, kind, has_terms, p, before, s);
-    line->current = 1 - line->current;
+    for (ptrdiff_t k = 1; k < p->steps; k++) {
+      w += NT * 1024;
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w);
+        for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, &f, s);
+      }
+    }
+    line->current = (line->current + 1) % 3;
+    line->filled += line->filled < 2;
     line->tiles = NT;
   }
 }
 
 SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, const Panel *p, Pipeline *line) {
-  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, p, &line->units[1 - line->current], s);
-  line->tiles = 0;
+  Waiting *before = &line->units[(line->current + 2) % 3];
+  _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_turn(NT, t, before->sums);
+  if (line->filled == 2) {
+    const Finish f = amx_begin(NT, kind, p, &line->units[(line->current + 1) % 3]);
+    for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, &f, s);
+  }
+  const Finish f = amx_begin(NT, kind, p, before);
+  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, &f, s);
+  line->tiles = line->filled = 0;
 }
 
 #define AMX_PANEL(NT, NAME, KIND, TERMS)                                                                                             \

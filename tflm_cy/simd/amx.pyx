@@ -36,6 +36,7 @@ cdef extern from "amx.h" nogil:
     ctypedef struct Panel:
         int kind
         bint has_terms
+        bint clamps
         ptrdiff_t x_row
         ptrdiff_t steps
         const int32_t* offsets
@@ -52,6 +53,7 @@ cdef extern from "amx.h" nogil:
         float f_high
     ctypedef struct Pipeline:
         int current
+        int filled
         int tiles
     void ready_tiles() noexcept
     void finish_waiting(const Panel* p, Pipeline* line) noexcept
@@ -63,6 +65,7 @@ cdef enum:
     STEP = 64                    # bytes of a window
     TILE_BYTES = 1024
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
+    L1_POSITIONS = 16384
     SMALL = 20000                # multiplications below which tiles do not pay
 
 cdef double TILE_TIME = 5.2      # ns: a product of tiles; and of vectors, four taps times 16 columns
@@ -205,6 +208,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     k.nowhere = at
     k.copy = at + round_up((4 if c.dynamic else 1) * c.shape.oc, 64) + TAIL
     k.line.current = 0
+    k.line.filled = 0
     k.line.tiles = 0
     return k
 
@@ -224,6 +228,7 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
         p.zero = vb_set1_16(zero)
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
+        p.clamps = c.out.high - c.out.low < 255
     return p
 
 
@@ -252,13 +257,23 @@ cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, 
     cdef int r
     m.x = x
     for r in range(TILE):
-        m.rows[r] = y + r * y_row if r < valid else nowhere
+        m.rows[r] = y + r * y_row
+    for r in range(valid, TILE):
+        m.rows[r] = nowhere
+
+
+cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
+    """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
+    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.shape.ic)
+    if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
+        return CHUNK
+    return 8 if most < 8 else CHUNK if most > CHUNK else most / 4 * 4
 
 
 cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
     cdef ptrdiff_t y_row = c.shape.oc * (4 if c.dynamic else 1)
-    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t at, count
     cdef Work k = work_of(c, scratch)
@@ -348,7 +363,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
     """Tiles within output rows."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
-    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t oy, ox, at
     for oy in range(g.oh):
@@ -372,7 +387,7 @@ cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, ui
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
     cdef ptrdiff_t width = c.row_bytes / g.ic
-    cdef ptrdiff_t most = CHUNK if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS else CHUNK / 4
+    cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t total = (g.oh - 1) * width + g.ow
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t first = 0

@@ -1,14 +1,17 @@
 /* The inner loops of depthwise8.pxi: planes of interleaved rows, and sums over them.
  *
- * A plane holds, for each byte of a row (all pixels, all channels), that byte and those of the three rows below it in one dword. A dword times
- * four weights is four taps of a column of the filter; the next column is the dword one pixel further. */
+ * A plane holds, for each byte of a row (some pixels, some channels), that byte and those of the three rows below it in one dword. A dword times
+ * four weights is four taps of a column of the filter; the next column is the dword one pixel further.
+ *
+ * Sums come in groups of VB values, four vectors: a group is 1, 2 or 4 pixels of VB, VB / 2 or VB / 4 channels (`pieces`), or any VB values
+ * that follow each other in a row. */
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_H
 #define TFLM_CY_SIMD_DEPTHWISE8_H
 
 #if SIMD_ISA == 512
-enum { TOGETHER_1 = 4, TOGETHER_2 = 2 }; /* groups at once, with one row of output and with two */
+enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 }; /* groups at once, with one row of output and two */
 #else
-enum { TOGETHER_1 = 1, TOGETHER_2 = 1 };
+enum { TOGETHER_1 = 1, TOGETHER_2 = 1, SLIDE_1 = 2, SLIDE_2 = 1, SLIDE_2_FACTORED = 1 };
 #endif
 
 typedef struct {
@@ -17,38 +20,93 @@ typedef struct {
   ptrdiff_t quads;
   ptrdiff_t columns;      /* of the filter */
   ptrdiff_t column_step;  /* bytes of a plane from one to the next */
+  ptrdiff_t stride;
   const int8_t *taps;     /* per column, quad, quarter, row: a vector */
   const int32_t *factors; /* per quad and row; NULL: none */
   const int32_t *bias;
   const float *scales;
-  const int32_t *sources; /* four per group */
+  const int32_t *sources; /* four per group: where its vectors begin in a plane; pieces: of the first group of the row */
   ptrdiff_t next;         /* groups from one to the next of those done together */
+  int pieces;             /* 0: groups of values that follow each other */
   int is_signed;
   int rows;               /* to store */
   ptrdiff_t y_row;
+  ptrdiff_t y_pixel;
   vb zero, low, high;
 } Columns8;
 
-/* n bytes of four rows; writes whole vectors. flip: the highest bit of each byte. */
-static void interleave_rows(const uint8_t *const *rows, ptrdiff_t n, int flip, uint8_t *plane) {
+/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0). */
+SIMD_INLINE void interleave(const int count, const vb *rows, vb change, uint8_t *plane) {
+  vb r[4];
+  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_xor(vb_lane(rows[j]), change);
+  if (count == 3) r[3] = r[2];
+  const vb low01 = vb_zip8_low(r[0], r[1]), high01 = vb_zip8_high(r[0], r[1]);
+  const vb low23 = vb_zip8_low(r[2], r[3]), high23 = vb_zip8_high(r[2], r[3]);
+  vb_store(plane, vb_zip16_low(low01, low23));
+  vb_store(plane + VB, vb_zip16_high(low01, low23));
+  vb_store(plane + 2 * VB, vb_zip16_low(high01, high23));
+  vb_store(plane + 3 * VB, vb_zip16_high(high01, high23));
+}
+
+/* n bytes of each row, in stretches of VB / pieces that are `step` bytes apart; writes whole vectors. flip: the bits of a byte to change. */
+SIMD_INLINE void interleave_some(const int count, const int pieces, const uint8_t *const *rows, ptrdiff_t n, ptrdiff_t step, int flip,
+                                 uint8_t *plane) {
   const vb change = vb_set1(flip);
-  for (ptrdiff_t i = 0; i < n; i += VB, plane += 4 * VB) {
+  ptrdiff_t at = 0;
+  for (; n >= VB; n -= VB, at += pieces * step, plane += 4 * VB) {
     vb r[4];
-    if (n - i >= VB)
-      for (int j = 0; j < 4; j++) r[j] = vb_lane(vb_load(rows[j] + i));
-    else
-      for (int j = 0; j < 4; j++) r[j] = vb_lane(vb_load_part(rows[j] + i, n - i));
-    const vb low01 = vb_xor(vb_zip8_low(r[0], r[1]), change), high01 = vb_xor(vb_zip8_high(r[0], r[1]), change);
-    const vb low23 = vb_xor(vb_zip8_low(r[2], r[3]), change), high23 = vb_xor(vb_zip8_high(r[2], r[3]), change);
-    vb_store(plane, vb_zip16_low(low01, low23));
-    vb_store(plane + VB, vb_zip16_high(low01, low23));
-    vb_store(plane + 2 * VB, vb_zip16_low(high01, high23));
-    vb_store(plane + 3 * VB, vb_zip16_high(high01, high23));
+    _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_gather(rows[j] + at, step, pieces);
+    interleave(count, r, change, plane);
+  }
+  if (n > 0) {
+    vb r[4];
+    for (int j = 0; j < count; j++) {
+      uint8_t rest[VB] = {0};
+      if (pieces == 1) memcpy(rest, rows[j] + at, (size_t)n);
+      else for (int i = 0; i * (VB / pieces) < n; i++) memcpy(rest + i * (VB / pieces), rows[j] + at + i * step, VB / pieces);
+      r[j] = vb_load(rest);
+    }
+    interleave(count, r, change, plane);
   }
 }
 
-/* X groups of R rows. y: of the first group; n: values of the last group. */
-SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
+static void interleave_rows(const uint8_t *const *rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t *plane) {
+  if (pieces == 1 && count == 3) interleave_some(3, 1, rows, n, step, flip, plane);
+  else if (pieces == 1) interleave_some(4, 1, rows, n, step, flip, plane);
+  else if (pieces == 2) interleave_some(4, 2, rows, n, step, flip, plane);
+  else interleave_some(4, 4, rows, n, step, flip, plane);
+}
+
+/* X groups of R rows as bytes. y: of the first group; n: values of the last group. */
+SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
+                               ptrdiff_t n) {
+  vf scales[4];
+  const vb zero = s->zero, low = s->low, high = s->high;
+  const int is_signed = s->is_signed;
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) scales[i] = vf_load(s->scales + i * VL);
+  _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+    if (r >= s->rows) break;
+    _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
+      uint8_t *to = y + r * s->y_row + g * y_group;
+      vi q[4];
+      vb out;
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(vf_mul(vf_from_vi(acc[r][g][i]), scales[i]));
+      if (is_signed) out = vb_min_s(vb_max_s(vb_pack_s(q[0], q[1], q[2], q[3], zero), low), high);
+      else out = vb_min_u(vb_max_u(vb_pack_u(q[0], q[1], q[2], q[3], zero), low), high);
+      out = vb_unlane(out);
+      if (pieces == 0) {
+        if (g + 1 < X || n >= VB) vb_store(to, out);
+        else vb_store_part(to, out, n);
+      } else {
+        vb_scatter(to, s->y_pixel, out, pieces, g + 1 < X ? pieces : n / (VB / pieces));
+      }
+    }
+  }
+}
+
+/* Any filter. y_group: bytes of y from one of the groups done together to the next. */
+SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y,
+                            ptrdiff_t n) {
   vi acc[2][4][4];
   ptrdiff_t from[4][4];
   const int8_t *taps = s->taps;
@@ -67,7 +125,10 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
         _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) factors[r] = vb_set1_32(s->factors + q * R + r);
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
         vb w[2];
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[r] = vb_load(taps + r * VB);
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+          w[r] = vb_load(taps + r * VB);
+          SIMD_KEEP(w[r]);
+        }
         taps += R * VB;
         _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
           const vb x = vb_load(plane + from[g][i]);
@@ -79,26 +140,76 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
       }
     }
   }
-  vf scales[4];
-  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) scales[i] = vf_load(s->scales + i * VL);
-  _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-    if (r >= s->rows) break;
-    _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
-      vi q[4];
-      vb out;
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(vf_mul(vf_from_vi(acc[r][g][i]), scales[i]));
-      if (s->is_signed) out = vb_min_s(vb_max_s(vb_pack_s(q[0], q[1], q[2], q[3], s->zero), s->low), s->high);
-      else out = vb_min_u(vb_max_u(vb_pack_u(q[0], q[1], q[2], q[3], s->zero), s->low), s->high);
-      uint8_t *to = y + r * s->y_row + g * s->next * VB;
-      if (g + 1 < X || n >= VB) vb_store(to, vb_unlane(out));
-      else vb_store_part(to, vb_unlane(out), n);
-    }
-  }
+  if (s->pieces == 0) finish_groups(R, X, 0, s, acc, y_group, y, n);
+  else if (s->pieces == 1) finish_groups(R, X, 1, s, acc, y_group, y, n);
+  else if (s->pieces == 2) finish_groups(R, X, 2, s, acc, y_group, y, n);
+  else finish_groups(R, X, 4, s, acc, y_group, y, n);
 }
 
-#define SUM_GROUPS(NAME, R, X)                                                                                      \
-  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 0, s, group, y, n); } \
-  static void NAME##_factored(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { sum_groups(R, X, 1, s, group, y, n); }
+/* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. */
+SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int factored, const Columns8 *s,
+                              ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
+  enum { MOST = 16 };
+  const int vectors = 4 / pieces; /* of a pixel */
+  vi acc[2][4][4];
+  const uint8_t *plane = s->planes + group * pieces * stride * s->column_step;
+  _Pragma("GCC unroll 4") for (int u = 0; u < vectors; u++) {
+    const vi bias = vi_load(s->bias + u * VL);
+    vb w[3][2], factors[2];
+    _Pragma("GCC unroll 4") for (int c = 0; c < 3; c++)
+      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+        w[c][r] = vb_load(s->taps + ((c * 4 + u) * R + r) * VB);
+        SIMD_KEEP(w[c][r]);
+      }
+    if (factored)
+      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) factors[r] = vb_set1_32(s->factors + r);
+    _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++)
+      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][p / pieces][p % pieces * vectors + u] = bias;
+    _Pragma("GCC unroll 40") for (int j = 0; j < (X * pieces - 1) * stride + 3; j++) {
+      vb x = vb_load(plane + (j * vectors + u) * VB);
+      SIMD_KEEP(x);
+      _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
+        const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
+        if (c < 0 || c > 2) continue;
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+          acc[r][g][i] = vi_dot4(acc[r][g][i], x, w[c][r]);
+          if (factored) acc[r][g][i] = vi_dot4(acc[r][g][i], x, factors[r]);
+        }
+      }
+    }
+  }
+  finish_groups(R, X, pieces, s, acc, pieces * s->y_pixel, y, n);
+}
+
+typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
+
+#define SLIDE(NAME, R, X, PIECES, STRIDE, FACTORED) \
+  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { slide_groups(R, X, PIECES, STRIDE, FACTORED, s, group, y, n); }
+#define SLIDES(PIECES)                                                    \
+  SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1, 0)                     \
+  SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2, 0)                     \
+  SLIDE(slide_2_1_##PIECES, 2, SLIDE_2, PIECES, 1, 0)                     \
+  SLIDE(slide_1_1_##PIECES##_factored, 1, SLIDE_1, PIECES, 1, 1)          \
+  SLIDE(slide_1_2_##PIECES##_factored, 1, SLIDE_1, PIECES, 2, 1)          \
+  SLIDE(slide_2_1_##PIECES##_factored, 2, SLIDE_2_FACTORED, PIECES, 1, 1)
+SLIDES(1)
+SLIDES(2)
+SLIDES(4)
+
+/* [factored][one row; one row, stride 2; two rows][1, 2, 4 pieces] */
+#define BY_PIECES(NAME, END) {NAME##_1##END, NAME##_2##END, NAME##_4##END}
+static const Slide8 SLIDE8[2][3][3] = {
+  {BY_PIECES(slide_1_1, ), BY_PIECES(slide_1_2, ), BY_PIECES(slide_2_1, )},
+  {BY_PIECES(slide_1_1, _factored), BY_PIECES(slide_1_2, _factored), BY_PIECES(slide_2_1, _factored)},
+};
+
+#define SUM_GROUPS(NAME, R, X)                                                                                            \
+  static void NAME(const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {                      \
+    sum_groups(R, X, 0, s, group, y_group, y, n);                                                                         \
+  }                                                                                                                       \
+  static void NAME##_factored(const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {           \
+    sum_groups(R, X, 1, s, group, y_group, y, n);                                                                         \
+  }
 SUM_GROUPS(sum_groups_1_1, 1, 1)
 SUM_GROUPS(sum_groups_2_1, 2, 1)
 SUM_GROUPS(sum_groups_1, 1, TOGETHER_1)
@@ -108,16 +219,34 @@ SUM_GROUPS(sum_groups_2, 2, TOGETHER_2)
 static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
   const int together = rows == 1 ? TOGETHER_1 : TOGETHER_2;
   const int factored = s->factors != NULL;
+  const ptrdiff_t step = s->pieces == 0 ? VB : s->pieces * s->y_pixel;
   ptrdiff_t g = first;
   for (; g + (together - 1) * s->next < groups; g += together * s->next) {
     const ptrdiff_t n = total - (g + (together - 1) * s->next) * VB;
-    if (rows == 1) (factored ? sum_groups_1_factored : sum_groups_1)(s, g, y + g * VB, n);
-    else (factored ? sum_groups_2_factored : sum_groups_2)(s, g, y + g * VB, n);
+    if (rows == 1) (factored ? sum_groups_1_factored : sum_groups_1)(s, g, s->next * step, y + g * step, n);
+    else (factored ? sum_groups_2_factored : sum_groups_2)(s, g, s->next * step, y + g * step, n);
   }
   for (; g < groups; g += s->next) {
     const ptrdiff_t n = total - g * VB;
-    if (rows == 1) (factored ? sum_groups_1_1_factored : sum_groups_1_1)(s, g, y + g * VB, n);
-    else (factored ? sum_groups_2_1_factored : sum_groups_2_1)(s, g, y + g * VB, n);
+    if (rows == 1) (factored ? sum_groups_1_1_factored : sum_groups_1_1)(s, g, s->next * step, y + g * step, n);
+    else (factored ? sum_groups_2_1_factored : sum_groups_2_1)(s, g, s->next * step, y + g * step, n);
+  }
+}
+
+/* All groups of an output row of pixels; the last ones overlap those before. */
+static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
+  const int factored = s->factors != NULL;
+  const ptrdiff_t together = rows == 1 ? SLIDE_1 : factored ? SLIDE_2_FACTORED : SLIDE_2;
+  const ptrdiff_t step = s->pieces * s->y_pixel;
+  if (s->columns != 3 || s->quads != 1 || s->stride > 2 || (rows == 2 && s->stride != 1) || groups < together ||
+      s->column_step != 4 * VB / s->pieces) {
+    sum_every(s, rows, 0, groups, y, total);
+    return;
+  }
+  const Slide8 slide = SLIDE8[factored][rows == 2 ? 2 : s->stride - 1][s->pieces / 2];
+  for (ptrdiff_t g = 0; g < groups; g += together) {
+    if (g + together > groups) g = groups - together;
+    slide(s, g, y + g * step, total - (g + together - 1) * VB);
   }
 }
 #endif

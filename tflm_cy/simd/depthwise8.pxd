@@ -23,11 +23,13 @@ cdef struct Depthwise8:
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
+    bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
     ptrdiff_t quads              # planes: of four rows each
     ptrdiff_t rows               # output rows of a pass
-    ptrdiff_t width              # pixels of a plane
+    ptrdiff_t chunk              # output pixels of a plane
+    ptrdiff_t width              # input pixels of a plane
     ptrdiff_t plane_bytes
-    ptrdiff_t groups             # vectors of VB values in an output row
+    ptrdiff_t groups             # vectors of VB values in a chunk
     ptrdiff_t period             # of the weights, in such vectors
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels

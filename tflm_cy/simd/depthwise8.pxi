@@ -12,23 +12,28 @@ cdef extern from "depthwise8.h" nogil:
         ptrdiff_t quads
         ptrdiff_t columns
         ptrdiff_t column_step
+        ptrdiff_t stride
         const int8_t* taps
         const int32_t* factors
         const int32_t* bias
         const float* scales
         const int32_t* sources
         ptrdiff_t next
+        int pieces
         bint is_signed
         int rows
         ptrdiff_t y_row
+        ptrdiff_t y_pixel
         vb zero
         vb low
         vb high
-    void interleave_rows(const uint8_t** rows, ptrdiff_t n, int flip, uint8_t* plane) noexcept
+    void interleave_rows(const uint8_t** rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
+    void sum_pixels(const Columns8* s, int rows, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
 
 cdef enum:
     MOST_QUADS = 16              # filters of up to 64 rows
+    L1_PLANES = 16384            # bytes of the planes of a chunk
 
 
 cdef ptrdiff_t period_of(ptrdiff_t channels) noexcept nogil:
@@ -56,10 +61,9 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     d.widened = d.channels != g.ic
     d.quads = (g.kh + 3) / 4
     d.rows = 2 if g.dilation_h == 1 and g.oh > 1 and g.kh + g.stride_h <= 4 * d.quads else 1
-    d.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-    d.plane_bytes = round_up((d.width * d.channels + 2 * VB) * 4, 64)
-    d.groups = (g.ow * d.channels + VB - 1) / VB
-    d.period = period_of(d.channels)
+    d.slabs = d.channels % VL == 0
+    d.period = 1 if d.slabs else period_of(d.channels)
+    plan_chunks(d)
     d.w_offset = 0
     d.factor = 0
     if not d.is_signed:
@@ -74,10 +78,47 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     if d.narrowed:
         d.scratch_bytes += d.rows * round_up(g.ow * d.channels, 64) + VB
     d.packed_bytes = (
-        round_up(16 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + 2 * 4 * VB * d.period
-        + d.period * g.kw * d.quads * 4 * d.rows * VB + line + TAIL
+        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line + TAIL
     )
     return True
+
+
+cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
+    """The channels of the slab that begins here."""
+    cdef ptrdiff_t left = d.channels - channel
+    if not d.slabs:
+        return d.channels
+    return VB if left >= VB else VB / 2 if left >= VB / 2 else VB / 4
+
+
+cdef ptrdiff_t blocks_of(const Depthwise8* d) noexcept nogil:
+    """Of weights, VB channels each: one per slab, or one per vector of the period."""
+    cdef ptrdiff_t channel = 0
+    cdef ptrdiff_t blocks = 0
+    while channel < d.channels:
+        channel += slab_at(d, channel)
+        blocks += d.period
+    return blocks
+
+
+cdef ptrdiff_t block_taps(const Depthwise8* d) noexcept nogil:
+    """Bytes of a block's weights."""
+    return d.shape.kw * d.quads * 4 * d.rows * VB
+
+
+cdef void plan_chunks(Depthwise8* d) noexcept nogil:
+    """Output pixels whose planes the first cache holds; a chunk ends where the period does, or with the row."""
+    cdef ConvShape* g = &d.shape
+    cdef ptrdiff_t slab = slab_at(d, 0)
+    cdef ptrdiff_t unit = 4 if d.slabs else d.period * VB / d.channels
+    cdef ptrdiff_t span = (g.kw - 1) * g.dilation_w + 1
+    cdef ptrdiff_t pixels = L1_PLANES / (4 * d.quads * slab)
+    cdef ptrdiff_t most = (pixels - span) / g.stride_w + 1 if pixels > span else 1
+    most = most if most > 4 * unit else 4 * unit
+    d.chunk = g.ow if most >= g.ow else most / unit * unit
+    d.width = (d.chunk - 1) * g.stride_w + span
+    d.plane_bytes = round_up((d.width * slab + 2 * VB) * 4, 64)
+    d.groups = (d.chunk * slab + VB - 1) / VB
 
 
 cdef bint stays_small_depthwise(const Depthwise8* d) noexcept nogil:
@@ -101,27 +142,49 @@ cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
     cdef int32_t* bias
     cdef float* scales
     cdef ptrdiff_t v, channel, pixel
-    at += round_up(16 * d.groups, 64)
+    at += round_up(48 * d.groups, 64)
     factors = <int32_t*>at
     at += round_up(4 * d.quads * d.rows, 64)
     bias = <int32_t*>at
-    scales = <float*>(at + 4 * VB * d.period)
-    at += 2 * 4 * VB * d.period
+    scales = <float*>(at + 4 * VB * blocks_of(d))
+    at += 8 * VB * blocks_of(d)
     d.sources, d.factors, d.bias, d.scales, d.taps = sources, factors, bias, scales, <const int8_t*>at
-    for v in range(4 * d.groups):
-        pixel = v * VL / d.channels
-        channel = v * VL % d.channels
-        sources[v] = <int32_t>(4 * (pixel * g.stride_w * d.channels + channel)) if v * VL < g.ow * d.channels else 0
-    for v in range(VB * d.period):
-        channel = v % d.channels
+    if d.slabs:
+        for v in range(3 * 4 * d.groups):
+            sources[v] = slab_source(d, 1 << (v / (4 * d.groups)), v % (4 * d.groups))
+    else:
+        for v in range(4 * d.groups):
+            pixel = v * VL / d.channels
+            channel = v * VL % d.channels
+            sources[v] = <int32_t>(4 * (pixel * g.stride_w * d.channels + channel)) if v * VL < d.chunk * d.channels else 0
+    for v in range(VB * blocks_of(d)):
+        channel = channel_of(d, v)
         if channel < g.oc:
             bias[v] = bias_of(d, <const uint8_t*>w, channel)
             scales[v] = d.out.scales[channel]
     pack_taps(d, <const uint8_t*>w, <int8_t*>at)
     fill_factors(d, factors)
-    at += d.period * g.kw * d.quads * 4 * d.rows * VB
+    at += blocks_of(d) * block_taps(d)
     d.outside = at
     memset(at, d.x_zero_point & 255, g.iw * d.channels)
+
+
+cdef int32_t slab_source(const Depthwise8* d, ptrdiff_t pieces, ptrdiff_t v) noexcept nogil:
+    """Where vector v of a row of groups of 1, 2 or 4 pixels begins; 0 behind the chunk."""
+    cdef ptrdiff_t pixel = v * VL / (VB / pieces)
+    cdef ptrdiff_t channel = v * VL % (VB / pieces)
+    return <int32_t>(4 * (pixel * d.shape.stride_w * (VB / pieces) + channel)) if pixel < d.chunk else 0
+
+
+cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
+    """Of value v of the blocks: a slab of fewer than VB channels is repeated."""
+    cdef ptrdiff_t channel = 0
+    if not d.slabs:
+        return v % d.channels
+    while v >= VB:
+        channel += slab_at(d, channel)
+        v -= VB
+    return channel + v % slab_at(d, channel)
 
 
 cdef int32_t depthwise_weight(const Depthwise8* d, const uint8_t* w, ptrdiff_t at) noexcept nogil:
@@ -139,16 +202,16 @@ cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) n
 
 
 cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:
-    """Per block of the period, column, quad, quarter, output row: VL dwords of four taps below each other."""
+    """Per block, column, quad, quarter, output row: VL dwords of four taps below each other."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap, channel
-    for block in range(d.period):
+    for block in range(blocks_of(d)):
         for column in range(g.kw):
             for quad in range(d.quads):
                 for quarter in range(4):
                     for row in range(d.rows):
                         for lane in range(VL):
-                            channel = (block * VB + quarter * VL + lane) % d.channels
+                            channel = channel_of(d, block * VB + quarter * VL + lane)
                             for j in range(4):
                                 tap = 4 * quad + j - row * g.stride_h
                                 taps[0] = 0
@@ -167,16 +230,6 @@ cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:
                 bytes[4 * (quad * d.rows + row) + j] = <uint8_t>(d.factor if 0 <= tap < d.shape.kh else 0)
 
 
-cdef void fill_plane(const Depthwise8* d, const uint8_t** rows, uint8_t* plane) noexcept nogil:
-    """Four input rows, with what lies left and right of the image."""
-    cdef ptrdiff_t left = d.shape.pad_w if d.shape.pad_w < d.width else d.width
-    cdef ptrdiff_t inner = d.width - left if d.width - left < d.shape.iw else d.shape.iw
-    cdef int zero = (d.x_zero_point + (128 if d.is_signed else 0)) & 255
-    interleave_rows(rows, inner * d.channels, 128 if d.is_signed else 0, plane + 4 * left * d.channels)
-    memset(plane, zero, 4 * left * d.channels)
-    memset(plane + 4 * (left + inner) * d.channels, zero, 4 * (d.width - left - inner) * d.channels)
-
-
 cdef void widen_row(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
     """A row with each channel repeated for its outputs, or with room behind the channels."""
     cdef ptrdiff_t multiplier = d.shape.oc / d.shape.ic
@@ -193,24 +246,45 @@ cdef void widen_row(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexce
         line += d.channels
 
 
-cdef void fill_planes(const Depthwise8* d, const uint8_t* x, ptrdiff_t oy, uint8_t* planes, uint8_t* lines) noexcept nogil:
-    """The rows below the filter for the output rows from oy on."""
+cdef void find_rows(const Depthwise8* d, const uint8_t* x, ptrdiff_t oy, uint8_t* lines, const uint8_t** rows) noexcept nogil:
+    """The input rows below the filter for the output rows from oy on."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t last = g.kh + (d.rows - 1) * g.stride_h
     cdef ptrdiff_t line = round_up(g.iw * d.channels, 64)
-    cdef const uint8_t* rows[4]
-    cdef ptrdiff_t quad, j, tap, iy
+    cdef ptrdiff_t tap, iy
+    for tap in range(4 * d.quads):
+        iy = oy * g.stride_h - g.pad_h + tap * g.dilation_h
+        rows[tap] = d.outside
+        if tap < last and 0 <= iy < g.ih:
+            rows[tap] = x + iy * g.iw * g.ic
+            if d.widened:
+                widen_row(d, rows[tap], lines + tap * line)
+                rows[tap] = lines + tap * line
+
+
+cdef void fill_planes(
+    const Depthwise8* d, const uint8_t** rows, ptrdiff_t ox, ptrdiff_t channel, ptrdiff_t slab, uint8_t* planes,
+) noexcept nogil:
+    """The pixels below the filter for a chunk of output pixels from ox on, with what lies left and right of the image."""
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t first = ox * g.stride_w - g.pad_w
+    cdef ptrdiff_t left = 0 if first >= 0 else -first if -first < d.width else d.width
+    cdef ptrdiff_t inner = g.iw - (first + left) if g.iw - (first + left) < d.width - left else d.width - left
+    cdef int zero = (d.x_zero_point + (128 if d.is_signed else 0)) & 255
+    cdef int count = 3 if g.kh + (d.rows - 1) * g.stride_h == 3 else 4
+    cdef int pieces = <int>(VB / slab) if d.slabs and slab != d.channels else 1
+    cdef const uint8_t* some[4]
+    cdef ptrdiff_t quad
+    cdef int j
+    inner = inner if inner > 0 else 0
     for quad in range(d.quads):
         for j in range(4):
-            tap = 4 * quad + j
-            iy = oy * g.stride_h - g.pad_h + tap * g.dilation_h
-            rows[j] = d.outside
-            if tap < last and 0 <= iy < g.ih:
-                rows[j] = x + iy * g.iw * g.ic
-                if d.widened:
-                    widen_row(d, rows[j], lines + tap * line)
-                    rows[j] = lines + tap * line
-        fill_plane(d, rows, planes + quad * d.plane_bytes)
+            some[j] = rows[4 * quad + j] + (first + left) * d.channels + channel
+        interleave_rows(some, count, pieces, inner * slab, VB if slab == d.channels else d.channels, 128 if d.is_signed else 0,
+                        planes + 4 * left * slab)
+        memset(planes, zero, 4 * left * slab)
+        memset(planes + 4 * (left + inner) * slab, zero, 4 * (d.width - left - inner) * slab)
+        planes += d.plane_bytes
 
 
 cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil:
@@ -219,37 +293,80 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     cdef uint8_t* to = <uint8_t*>y
     cdef uint8_t* lines = <uint8_t*>scratch + d.quads * d.plane_bytes + TAIL
     cdef uint8_t* narrow = lines + (4 * d.quads * round_up(g.iw * d.channels, 64) if d.widened else 0)
-    cdef ptrdiff_t taps = g.kw * d.quads * 4 * d.rows * VB
-    cdef ptrdiff_t n, oy, block
+    cdef const uint8_t* rows[4 * MOST_QUADS]
+    cdef ptrdiff_t n, oy
     cdef Columns8 s
     s.planes = <const uint8_t*>scratch
     s.plane_bytes = d.plane_bytes
     s.quads = d.quads
     s.columns = g.kw
-    s.column_step = 4 * g.dilation_w * d.channels
+    s.stride = g.stride_w
     s.factors = d.factors if d.factor != 0 else NULL
     s.sources = d.sources
     s.next = d.period
     s.is_signed = d.is_signed
     s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else g.ow * g.oc
+    s.y_pixel = d.channels
     s.zero = vb_set1_16(d.out.zero_point)
     s.low = vb_set1(<int32_t>d.out.low + d.out.zero_point)
     s.high = vb_set1(<int32_t>d.out.high + d.out.zero_point)
     for n in range(g.batches):
         oy = 0
         while oy < g.oh:
-            fill_planes(d, image, oy, <uint8_t*>scratch, lines)
+            find_rows(d, image, oy, lines, rows)
             s.rows = <int>(d.rows if oy + d.rows <= g.oh else 1)
-            for block in range(d.period if d.period < d.groups else d.groups):
-                s.taps = d.taps + block * taps
-                s.bias = d.bias + block * VB
-                s.scales = d.scales + block * VB
-                sum_every(&s, <int>d.rows, block, d.groups, narrow if d.narrowed else to, g.ow * d.channels)
+            if d.slabs:
+                sum_slabs(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
+            else:
+                sum_period(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
             if d.narrowed:
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
             to += s.rows * g.ow * g.oc
             oy += d.rows
         image += g.ih * g.iw * g.ic
+
+
+cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept nogil:
+    s.taps = d.taps + block * block_taps(d)
+    s.bias = d.bias + block * VB
+    s.scales = d.scales + block * VB
+
+
+cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint8_t* planes, uint8_t* y) noexcept nogil:
+    """Output rows below each other, by slabs of channels and chunks of pixels."""
+    cdef ptrdiff_t channel = 0
+    cdef ptrdiff_t block = 0
+    cdef ptrdiff_t slab, ox, pixels
+    while channel < d.channels:
+        slab = slab_at(d, channel)
+        set_block(d, s, block)
+        s.pieces = <int>(VB / slab)
+        s.column_step = 4 * d.shape.dilation_w * slab
+        s.sources = d.sources + (s.pieces / 2) * 4 * d.groups
+        ox = 0
+        while ox < d.shape.ow:
+            pixels = d.chunk if d.shape.ow - ox >= d.chunk else d.shape.ow - ox
+            fill_planes(d, rows, ox, channel, slab, planes)
+            sum_pixels(s, <int>d.rows, (pixels * slab + VB - 1) / VB, y + ox * d.channels + channel, pixels * slab)
+            ox += pixels
+        channel += slab
+        block += 1
+
+
+cdef void sum_period(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint8_t* planes, uint8_t* y) noexcept nogil:
+    """The same for channels that do not fill vectors: values that follow each other."""
+    cdef ptrdiff_t ox = 0
+    cdef ptrdiff_t pixels, groups, block
+    s.pieces = 0
+    s.column_step = 4 * d.shape.dilation_w * d.channels
+    while ox < d.shape.ow:
+        pixels = d.chunk if d.shape.ow - ox >= d.chunk else d.shape.ow - ox
+        groups = (pixels * d.channels + VB - 1) / VB
+        fill_planes(d, rows, ox, 0, d.channels, planes)
+        for block in range(d.period if d.period < groups else groups):
+            set_block(d, s, block)
+            sum_every(s, <int>d.rows, block, groups, y + ox * d.channels, pixels * d.channels)
+        ox += pixels
 
 
 cdef void narrow_rows(const Depthwise8* d, const uint8_t* lines, ptrdiff_t line, int rows, uint8_t* y) noexcept nogil:

@@ -11,6 +11,7 @@
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
  * - vi_from_vf rounds to nearest even; the value must fit an int32.
  * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
+ * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches that make a vector, `step` bytes apart; vb_scatter stores the first `count` of them.
  * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
  *   vectors with consecutive dwords into consecutive bytes; rows that went through vb_lane give, interleaved twice, four vectors whose dwords
  *   are consecutive. */
@@ -21,6 +22,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Keeps a value that is used several times in its register: the compiler would load it again for each use. */
+#if defined(__x86_64__) && SIMD_ISA != 0
+#define SIMD_KEEP(a) __asm__("" : "+v"(a))
+#else
+#define SIMD_KEEP(a) (void)(a)
+#endif
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
@@ -94,6 +102,27 @@ SIMD_INLINE vb vb_unlane(vb a) {
 }
 
 SIMD_INLINE vb vb_lane(vb a) { return vb_unlane(a); } /* its own inverse */
+SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {
+  if (pieces == 1) return vb_load(p);
+  if (pieces == 2) return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)p)), _mm256_loadu_si256((const __m256i *)(p + step)), 1);
+  __m512i a = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)p));
+  a = _mm512_inserti32x4(a, _mm_loadu_si128((const __m128i *)(p + step)), 1);
+  a = _mm512_inserti32x4(a, _mm_loadu_si128((const __m128i *)(p + 2 * step)), 2);
+  return _mm512_inserti32x4(a, _mm_loadu_si128((const __m128i *)(p + 3 * step)), 3);
+}
+SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count) {
+  if (pieces == 1) {
+    vb_store(p, a);
+  } else if (pieces == 2) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(a));
+    if (count > 1) _mm256_storeu_si256((__m256i *)(p + step), _mm512_extracti64x4_epi64(a, 1));
+  } else {
+    _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128(a));
+    if (count > 1) _mm_storeu_si128((__m128i *)(p + step), _mm512_extracti32x4_epi32(a, 1));
+    if (count > 2) _mm_storeu_si128((__m128i *)(p + 2 * step), _mm512_extracti32x4_epi32(a, 2));
+    if (count > 3) _mm_storeu_si128((__m128i *)(p + 3 * step), _mm512_extracti32x4_epi32(a, 3));
+  }
+}
 
 #elif SIMD_ISA == 256 /* ----------------------------------------------------------------------------------------- AVX2 and FMA */
 #include <immintrin.h>
@@ -178,6 +207,26 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
 }
 SIMD_INLINE vb vb_unlane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 SIMD_INLINE vb vb_lane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
+SIMD_INLINE long long simd_eight(const uint8_t *p) { long long x; memcpy(&x, p, 8); return x; }
+SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {
+  if (pieces == 1) return vb_load(p);
+  if (pieces == 2) return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)), _mm_loadu_si128((const __m128i *)(p + step)), 1);
+  return _mm256_setr_epi64x(simd_eight(p), simd_eight(p + step), simd_eight(p + 2 * step), simd_eight(p + 3 * step));
+}
+SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count) {
+  if (pieces == 1) {
+    vb_store(p, a);
+  } else if (pieces == 2) {
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(a));
+    if (count > 1) _mm_storeu_si128((__m128i *)(p + step), _mm256_extracti128_si256(a, 1));
+  } else {
+    const __m128i low = _mm256_castsi256_si128(a), high = _mm256_extracti128_si256(a, 1);
+    _mm_storel_epi64((__m128i *)p, low);
+    if (count > 1) _mm_storel_epi64((__m128i *)(p + step), _mm_unpackhi_epi64(low, low));
+    if (count > 2) _mm_storel_epi64((__m128i *)(p + 2 * step), high);
+    if (count > 3) _mm_storel_epi64((__m128i *)(p + 3 * step), _mm_unpackhi_epi64(high, high));
+  }
+}
 
 #else /* -------------------------------------------------------------------------------------------------------- portable C */
 
@@ -277,6 +326,15 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
 }
 SIMD_INLINE vb vb_unlane(vb a) { return a; }
 SIMD_INLINE vb vb_lane(vb a) { return a; }
+SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {
+  simd_bytes r;
+  for (int i = 0; i < pieces; i++) memcpy(r.u + i * (16 / pieces), p + i * step, 16 / (size_t)pieces);
+  return r.v;
+}
+SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count) {
+  const simd_bytes r = {a};
+  for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r.u + i * (16 / pieces), 16 / (size_t)pieces);
+}
 
 #endif
 #endif

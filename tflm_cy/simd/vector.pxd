@@ -3,7 +3,7 @@
 Only `isa_*.pyx` include the families that use these; each defines SIMD_ISA before the header is read.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 cdef extern from "simd.h" nogil:
     enum:
@@ -66,3 +66,5 @@ cdef extern from "simd.h" nogil:
     vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) noexcept
     vb vb_unlane(vb a) noexcept
     vb vb_lane(vb a) noexcept
+    vb vb_gather(const uint8_t* p, ptrdiff_t step, int pieces) noexcept
+    void vb_scatter(uint8_t* p, ptrdiff_t step, vb a, int pieces, ptrdiff_t count) noexcept
