@@ -186,6 +186,7 @@ cdef class Core:
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
+        self.primary.set_threads(num_threads)
         self.cache_generation = -1
 
     def __reduce__(self):
@@ -295,7 +296,6 @@ cdef class Core:
         try:
             self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
         finally:
             self.leave()
@@ -587,7 +587,6 @@ cdef class Core:
             if not g.ready:
                 self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
             for name, value in values.items():
                 self.set_unlocked(g, inputs[name], value)

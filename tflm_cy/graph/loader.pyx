@@ -54,7 +54,8 @@ cpdef list load(Model model, find, bint reference, bint preserve_all, Arena aren
         subgraph.siblings = subgraphs
         subgraph.shared = shared
         subgraph.preserve_all = preserve_all
-        subgraph.num_threads = 1
+        subgraph.num_threads = subgraph.hands = 1
+        subgraph.fuse = not micro
         subgraph.arithmetic = MICRO if micro else REFERENCE if reference else OPTIMIZED
         subgraph.aligned_slack = not micro
         subgraph.micro = micro
@@ -118,6 +119,8 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
     g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
     g.first_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    if not g.micro:
+        g.merged = <int32_t*>arena.allocate_tail(2 * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.last_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.inputs = copy_indices(arena, inputs, &g.input_count)
     g.outputs = copy_indices(arena, outputs, &g.output_count)

@@ -38,6 +38,7 @@ cdef class Subgraph(Workspace):
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef bint preserve_all
+    cdef int32_t* merged             # per tensor: the tensor whose memory it takes over, -1: its own
     cdef int arithmetic              # of the nodes that no delegate takes
 
     # memory
@@ -56,13 +57,16 @@ cdef class Subgraph(Workspace):
     cdef int stage_zero_end          # steps below are prepared by allocate
     cdef int stage_zero_scratch
     cdef size_t stage_zero_mark
+    cdef double stage_zero_shared
     cdef int prepared_end
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
+    cdef int set_threads(self, int threads) except -1
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
+    cdef void share_node(self, Node* node) noexcept nogil
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
@@ -74,6 +78,7 @@ cdef class Subgraph(Workspace):
     cdef int prepare_node(self, int step) except -1
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int allocate_variables(self) except -1
+    cdef int merge(self, int first, int end) except -1
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil
     cdef dict save_inputs(self)

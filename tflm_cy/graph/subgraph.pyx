@@ -31,11 +31,26 @@ from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+from tflm_cy.threads.pool cimport engage, hands, release, share
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef double WAKE_TIME = 50000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
+
+cdef struct Shared:              # a node that threads share
+    void* context
+    Node* node
+
+ctypedef void (*ShareWithoutObject)(void* context, Node* node, int part, int parts, int hand) noexcept nogil
+
+
+cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
+    cdef Shared* shared = <Shared*>argument
+    (<ShareWithoutObject>shared.node.share)(shared.context, shared.node, part, parts, hand)
+
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -171,6 +186,14 @@ cdef class Subgraph(Workspace):
 
     # ---------------------------------------------------------------- prepare and plan
 
+    cdef int set_threads(self, int threads) except -1:
+        """For all subgraphs of the model, before anything is prepared."""
+        cdef Subgraph g
+        for g in self.siblings:
+            g.num_threads = threads
+            g.hands = hands(threads)
+        return 0
+
     cdef int allocate(self) except -1:
         """Prepare all nodes (up to the first dynamic output) and give every tensor its memory."""
         cdef dict saved
@@ -233,6 +256,7 @@ cdef class Subgraph(Workspace):
         self.kept = []
         self.stage_blocks = []
         self.scratch_count = self.scratch_planned = 0
+        self.shared_time = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
@@ -260,6 +284,7 @@ cdef class Subgraph(Workspace):
             self.stage_zero_end = step
             self.stage_zero_scratch = self.scratch_count
             self.stage_zero_mark = self.arena.mark()
+            self.stage_zero_shared = self.shared_time
         self.state = INVOKE
         return 0
 
@@ -271,6 +296,9 @@ cdef class Subgraph(Workspace):
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
+        node.share = NULL
+        node.parts = 0
+        node.in_place = 0
         self.current_step = step
         if registration is None:
             raise RuntimeError(
@@ -345,6 +373,38 @@ cdef class Subgraph(Workspace):
                 tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
         return self.reset_variables()
 
+    cdef int merge(self, int first, int end) except -1:
+        """Outputs that lie over an input of their node: `merged`, and until when the memory that they share is needed."""
+        cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t t, x, root
+        cdef const Node* node
+        cdef int step, i, j
+        cdef bint fits
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                self.merged[t] = -1
+                ends[t] = self.last_use[t]
+        if not self.fuse or self.preserve_all:
+            return 0
+        for step in range(first, end):
+            node = &self.nodes[self.plan[step]]
+            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+                continue
+            for i in range(min(node.input_count, 32)):
+                x = node.inputs[i]
+                if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
+                    continue
+                fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
+                for j in range(node.input_count):
+                    fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
+                root = x if self.merged[x] < 0 else self.merged[x]
+                if fits and ends[root] == step:
+                    self.merged[t] = root
+                    ends[root] = self.last_use[t]
+                    break
+        return 0
+
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
@@ -356,20 +416,22 @@ cdef class Subgraph(Workspace):
         cdef Block block
         cdef void** buffers
         cdef Tensor* tensor
+        cdef const int32_t* ends = self.merged + self.tensor_count
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.merge(first, end)
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1
         n += self.scratch_count - scratch_first
         problem = new_problem(n, HEAD_ALIGNMENT)
         i = 0
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 problem.size_of[i] = self.tensors[t].bytes
                 problem.first_of[i] = self.first_use[t]
-                problem.last_of[i] = self.last_use[t]
+                problem.last_of[i] = ends[t]
                 i += 1
         for t in range(scratch_first, self.scratch_count):
             problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
@@ -391,12 +453,15 @@ cdef class Subgraph(Workspace):
         i = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
-            if self.first_use[t] >= first:
+            if self.first_use[t] >= first and self.merged[t] < 0:
                 if tensor.bytes > 0:
                     tensor.data = base + plan.offset_of[i]
                     i += 1
                 else:
                     tensor.data = EMPTY
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.merged[t] >= 0:
+                self.tensors[t].data = self.tensors[self.merged[t]].data
         buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
         if buffers == NULL:
             raise MemoryError()
@@ -449,7 +514,12 @@ cdef class Subgraph(Workspace):
         cdef Node* node
         cdef bint flushing = False
         cdef unsigned long long mode = 0
+        cdef bint engaged = False
+        cdef int status
         self.prepared_end = self.stage_zero_end
+        if self.shared_time > 0 and not self.shared.engaged:
+            engaged = engage(self.hands, self.shared_time > WAKE_TIME)
+            self.shared.engaged = engaged
         while True:
             while step < self.prepared_end:
                 node = &self.nodes[self.plan[step]]
@@ -459,19 +529,30 @@ cdef class Subgraph(Workspace):
                         mode = flush_denormals()
                     else:
                         restore_denormals(mode)
-                if node.invoke(self, node) != 0:
-                    if flushing:
-                        restore_denormals(mode)
+                if node.parts > 1 and self.shared.engaged:
+                    self.share_node(node)
+                elif node.invoke(self, node) != 0:
                     self.failed_step = step
-                    return -1
+                    break
                 step += 1
             if flushing:
                 restore_denormals(mode)
                 flushing = False
-            if step >= self.plan_count:
-                return 0
-            if self.next_stage(step) != 0:
-                return -1
+            status = 0
+            if step < self.prepared_end or (step < self.plan_count and self.next_stage(step) != 0):
+                status = -1
+            elif step < self.plan_count:
+                continue
+            if engaged:
+                self.shared.engaged = False
+                release()
+            return status
+
+    cdef void share_node(self, Node* node) noexcept nogil:
+        cdef Shared shared
+        shared.context = <void*>self
+        shared.node = node
+        share(compute_part, &shared, node.parts)
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
@@ -508,6 +589,7 @@ cdef class Subgraph(Workspace):
             if self.prepared_end == self.stage_zero_end:
                 self.stage_blocks = []
                 self.scratch_count = self.scratch_planned = self.stage_zero_scratch
+                self.shared_time = self.stage_zero_shared
                 self.arena.rewind(self.stage_zero_mark)
                 self.forget_later_stages()
             self.prepare_stage(step)

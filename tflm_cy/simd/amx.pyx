@@ -104,6 +104,9 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     c.packed_bytes = (
         round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + 1) * c.tile_steps * TILE_BYTES + TAIL
     )
+    c.tile_columns = 1
+    c.first_tile = 0
+    c.end_tile = c.column_tiles
     c.pack = pack_tiles
     c.run = run_tiles
     return True
@@ -234,13 +237,13 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
 
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
     """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here."""
-    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t first = c.first_tile
     cdef ptrdiff_t tiles
-    p.w = <const int8_t*>c.panels
+    p.w = <const int8_t*>c.panels + first * c.tile_steps * TILE_BYTES
     if p.has_terms:
         window_sums(p, c.tile_ones, c.row_factor, k.positions, count)
-    while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+    while first < c.end_tile:
+        tiles = c.end_tile - first if c.end_tile - first < 4 else 4
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first

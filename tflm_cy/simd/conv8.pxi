@@ -90,6 +90,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         c.segment = g.group_ic
     c.steps = c.segments * (round_up(c.segment, 4) / 4)
     c.group_columns = round_up(group_oc, VL)
+    c.panel_columns = PANEL * VL
     vectors = c.group_columns / VL
     c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
     if c.flat and g.batches * g.oh * g.ow == 1:
