@@ -178,14 +178,14 @@ cdef class Core:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
     def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True,
-                 list subgraphs=None):
+                 list subgraphs=None, bint fuse=True):
         self.default_delegate = default_delegate
         self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
-        self.primary.set_threads(num_threads)
+        self.primary.set_up(num_threads, fuse)
         self.cache_generation = -1
 
     def __reduce__(self):

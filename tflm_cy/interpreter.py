@@ -208,6 +208,9 @@ class Interpreter:
     experimental_compress_quantization_zero_points, experimental_disable_delegate_node_fusion : bool
     experimental_force_delegate_node_profiling : bool
         Accepted; without effect.
+    fuse : bool
+        False: every node writes memory of its own and runs by itself, as the file says. Never changes results, only time and memory. Not an
+        argument of tf.lite.Interpreter.
 
     Raises
     ------
@@ -237,6 +240,8 @@ class Interpreter:
         experimental_compress_quantization_zero_points=False,
         experimental_disable_delegate_node_fusion=False,
         experimental_force_delegate_node_profiling=False,
+        *,
+        fuse=True,
     ):
         self._custom_op_registerers = []
         resolver = _resolver_type(experimental_op_resolver_type)
@@ -257,6 +262,7 @@ class Interpreter:
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
             "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
             "experimental_delegates": self._delegates or None,
+            "fuse": bool(fuse),
         }
         self._interpreter = Core(
             model,
@@ -266,6 +272,7 @@ class Interpreter:
             threads,
             _default_delegate if resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
             not experimental_disable_delegate_clustering,
+            fuse=bool(fuse),
         )
         if self._delegates:
             from tflm_cy.delegates.python import PythonDelegate

@@ -54,7 +54,6 @@ cpdef list load(Model model, find, bint reference, bint preserve_all, Arena aren
         subgraph.shared = shared
         subgraph.preserve_all = preserve_all
         subgraph.num_threads = subgraph.hands = 1
-        subgraph.fuse = not micro
         subgraph.arithmetic = MICRO if micro else REFERENCE if reference else OPTIMIZED
         subgraph.aligned_slack = not micro
         subgraph.micro = micro

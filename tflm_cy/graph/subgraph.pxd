@@ -62,7 +62,7 @@ cdef class Subgraph(Workspace):
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
-    cdef int set_threads(self, int threads) except -1
+    cdef int set_up(self, int threads, bint fuse) except -1
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil

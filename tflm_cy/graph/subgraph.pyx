@@ -38,7 +38,7 @@ cdef enum:
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
-cdef double WAKE_TIME = 50000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
+cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
 
 cdef struct Shared:              # a node that threads share
     void* context
@@ -186,12 +186,13 @@ cdef class Subgraph(Workspace):
 
     # ---------------------------------------------------------------- prepare and plan
 
-    cdef int set_threads(self, int threads) except -1:
+    cdef int set_up(self, int threads, bint fuse) except -1:
         """For all subgraphs of the model, before anything is prepared."""
         cdef Subgraph g
         for g in self.siblings:
             g.num_threads = threads
             g.hands = hands(threads)
+            g.fuse = fuse and not g.micro
         return 0
 
     cdef int allocate(self) except -1:

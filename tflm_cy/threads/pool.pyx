@@ -90,7 +90,7 @@ cdef enum:
     LOOKS = 64                   # pauses between two looks at the clock
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
-    CLOSE_NS = 100000            # invokes that follow each other within this time are worth waking workers
+    CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
 cdef struct Pool:
     uint64_t ticket
