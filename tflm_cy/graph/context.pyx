@@ -11,6 +11,15 @@ cdef double LEAST_TIME = 3000    # nanoseconds of a node, below which giving par
 cdef double LONG_TIME = 60000
 
 
+def share_from(double nanoseconds):
+    """Share nodes that are expected to take so long, from the next prepare on; returns the former limit. For tests."""
+    global LEAST_TIME
+    former = LEAST_TIME
+    LEAST_TIME = nanoseconds
+    return former
+
+
+
 cdef class Registration:
     """An operator: versions and functions. Made by `register`."""
 

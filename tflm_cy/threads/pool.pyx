@@ -144,9 +144,24 @@ begin_anew()
 pthread_atfork(NULL, NULL, after_fork)
 
 
+cdef int pretended = 0
+
+
+def pretend(int processors):
+    """Count on so many processors, for interpreters made from now on; 0: on those that there are. For tests:
+    a busy machine does not keep the threads from sharing then."""
+    global pretended
+    pretended = processors
+
+
+def state():
+    """Return what the pool has: started workers, jobs shared since the process began, whether somebody has engaged it."""
+    return {"workers": pool.workers, "jobs": pool.number, "engaged": bool(load32(&pool.busy))}
+
+
 cdef int hands(int threads) noexcept nogil:
     """At most the processors that this process may use: more would wait for each other."""
-    cdef int most = usable_processors() if threads > 1 else 1
+    cdef int most = 1 if threads <= 1 else pretended if pretended > 0 else usable_processors()
     if most > MOST_HANDS:
         most = MOST_HANDS
     return threads if threads < most else most
@@ -225,7 +240,7 @@ cdef void wait_for_others(int parts) noexcept nogil:
     while load32(&pool.done) < <uint32_t>parts:
         sched_yield()
     now = now_ns()
-    if now - since > DISTURBED_NS:
+    if now - since > DISTURBED_NS and pretended == 0:
         pool.alone = True
         pool.alone_until = now + ALONE * (now - since)
 
