@@ -55,6 +55,13 @@ def outputs(interpreter):
     return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
 
 
+def warm(interpreter):
+    """The outputs, when the workers are awake."""
+    for _ in range(50):
+        interpreter.invoke()
+    return outputs(interpreter)
+
+
 def test_many_invokes():
     wanted = outputs(ready(threads=1))
     interpreter = ready()
@@ -129,7 +136,7 @@ def in_child(check, seconds=60):
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_of_fork_has_a_pool_of_its_own():
     interpreter = ready()
-    wanted = [outputs(interpreter) for _ in range(50)][0]
+    wanted = warm(interpreter)
 
     def same():
         workers = pool.state()["workers"]
@@ -181,7 +188,7 @@ def test_a_fork_amid_an_invoke():
     mine = Forks()
     mine.child = -1
     interpreter = ready(experimental_delegates=[mine])
-    wanted = [outputs(interpreter) for _ in range(20)][0]
+    wanted = warm(interpreter)
     mine.child = None
     got = outputs(interpreter)
     if mine.child == 0:  # this is the child

@@ -19,7 +19,6 @@ def share_from(double nanoseconds):
     return former
 
 
-
 cdef class Registration:
     """An operator: versions and functions. Made by `register`."""
 
