@@ -53,6 +53,8 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
+# Operators that few models have, with many types each: small rather than fast.
+COLD = {"stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
@@ -93,6 +95,8 @@ def target_of(source: Path) -> list[str]:
     """The flags that a module has beyond those of all."""
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return VECTOR
+    if source.parent == PACKAGE / "ops" and source.stem in COLD:
+        return ["-Os"]
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 
