@@ -54,7 +54,7 @@ SIMD = {
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
 # Operators that few models have, with many types each: small rather than fast.
-COLD = {"conv_3d", "stablehlo"}
+COLD = {"conv_3d", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
@@ -63,7 +63,7 @@ def declared(folder: Path, table: str) -> dict[str, list[str]]:
     found = {}
     for source in sorted(folder.glob("*.pyx")):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            found[source.stem] = re.findall(r'^    "(\w+)":', entries, re.M)
+            found[source.stem] = re.findall(r'^    "([\w.]+)":', entries, re.M)
     return found
 
 

@@ -54,8 +54,8 @@ def test_conv_3d(sizes, kernel, strides, dilations, padding, with_bias, resolver
     bias = rng.integers(-9, 9, 5).astype(np.float32) * with_bias
     out = [window(*v, padding)[0] for v in zip(sizes, kernel, strides, dilations, strict=True)]
     want = np.zeros([2, *out, 5], np.float32) + bias
-    for o, t, i in taps(sizes, kernel, strides, dilations, padding):
-        want[:, *o] += x[:, *i] @ w[t]
+    for (d, h, v), t, (a, b, c) in taps(sizes, kernel, strides, dilations, padding):
+        want[:, d, h, v] += x[:, a, b, c] @ w[t]
     inputs = [Tensor(x.shape, "float32"), Tensor.constant(w), *([Tensor.constant(bias)] if with_bias else [])]
     y = Tensor(want.shape, "float32")
     more = options(strides, dilations, padding, fused_activation_function="RELU")
@@ -78,8 +78,8 @@ def test_conv_3d_transpose(sizes, kernel, strides, dilations, padding, shape_fed
     x, w = (rng.integers(-9, 9, shape).astype(np.float32) for shape in ([2, *small, 4], [*kernel, 3, 4]))
     bias = rng.integers(-9, 9, 3).astype(np.float32)
     want = np.zeros([2, *sizes, 3], np.float32) + bias
-    for o, t, i in taps(sizes, kernel, strides, dilations, padding):
-        want[:, *i] += x[:, *o] @ w[t].T
+    for (d, h, v), t, (a, b, c) in taps(sizes, kernel, strides, dilations, padding):
+        want[:, a, b, c] += x[:, d, h, v] @ w[t].T
     shape = np.array(want.shape, np.int32)
     first = Tensor([5], "int32") if shape_fed else Tensor.constant(shape)
     inputs = [first, Tensor.constant(w), Tensor(x.shape, "float32"), Tensor.constant(bias)]

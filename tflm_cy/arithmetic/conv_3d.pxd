@@ -1,7 +1,7 @@
 """CONV_3D and CONV_3D_TRANSPOSE on float32: images [batch, depth, height, width, channel].
 
-CONV_3D's filter is [depth, height, width, input channel, output channel]; taps outside of the image are left out of the sums. CONV_3D_TRANSPOSE's is [depth, height,
-width, output channel, input channel]; each input value is added to the outputs in the order of the input.
+CONV_3D's filter is [depth, height, width, input channel, output channel]; taps outside of the image are left out of the sums.
+CONV_3D_TRANSPOSE's is [depth, height, width, output channel, input channel]; each input value is added to the outputs in the order of the input.
 
 Source: LiteRT:tflite/kernels/internal/reference/{conv3d,conv3d_transpose}.h.
 """

@@ -1,7 +1,7 @@
 """CONV_3D and CONV_3D_TRANSPOSE as the optimized kernels compute them.
 
-CONV_3D takes ruy's float product, since its filter is stored by columns: each output is a chain of fused multiply-adds over the whole window, zeros for the taps
-outside, which begins with the bias (ruy chooses its kernels at run time; on CPUs without fused multiply-add it would round twice).
+CONV_3D takes ruy's float product, since its filter is stored by columns: each output is a chain of fused multiply-adds over the whole window,
+zeros for the taps outside, which begins with the bias (ruy chooses its kernels at run time; on CPUs without fused multiply-add it would round twice).
 CONV_3D_TRANSPOSE multiplies every pixel with the whole filter in Eigen's order, and adds the products to the output in the order of the pixels; the padding
 behind the depth is reckoned from that of the height, so that planes of the input are left out where the two differ.
 
@@ -57,7 +57,6 @@ cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
 
 cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t inputs, float* y) noexcept nogil:
     """One image; the products of the pixels one after the other, however many of them there are in a row."""
-    cdef ptrdiff_t taps = v.kernel[0] * v.kernel[1] * v.kernel[2]
     cdef ptrdiff_t pixel = 0
     cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow, o
     cdef float* out
