@@ -55,6 +55,8 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
+# Operators that few models have, with many types each: small rather than fast.
+COLD = {"conv_3d", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
@@ -63,7 +65,7 @@ def declared(folder: Path, table: str) -> dict[str, list[str]]:
     found = {}
     for source in sorted(folder.glob("*.pyx")):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            found[source.stem] = re.findall(r'^    "(\w+)":', entries, re.M)
+            found[source.stem] = re.findall(r'^    "([\w.]+)":', entries, re.M)
     return found
 
 
@@ -97,6 +99,8 @@ def target_of(source: Path) -> list[str]:
         return ["-Os"]
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return VECTOR
+    if source.parent == PACKAGE / "ops" and source.stem in COLD:
+        return ["-Os"]
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

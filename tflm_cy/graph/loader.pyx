@@ -83,7 +83,10 @@ cdef list operator_codes(Model model, find, bint reference, bint micro):
         version = table_i32(table, CODE_VERSION, 1)
         if code == CUSTOM:
             name = text_of(table_vector(table, CODE_CUSTOM))
-            codes.append((name, find(name, True), version, True))
+            registration = find(name, True)
+            if registration is not None and reference and registration.reference_version == 0:
+                registration = None
+            codes.append((name, registration, version, True))
             continue
         if not 0 <= code < len(BUILTIN_NAMES):
             raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
