@@ -8,7 +8,7 @@ README.md beside this file shows how an operator is added.
 
 from importlib import import_module
 
-from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
+from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT16, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
 
 
 def find(name, custom=False):
@@ -33,11 +33,14 @@ def find_micro(name, custom=False):
     return import_module(f"{__name__}.{MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
-def find_xnnpack(name, quantized):
+XNNPACK = {"float16": XNNPACK_FLOAT16, "float32": XNNPACK_FLOAT32, "quantized": XNNPACK_QUANTIZED}
+
+
+def find_xnnpack(name, values):
     """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
 
-    `quantized` is True when one of the node's tensors holds 8-bit or smaller integers: such nodes have modules of their own
-    (`xnnpack/quantized_*.pyx`, float32 ones `xnnpack/float32_*.pyx`, the rest serve both).
+    `values` says which modules serve the node: "float16" (`xnnpack/float16_*.pyx`), "quantized" when one of its tensors holds 8-bit
+    or smaller integers (`xnnpack/quantized_*.pyx`), else "float32" (`xnnpack/float32_*.pyx`); the other modules serve the latter two.
     """
-    module = (XNNPACK_QUANTIZED if quantized else XNNPACK_FLOAT32).get(name)
+    module = XNNPACK[values].get(name)
     return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]
