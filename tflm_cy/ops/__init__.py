@@ -8,7 +8,14 @@ README.md beside this file shows how an operator is added.
 
 from importlib import import_module
 
-from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT16, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
+from tflm_cy.ops.index import (
+    CUSTOM_MODULES,
+    MICRO_MODULES,
+    MODULES,
+    XNNPACK_FLOAT16,
+    XNNPACK_FLOAT32,
+    XNNPACK_QUANTIZED,
+)
 
 
 def find(name, custom=False):
