@@ -61,7 +61,7 @@ def declared(folder: Path, table: str) -> dict[str, list[str]]:
     found = {}
     for source in sorted(folder.glob("*.pyx")):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            found[source.stem] = re.findall(r'^    "(\w+)":', entries, re.M)
+            found[source.stem] = re.findall(r'^    "([\w.]+)":', entries, re.M)
     return found
 
 
