@@ -78,8 +78,9 @@ def operator_index() -> str:
         "MODULES": declared(ops, "OPERATORS"),
         "CUSTOM_MODULES": declared(ops, "CUSTOM_OPERATORS"),
         "MICRO_MODULES": declared(ops, "MICRO_OPERATORS"),
-        "XNNPACK_FLOAT32": {name: entries for name, entries in xnnpack.items() if not name.startswith("quantized_")},
-        "XNNPACK_QUANTIZED": {name: entries for name, entries in xnnpack.items() if not name.startswith("float32_")},
+        "XNNPACK_FLOAT16": {name: xnnpack[name] for name in xnnpack if name.startswith("float16_")},
+        "XNNPACK_FLOAT32": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "quantized_"))},
+        "XNNPACK_QUANTIZED": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "float32_"))},
     }
     for title, tables in titles.items():
         modules = {}

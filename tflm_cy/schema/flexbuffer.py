@@ -26,16 +26,38 @@ def options(content):
     ValueError
         The bytes are no FlexBuffer, or its root is no map.
     """
-    content = bytes(content)
-    if not content:
-        return {}
+    return _read(bytes(content), lambda content: {key: _value(content, *place) for key, place in _places(content)})
+
+
+def float_slot(content, key):
+    """The first four bytes of a float's place in the map, as a float32, as TensorFlow's delegate reads it; None when there is no float.
+
+    What is stored as float32 is read rightly. Of a double this is the lower half, of an indirect float its offset.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no FlexBuffer, or its root is no map.
+    """
+    return _read(bytes(content), lambda content: _float_slot(content, key))
+
+
+def _read(content, reader):
     try:
-        return _map(content)
+        return reader(content)
     except (IndexError, struct.error, UnicodeDecodeError) as error:
         raise ValueError(f"custom options of {len(content)} bytes are no FlexBuffer: {error}") from None
 
 
-def _map(content):
+def _float_slot(content, key):
+    at, _, packed = dict(_places(content)).get(key, (0, 0, 0))
+    return struct.unpack_from("<f", content, at)[0] if packed >> 2 in (_FLOAT, _INDIRECT_FLOAT) else None
+
+
+def _places(content):
+    """(key, (position, width, packed type)) of each value of the map."""
+    if not content:
+        return []
     width, packed = content[-1], content[-2]
     if width not in (1, 2, 4, 8):
         raise ValueError(f"custom options: a root of {width} bytes")
@@ -48,11 +70,11 @@ def _map(content):
     key_width = _unsigned(content, values - 2 * width, width)
     if key_width not in (1, 2, 4, 8) or length > len(content):
         raise ValueError(f"custom options: {length} keys of {key_width} bytes each")
-    found = {}
+    found = []
     for i in range(length):
         start = _follow(content, keys + i * key_width, key_width)
         key = content[start : content.index(b"\0", start)].decode()
-        found[key] = _value(content, values + i * width, width, content[values + length * width + i])
+        found.append((key, (values + i * width, width, content[values + length * width + i])))
     return found
 
 

@@ -54,13 +54,14 @@ class XnnpackDelegate(Delegate):
             if partition.defect is None:
                 partition.defect = creation_defect(claims, n)
             if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
-                continue                               # the usual body, where it knows float16
-            quantized = has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2)
-            registration = find_xnnpack(subgraph.operator_names[n], quantized)
+                values = "float16"
+            else:
+                values = "quantized" if has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2) else "float32"
+            registration = find_xnnpack(subgraph.operator_names[n], values)
             if registration is not None:
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)
 
 
 def float32_registration(name):
-    return find_xnnpack(name, False)
+    return find_xnnpack(name, "float32")

@@ -8,8 +8,9 @@
 | float32 | int8, one scale or one per row (per column in BATCH_MATMUL) | both |
 | float32 | int4, int2: one scale per row; int4: one per block of a row | FULLY_CONNECTED |
 
-Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and the
-same as those of zero point 0 beside int8; with float32 activations each row of x is quantized on its own, always asymmetric.
+Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and
+the same as those of zero point 0 beside int8; sparse filters, which TensorFlow's delegate takes for dense ones, are right here; with
+float32 activations each row of x is quantized on its own, always asymmetric.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
 """
@@ -27,6 +28,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
@@ -83,6 +85,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     want_constant(w, "FULLY_CONNECTED", "filter")
     if w.rank != 2 or w.dims[1] <= 0:
         raise ValueError(f"FULLY_CONNECTED: a filter {shape_of(w)} wants two dimensions")
+    w = dense_constant(context, w)
     op = <Matrix*>context.persistent(sizeof(Matrix))
     node.data = op
     op.n = w.dims[0]
@@ -400,5 +403,5 @@ cdef int batch_matmul_dynamic(Context context, Node* node) noexcept nogil:
 
 OPERATORS = {
     "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
-    "FULLY_CONNECTED": register(prepare_fully_connected, version=99),
+    "FULLY_CONNECTED": register(prepare_fully_connected, version=99, reference_version=99, lowest_version=1, sparse_input=1),
 }
