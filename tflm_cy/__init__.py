@@ -8,6 +8,7 @@
 from tflm_cy import experimental, interpreter
 from tflm_cy._version import __version__
 from tflm_cy.config import show_config
+from tflm_cy.custom.registry import register_custom_op, unregister_custom_op
 from tflm_cy.interpreter import (
     Delegate,
     Interpreter,
@@ -27,5 +28,7 @@ __all__ = [
     "experimental",
     "interpreter",
     "load_delegate",
+    "register_custom_op",
     "show_config",
+    "unregister_custom_op",
 ]

@@ -11,6 +11,7 @@ A view (`view`) has a base object of `graph.view`, which keeps the memory alive 
 resize raise, so that memory never moves under it.
 """
 import os
+import sysconfig
 
 import numpy as np
 
@@ -34,7 +35,8 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.partition import delegate
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
+    BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count, is_constant,
+    shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
@@ -128,7 +130,8 @@ cdef bint layout_is_known():
         and seen.dimensions[1] == 3 and seen.strides[0] == 6 and seen.flags & 1 and not fields(sample[:, ::2]).flags & 1)
 
 
-cdef bint LAYOUT_KNOWN = layout_is_known()
+# Without a GIL another thread may be anywhere: no shortcut past the lock.
+cdef bint LAYOUT_KNOWN = layout_is_known() and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
@@ -413,7 +416,7 @@ cdef class Core:
                         f"Cannot set tensor: Dimension mismatch. Got {buffer.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
                         f"of input {t}.")
             if is_constant(tensor):
-                raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
+                self.open_constant(g, t)
             if tensor.data == NULL or g.is_hidden(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
@@ -422,10 +425,27 @@ cdef class Core:
                     pack(<const int8_t*>buffer.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
                 else:
                     memcpy(tensor.data, buffer.buf, min(<size_t>buffer.len, tensor.bytes))
+                if tensor.allocation == CONSTANT and g.ready:
+                    g.prepare_again()
                 return 0
         finally:
             PyBuffer_Release(&buffer)
         return self.set_unlocked(g, index, np.ascontiguousarray(value))
+
+    cdef int open_constant(self, Subgraph g, int t) except -1:
+        """Let a constant be written, in memory of this interpreter's own.
+
+        Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded.
+        """
+        cdef const Tensor* tensor = &g.tensors[t]
+        if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
+                or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
+            raise ValueError(
+                f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
+                "16 bits may be replaced")
+        if g.ready:
+            self.guard()
+        return g.own_constant(t)
 
     cdef object checked_value(self, Subgraph g, int t, object value):
         """A value of any kind as a native array of the tensor's dtype; never casts."""
@@ -597,6 +617,12 @@ cdef class Core:
             self.leave()
 
     # ---------------------------------------------------------------- descriptions
+
+    def wants_flex(self):
+        """True when a custom operator that nobody has registered is one of TensorFlow's, by its name."""
+        cdef Subgraph g
+        return any([
+            g.registrations[n] is None and g.operator_names[n].startswith("Flex") for g in self.subgraphs for n in g.custom_nodes])
 
     def num_subgraphs(self):
         return len(self.subgraphs)

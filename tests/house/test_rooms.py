@@ -17,8 +17,10 @@ ALLOWED = {
     "graph": {"schema", "memory", "threads"},
     "ops": {"graph", "arithmetic", "simd", "schema"},
     "delegates": {"graph", "ops", "schema"},
+    "custom": {"graph", "schema"},
     "core": {"graph", "memory", "schema"},
-    "interpreter": {"core", "delegates", "ops", "schema"},
+    "interpreter": {"core", "custom", "delegates", "inspection", "ops", "schema"},
+    "inspection": {"delegates"},
     "experimental": {"interpreter"},
     "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
@@ -26,7 +28,7 @@ ALLOWED = {
     "cli": {"report", "interpreter", "experimental", "demo", "micro"},
     "__main__": {"cli"},
     "config": {"simd", "ops", "_version"},
-    "__init__": {"interpreter", "experimental", "config", "_version"},
+    "__init__": {"interpreter", "experimental", "config", "custom", "_version"},
     "_version": set(),
 }
 TABLES = {

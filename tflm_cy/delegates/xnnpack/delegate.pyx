@@ -28,6 +28,14 @@ cdef bint has_type(Subgraph g, const Node* node, int a, int b, int c, int d) noe
     return False
 
 
+cdef bint has_sparse_input(Subgraph g, const Node* node) noexcept:
+    cdef int i
+    for i in range(node.input_count):
+        if node.inputs[i] >= 0 and g.tensors[node.inputs[i]].sparsity != NULL:
+            return True
+    return False
+
+
 class XnnpackDelegate(Delegate):
     """TensorFlow's default delegate; one object serves all subgraphs of an interpreter."""
 
@@ -55,6 +63,8 @@ class XnnpackDelegate(Delegate):
                 partition.defect = creation_defect(claims, n)
             if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
                 continue                               # the usual body, where it knows float16
+            if has_sparse_input(subgraph, &subgraph.nodes[n]):
+                continue                               # the usual body unpacks it; TensorFlow's delegate takes it for dense
             quantized = has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2)
             registration = find_xnnpack(subgraph.operator_names[n], quantized)
             if registration is not None:
