@@ -68,6 +68,7 @@ DTYPES = [np.dtype(name) for name in (
     "float32", "float16", "int32", "uint8", "int64", "O", "bool", "int16", "complex64", "int8", "float64", "complex128", "uint64",
     "O", "O", "uint32", "uint16", "int8", "uint16", "int8", "uint8")]
 cdef list DTYPE_OF = DTYPES
+PACKED_RANGES = {17: (-8, 7), 19: (-2, 1), 20: (0, 15)}          # INT4, INT2, UINT4
 cdef object ndarray = np.ndarray
 cdef object empty = np.empty
 NUMPY_TYPE_NAMES = {
@@ -403,7 +404,7 @@ cdef class Core:
         cdef int d
         if tensor.type == STRING:
             return self.set_strings(g, t, value)
-        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or tensor.type == RESOURCE or tensor.type == VARIANT:
+        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
             value = self.checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
@@ -467,10 +468,11 @@ cdef class Core:
                 f"{self.tensor_name(g, t)} ")
         if array.dtype is not expected:
             array = array.astype(expected)
-        if (tensor.type == INT4 or tensor.type == INT2) and array.size:
-            low, high = (-8, 7) if tensor.type == INT4 else (-2, 1)
+        if tensor.type in PACKED_RANGES and array.size:
+            low, high = PACKED_RANGES[tensor.type]
             if array.min() < low or array.max() > high:
-                raise ValueError(f"Cannot set tensor: values of {type_name(tensor.type)} lie in {low} .. {high}")
+                raise ValueError(
+                    f"Cannot set tensor: Values for {type_name(tensor.type)} input must be between {low} and {high}.")
         return array
 
     cdef int set_strings(self, Subgraph g, int t, object value) except -1:

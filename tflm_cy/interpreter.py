@@ -198,8 +198,9 @@ def _rebuild(cls, arguments):
 class Interpreter:
     """A model, ready to be fed and run; a drop-in for tf.lite.Interpreter.
 
-    Pickling and copying carry the path or the content, the options and what a user has set on the object, not the state: the copy must allocate.
-    Beyond tf.lite's methods every instance has those of `tflm_cy.inspection`: execution_plan, delegate_nodes, quirks.
+    Pickling and copying carry the path or the content, the options and what a user has set on the object, but not the
+    state: the copy must allocate. Beyond tf.lite's methods every instance has those of `tflm_cy.inspection`:
+    execution_plan, delegate_nodes, quirks.
 
     Parameters
     ----------

@@ -204,6 +204,8 @@ def test_int4_constants_are_packed():
     interpreter = Interpreter(model_content=model.to_bytes())
     interpreter.set_tensor(0, np.int8([1, -8, 7]))
     assert interpreter.get_tensor(0).tolist() == [1, -8, 7]
+    with pytest.raises(ValueError, match="must be between -8 and 7"):
+        interpreter.set_tensor(0, np.int8([1, 2, 8]))
     interpreter.allocate_tensors()
     interpreter.invoke()
     assert interpreter.get_tensor(1).tolist() == [1, -8, 7]

@@ -32,7 +32,7 @@ from libc.stdint cimport int32_t, uintptr_t
 from tflm_cy.graph.context cimport Context, Node, Registration
 from tflm_cy.graph.description cimport array_of, is_viewable, memory_of, store_value, strings_of, tensor_info
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, shape_of, type_name
+from tflm_cy.graph.tensor cimport DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, type_name
 from tflm_cy.schema.flexbuffer import options as read_options
 
 

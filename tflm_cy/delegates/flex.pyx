@@ -11,8 +11,6 @@ Source of the options' layout: LiteRT:tflite/delegates/flex/kernel.cc.
 """
 import importlib.util
 
-import numpy as np
-
 from libc.stdint cimport int32_t
 
 from tflm_cy.graph.context cimport Context, Node, register
