@@ -19,6 +19,7 @@ from tflm_cy.graph.description cimport array_of, is_viewable, store_value, strin
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, is_constant, shape_of, type_name
+from tflm_cy.schema.flexbuffer import strings
 
 TYPES = {"STRING": "string", "RESOURCE": "resource", "VARIANT": "variant", "BOOL": "bool"}
 
@@ -134,13 +135,13 @@ class Part:
 
 def node_definition(op, options):
     """The NodeDef in the options of a Flex operator: a FlexBuffer vector of the operator's name and the serialized definition."""
-    from flatbuffers import flexbuffers
     from tensorflow.core.framework import node_def_pb2
 
+    parts = strings(options)
+    if len(parts) != 2:
+        raise ValueError(f"{op}: its options are {len(parts)} strings, not a name and a NodeDef")
     try:
-        root = flexbuffers.GetRoot(bytearray(options)).AsVector
-        text = root[1]
-        definition = node_def_pb2.NodeDef.FromString(bytes(text.AsBlob if text.IsBlob else text.AsKeyBytes if text.IsKey else text.AsString.encode()))
+        definition = node_def_pb2.NodeDef.FromString(parts[1])
     except Exception as error:
         raise ValueError(f"{op}: its options hold no NodeDef: {error}") from error
     if f"Flex{definition.op}" != op:
