@@ -17,6 +17,7 @@ from tflm_cy.interpreter import (
     SignatureRunner,
     load_delegate,
 )
+from tflm_cy.shim import install, uninstall
 
 __all__ = [
     "Delegate",
@@ -26,9 +27,11 @@ __all__ = [
     "SignatureRunner",
     "__version__",
     "experimental",
+    "install",
     "interpreter",
     "load_delegate",
     "register_custom_op",
     "show_config",
+    "uninstall",
     "unregister_custom_op",
 ]

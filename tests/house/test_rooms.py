@@ -22,13 +22,14 @@ ALLOWED = {
     "interpreter": {"core", "custom", "delegates", "inspection", "ops", "schema"},
     "inspection": {"delegates"},
     "experimental": {"interpreter"},
+    "shim": {"experimental", "interpreter", "_version"},
     "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
     "demo": {"report", "interpreter"},
-    "cli": {"report", "interpreter", "experimental", "demo", "micro"},
+    "cli": {"report", "interpreter", "experimental", "demo", "micro", "shim"},
     "__main__": {"cli"},
     "config": {"simd", "ops", "_version"},
-    "__init__": {"interpreter", "experimental", "config", "custom", "_version"},
+    "__init__": {"interpreter", "experimental", "config", "custom", "shim", "_version"},
     "_version": set(),
 }
 TABLES = {
