@@ -33,6 +33,7 @@ from libc.string cimport memcpy
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.partition import delegate
+from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count, is_constant,
@@ -157,6 +158,18 @@ cdef bint same_dtype(object dtype, object expected) except -1:
     return dtype == expected and dtype.isnative
 
 
+cdef Subgraph unborn():
+    """The graph of an object that `__init__` has not seen: nothing in it, and allocating it raises."""
+    cdef Subgraph g = Subgraph()
+    g.shared = Resources()
+    g.execution_plan = []
+    g.allocate_defect = "the interpreter was made without __init__."
+    return g
+
+
+cdef Subgraph UNBORN = unborn()
+
+
 cdef class Core:
     """See the module."""
     cdef object __weakref__
@@ -175,6 +188,7 @@ cdef class Core:
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
         self.lock_fork = fork_count
+        self.primary = UNBORN
 
     def __dealloc__(self):
         if self.lock != NULL:

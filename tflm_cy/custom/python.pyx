@@ -133,7 +133,8 @@ cdef class Preparation(PythonNode):
 
     def set_dynamic(self, int i):
         """Output i has a shape that is known only while invoking: `store` gives it then."""
-        self.g.set_dynamic(result(self, i))
+        cdef Tensor* tensor = result(self, i)
+        self.g.set_dynamic(tensor)
 
     def request_scratch(self, shape, dtype):
         """A handle for memory while this node runs."""
@@ -171,7 +172,8 @@ cdef class Invocation(PythonNode):
 
 cdef Tensor* result(PythonNode self, int i) except NULL:
     """Output i, which must exist."""
-    cdef Tensor* tensor = self.g.output(self.live(), i) if i >= 0 else NULL
+    cdef const Node* node = self.live()
+    cdef Tensor* tensor = self.g.output(node, i) if i >= 0 else NULL
     if tensor == NULL:
         raise IndexError(f"{self.op.name} has no output {i}")
     return tensor
@@ -206,6 +208,7 @@ cdef int prepare_node(Context context, Node* node) except -1:
             op.prepare_with(preparation)
     finally:
         preparation.node = NULL
+        preparation.g = None                     # which holds this object
     if g.shared.live_views > views:
         raise RuntimeError(f"{op.name}: prepare has kept an array over the arena; it must copy what it keeps")
     check_tensors(g, node, op)
@@ -266,6 +269,7 @@ cdef int call(Subgraph g, Node* node) noexcept:
             prepared.kept_state = invocation.kept_state
             invocation.inputs = invocation.outputs = ()
             invocation.node = NULL
+            invocation.g = None
         if g.shared.live_views > views:
             raise RuntimeError("invoke has kept an array over the arena; it must copy what it keeps")
     except Exception as error:

@@ -71,6 +71,9 @@ class XnnpackDelegate(Delegate):
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)
 
+    def finish(self, Subgraph subgraph):
+        self.claims.pop(subgraph.index, None)
+
 
 def float32_registration(name):
     return find_xnnpack(name, False)
