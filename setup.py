@@ -38,6 +38,7 @@ DIRECTIVES = {
     "embedsignature": False,
     "binding": True,
     "auto_pickle": False,
+    "freethreading_compatible": True,
 }
 
 

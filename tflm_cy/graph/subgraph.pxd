@@ -58,6 +58,7 @@ cdef class Subgraph(Workspace):
     cdef int stage_zero_scratch
     cdef size_t stage_zero_mark
     cdef double stage_zero_shared
+    cdef int stage_zero_kept
     cdef int prepared_end
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
@@ -70,6 +71,8 @@ cdef class Subgraph(Workspace):
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
+    cdef int own_constant(self, int index) except -1
+    cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
 
     cdef int descend(self) except -1
@@ -83,6 +86,8 @@ cdef class Subgraph(Workspace):
     cdef int next_stage(self, int step) noexcept with gil
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
+    cdef dict save_outputs(self)
+    cdef int restore_outputs(self, dict saved) except -1
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1
     cdef int check_outputs(self, int step, const Node* node) except -1
     cdef object node_error(self, int step, object reason, str verb)

@@ -16,7 +16,7 @@ What a hostile model may try is refused here rather than in the operators: writi
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
@@ -158,6 +158,30 @@ cdef class Subgraph(Workspace):
                 memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
         return 0
 
+    cdef int own_constant(self, int index) except -1:
+        """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef const void* before = tensor.data
+        if before == self.owned[index]:
+            return 0
+        if self.reserve_owned(index, tensor.bytes) != 0:
+            raise MemoryError(f"no memory for tensor {index} of {tensor.bytes} bytes")
+        memcpy(tensor.data, before, tensor.bytes)
+        return 0
+
+    cdef int prepare_again(self) except -1:
+        """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
+        cdef dict saved = self.save_inputs()
+        cdef Tensor* tensor
+        cdef int t
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE and tensor.data != NULL:
+                saved[t] = (<char*>tensor.data)[:tensor.bytes]
+        self.ready = False
+        self.allocate()
+        return self.restore_inputs(saved)
+
     cdef bint is_hidden(self, int index) noexcept nogil:
         """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
         return self.hidden != NULL and self.hidden[index]
@@ -208,8 +232,14 @@ cdef class Subgraph(Workspace):
         self.allocating = True
         try:
             saved = self.save_inputs()
+            outputs = self.save_outputs()
             self.forget_prepared()
-            self.prepare_stage(0)
+            try:
+                self.prepare_stage(0)
+            except Exception:
+                if self.state == PREPARE:          # the head is still the last run's
+                    self.restore_outputs(outputs)
+                raise
             self.restore_inputs(saved)
         finally:
             self.allocating = False
@@ -246,6 +276,34 @@ cdef class Subgraph(Workspace):
         for t, value in saved.items():
             if self.tensors[t].data != NULL and self.tensors[t].bytes == <size_t>len(value):
                 memcpy(self.tensors[t].data, <const char*>value, len(value))
+        return 0
+
+    cdef dict save_outputs(self):
+        """Place and shape of the last run's outputs, which stay readable when an allocation is refused."""
+        cdef dict saved = {}
+        cdef const Tensor* tensor
+        cdef int i, t
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if t < 0:
+                continue
+            tensor = &self.tensors[t]
+            if self.generation > 0 and tensor.allocation == PLANNED and tensor.data != NULL and t not in self.resized:
+                saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
+        return saved
+
+    cdef int restore_outputs(self, dict saved) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t, (address, size, shape) in saved.items():
+            tensor = &self.tensors[t]
+            if tensor.allocation != PLANNED:
+                continue
+            tensor.data = <void*><uintptr_t>address
+            tensor.bytes = size
+            tensor.rank = len(shape)
+            for i, dimension in enumerate(shape):
+                tensor.dims[<int>i] = dimension
         return 0
 
     cdef int forget_prepared(self) except -1:
@@ -286,6 +344,7 @@ cdef class Subgraph(Workspace):
             self.stage_zero_scratch = self.scratch_count
             self.stage_zero_mark = self.arena.mark()
             self.stage_zero_shared = self.shared_time
+            self.stage_zero_kept = len(self.kept)
         self.state = INVOKE
         return 0
 
@@ -592,6 +651,7 @@ cdef class Subgraph(Workspace):
                 self.scratch_count = self.scratch_planned = self.stage_zero_scratch
                 self.shared_time = self.stage_zero_shared
                 self.arena.rewind(self.stage_zero_mark)
+                del self.kept[self.stage_zero_kept:]
                 self.forget_later_stages()
             self.prepare_stage(step)
         except BaseException as error:
