@@ -35,6 +35,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_rescale, prepare_weights,
     weight_bytes,
@@ -71,6 +72,7 @@ cdef struct Conv:
     # quantized
     Rescale rescale
     int patches                  # scratch: two windows
+    FixedConv8 fast              # with a vector kernel
     # hybrid
     int image                    # scratch: one quantized image
     const float* scales
@@ -230,6 +232,11 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
+    if x.type != INT16 and is_constant(w) and ready_fixed_conv8(
+            context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
+            <const int64_t*>op.bias.values, &op.rescale):
+        node.invoke = convolve_vector8
+        return 0
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
@@ -293,6 +300,13 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
         <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    op.fast.fast.plan.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
     return 0
 
 

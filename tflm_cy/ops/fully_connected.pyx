@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, clamp_f32, quantize_multiplier,
 )
 from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
-from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
+from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized, rescale_whole
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_dot_f32, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
@@ -39,12 +39,16 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -68,6 +72,7 @@ cdef struct FullyConnected:
     # quantized
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
+    FixedConv8 fast              # with a vector kernel
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
@@ -246,6 +251,9 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
+    if x.type != INT16 and is_constant(w) and ready_vector8(context, op, x, w):
+        node.invoke = fully_connected_vector8
+        return 0
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
     op.sums = context.request_scratch(2 * 8 * op.rows + 8)
     node.invoke = fully_connected_s8
@@ -277,6 +285,47 @@ cdef int prepare_fixed(
     op.fixed.wide = wide
     op.rescale.fixed = &op.fixed
     return 0
+
+
+cdef bint ready_vector8(Context context, FullyConnected* op, const Tensor* x, const Tensor* w) except -1:
+    """A 1x1 convolution over images of one pixel."""
+    cdef Conv8* c = &op.fast.fast.plan
+    cdef const int64_t* bias = <const int64_t*>op.bias.values
+    if bias == NULL or (w.type != UINT8 and w.scale_count == 1 and w.zero_point != 0):
+        return False
+    c.finish = finish_double
+    c.how = &op.rescale
+    if op.rescale.fixed != NULL:
+        op.fixed.bias = bias
+        if not ready_fixed8(context, &op.fast.fixed, 1, op.rows, op.depth, x, bias, &op.fixed):
+            return False
+        c.finish = kernels().fixed8.finish
+        c.how = &op.fast.fixed
+    c.shape.batches = op.batches
+    c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = c.shape.kh = c.shape.kw = c.shape.groups = 1
+    c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
+    c.shape.ic = c.shape.group_ic = op.depth
+    c.shape.oc = op.rows
+    c.is_signed = x.type == INT8
+    c.x_zero_point = x.zero_point
+    c.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    c.out.bias = narrow_bias(context, bias, op.rows)
+    c.y_size = 1
+    op.rescale.columns = op.rows
+    return ready_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.depth)
+
+
+cdef void finish_double(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+) noexcept nogil:
+    """The reference's rescaling of whole sums."""
+    cdef const DoubleRescale* out = <const DoubleRescale*>how
+    cdef ptrdiff_t r, o
+    for r in range(rows):
+        for o in range(out.columns):
+            y[o] = <uint8_t>rescale_whole(sums[o], out, o)
+        sums += sum_row
+        y += y_row
 
 
 cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int activation) except -1:
@@ -385,6 +434,13 @@ cdef int fully_connected_blocks(Context context, Node* node) noexcept nogil:
                 accumulate_dot_f32(0, op.packed + o * op.depth, x, op.depth) + bias[o], op.range.low, op.range.high)
         x += op.depth
         y += op.rows
+    return 0
+
+
+cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    op.fast.fast.plan.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
     return 0
 
 
