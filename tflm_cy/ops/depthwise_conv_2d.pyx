@@ -23,6 +23,7 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
+from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
 )
@@ -54,6 +55,7 @@ cdef struct Depthwise:
     int runs                     # scratch: kh * kw runs, then
     FixedDepthwise8 fast         # with a vector kernel
     FixedConv8 fast_single
+    FastDepthwiseOrdered32 fast32
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -92,6 +94,8 @@ cdef int prepare(Context context, Node* node) except -1:
         node.invoke = convolve_f32
         if single and not op.bias_first:
             prepare_single_channel(context, node, op)
+        elif is_constant(w) and use_ordered32(context, op, <const float*>w.data):
+            node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
     else:
@@ -122,6 +126,14 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     if g.ic <= 0 or g.oc % g.ic != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: output_channels % input_channels != 0 ({g.oc}, {g.ic})")
     return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
+
+
+cdef bint use_ordered32(Context context, Depthwise* op, const float* w) except -1:
+    op.fast32.plan.shape = op.shape
+    op.fast32.plan.low = op.range.low
+    op.fast32.plan.high = op.range.high
+    op.fast32.plan.bias_first = op.bias_first
+    return ready_depthwise_ordered32(context, &op.fast32, w, <const float*>op.bias.values)
 
 
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
@@ -193,6 +205,13 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
     op.scaled_apart = op.shape.oc - op.shape.oc % 4
     node.invoke = convolve_hybrid_optimized if node.arithmetic == OPTIMIZED else convolve_hybrid
+    return 0
+
+
+cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    if op.fast32.run(&op.fast32.plan, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+        return convolve_f32(context, node)
     return 0
 
 

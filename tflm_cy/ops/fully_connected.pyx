@@ -25,21 +25,23 @@ from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, clamp_f32, quantize_multiplier,
 )
-from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale, factor_of, repair_conv_f32
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized, rescale_whole
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_dot_f32, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_moved, move_weights, moves_weights, quantize_row
-from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
-from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
+from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
+from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
     prepare_weights, set_activation_range, weight_bytes,
@@ -57,6 +59,9 @@ cdef enum:                       # FullyConnectedOptions
     ASYMMETRIC_QUANTIZE_INPUTS = 3
     QUANTIZED_BIAS_TYPE = 4
 
+ctypedef bint (*RowsOrdered32)(
+    const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y) noexcept nogil
+
 cdef struct FullyConnected:
     ptrdiff_t batches
     ptrdiff_t rows
@@ -69,6 +74,9 @@ cdef struct FullyConnected:
     float* packed                # NULL when the weights are not constant
     int packing                  # scratch, then
     Product product              # of the optimized arithmetic
+    FastOrdered32 fast32         # with a vector kernel
+    RowsOrdered32 rows_kernel
+    int runs                     # scratch, for NaN
     # quantized
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
@@ -160,6 +168,12 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
         return prepare_eigen(context, node, op)
     if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
         return prepare_blocks(context, node, op)
+    if is_constant(w) and w.sparsity == NULL:
+        prepare_bias(context, b, op.rows, &op.bias)
+        if use_ordered32(context, op, w, False):
+            op.runs = context.request_scratch(sizeof(Run))
+            node.invoke = fully_connected_vector32
+            return 0
     if is_constant(w):
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
@@ -173,6 +187,25 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
     node.invoke = fully_connected_float
     return 0
+
+
+cdef void matrix_shape(const FullyConnected* op, ConvShape* g) noexcept nogil:
+    """A 1x1 convolution over images of one pixel."""
+    g.batches = op.batches
+    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
+    g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    g.pad_h = g.pad_w = 0
+    g.ic = g.group_ic = op.depth
+    g.oc = op.rows
+
+
+cdef bint use_ordered32(Context context, FullyConnected* op, const Tensor* w, bint panels) except -1:
+    matrix_shape(op, &op.fast32.plan.window.shape)
+    op.fast32.plan.window.low = op.range.low
+    op.fast32.plan.window.high = op.range.high
+    op.fast32.plan.panels = panels
+    op.fast32.plan.block = op.product.block if panels else 0
+    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1)
 
 
 cdef int prepare_blocks(Context context, Node* node, FullyConnected* op) except -1:
@@ -193,17 +226,25 @@ cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -
     cdef Tensor* b = context.input(node, 2)
     cdef ptrdiff_t o
     op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()), False)
+    prepare_bias(context, b, op.rows, &op.bias)
+    if b == NULL:
+        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
+            (<float*>op.bias.values)[o] = <float>-0.0
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+        op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
+        op.sums = context.request_scratch(32 * sizeof(float))
+        node.invoke = fully_connected_vector32_eigen
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
-    prepare_bias(context, b, op.rows, &op.bias)
-    if b == NULL:
-        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
-            (<float*>op.bias.values)[o] = <float>-0.0
     op.sums = context.request_scratch(2 * 4 * op.rows + 4)
     node.invoke = fully_connected_eigen
+    if op.product.method == MATRIX_VECTOR and kernels().ordered32.rows != NULL:
+        op.rows_kernel = kernels().ordered32.rows
+        node.invoke = fully_connected_vector32_row
     return 0
 
 
@@ -301,11 +342,7 @@ cdef bint ready_vector8(Context context, FullyConnected* op, const Tensor* x, co
             return False
         c.finish = kernels().fixed8.finish
         c.how = &op.fast.fixed
-    c.shape.batches = op.batches
-    c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = c.shape.kh = c.shape.kw = c.shape.groups = 1
-    c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
-    c.shape.ic = c.shape.group_ic = op.depth
-    c.shape.oc = op.rows
+    matrix_shape(op, &c.shape)
     c.is_signed = x.type == INT8
     c.x_zero_point = x.zero_point
     c.w_zero_point = w.zero_point if w.type == UINT8 else 0
@@ -394,6 +431,38 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
         <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias), op.rows, op.depth, op.range.low, op.range.high,
         False, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        repair_conv_f32(
+            &op.fast32.plan.window.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+    return 0
+
+
+cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        conv_f32_eigen_slices(
+            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values,
+            op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
+        )
+    return 0
+
+
+cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    if op.rows_kernel(
+            <const float*>context.input(node, 1).data, op.rows, op.depth, <const float*>context.input(node, 0).data, bias,
+            op.range.low, op.range.high, <float*>context.output(node, 0).data):
+        return fully_connected_eigen(context, node)
     return 0
 
 
