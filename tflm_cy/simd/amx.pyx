@@ -30,6 +30,7 @@ cdef extern from "amx.h" nogil:
         CHUNK
     ctypedef struct Positions:
         const uint8_t* x
+        uint8_t* y
         uint8_t* rows[16]
         int32_t terms[16]
         float inverses[16]
@@ -37,6 +38,8 @@ cdef extern from "amx.h" nogil:
         int kind
         bint has_terms
         bint clamps
+        bint even
+        ptrdiff_t y_row
         ptrdiff_t x_row
         ptrdiff_t steps
         const int32_t* offsets
@@ -100,6 +103,8 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
         return True
+    # Two tiles of columns by two of positions load less, four by one go through x once.
+    c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
     plan_copies(c)
     c.packed_bytes = (
         round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
@@ -152,7 +157,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
                 pack_ones(ones + (s * per_segment + i) * TILE_BYTES, c.segment - STEP * i if c.segment - STEP * i < STEP else STEP)
     first = 0
     while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+        tiles = c.column_tiles - first if c.column_tiles - first < c.panel_tiles else c.panel_tiles
         pack_tile_columns(c, <const uint8_t*>w, row, first, tiles, <uint8_t*>panels)
         panels += tiles * c.tile_steps * TILE_BYTES
         first += tiles
@@ -218,6 +223,8 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = c.row_factor != 0
     p.steps = c.tile_steps
+    p.y_row = c.shape.oc * (4 if c.dynamic else 1)
+    p.even = c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE
     p.offsets = c.offsets
     p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
     if c.dynamic:
@@ -239,7 +246,7 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
     if p.has_terms:
         window_sums(p, c.tile_ones, c.row_factor, k.positions, count)
     while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+        tiles = c.column_tiles - first if c.column_tiles - first < c.panel_tiles else c.panel_tiles
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
@@ -251,10 +258,13 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
     finish_waiting(p, k.line)
 
 
-cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere) noexcept nogil:
-    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted."""
+cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere, bint even) noexcept nogil:
+    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted (even: all)."""
     cdef int r
     m.x = x
+    m.y = y
+    if even:
+        return
     for r in range(TILE):
         m.rows[r] = y + r * y_row
     for r in range(valid, TILE):
@@ -284,10 +294,10 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
             if c.direct and at + TILE > positions:
                 at = positions - TILE
             if c.direct:
-                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere)
+                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere, True)
             else:
                 describe(
-                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere)
+                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere, False)
                 copy_positions(c, x, at, positions, &k.positions[count])
             first = at + TILE
             count += 1
@@ -371,7 +381,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
             at = g.ow - TILE if ox + TILE > g.ow and g.ow >= TILE else ox
             describe(
                 &k.positions[count], image + oy * g.stride_h * c.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
-                g.ow - at, k.nowhere)
+                g.ow - at, k.nowhere, p.even)
             ox = at + TILE
             count += 1
             if count == most:

@@ -43,6 +43,7 @@ cdef struct Conv8:
     int32_t w_offset             # subtracted from uint8 weights
     ptrdiff_t tile_steps         # AMX: of 64 bytes, in a window
     ptrdiff_t column_tiles
+    ptrdiff_t panel_tiles        # of columns, in a panel
     bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed
