@@ -6,6 +6,7 @@ setup.py reads these tables into `index.py`, so that a module is imported only w
 README.md beside this file shows how an operator is added.
 """
 
+from functools import cache
 from importlib import import_module
 
 from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
@@ -33,6 +34,7 @@ def find_micro(name, custom=False):
     return import_module(f"{__name__}.{MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
+@cache
 def find_xnnpack(name, quantized):
     """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
 
