@@ -142,7 +142,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int8_t* ones = <int8_t*>(f_bias + columns)
     cdef int8_t* panels = ones + c.tile_steps * TILE_BYTES
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t s, i, column, first, tile, tiles
+    cdef ptrdiff_t s, i, column, first, tiles
     c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
     c.tile_ones, c.panels = ones, <const uint8_t*>panels
     for s in range(c.segments):
@@ -152,19 +152,13 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         for i in range(c.segment):
             for column in range(TILE):
                 ones[tile_place(s * per_segment + i / STEP, 1, 0, column, i % STEP)] = 1
-    memset(sums, 0, 4 * columns)
     first = 0
     while first < c.column_tiles:
         tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
-        for tile in range(tiles):
-            column = TILE * (first + tile)
-            pack_tile(
-                c, <const uint8_t*>w + column * row, row, TILE if column + TILE < g.oc else g.oc - column, panels + tile * TILE_BYTES,
-                tiles * TILE_BYTES, sums + column)
+        for column in range(TILE * first, TILE * (first + tiles) if TILE * (first + tiles) < g.oc else g.oc):
+            pack_tile_column(c, <const uint8_t*>w + column * row, column, first, tiles, panels, sums, scales, f_bias)
         panels += tiles * c.tile_steps * TILE_BYTES
         first += tiles
-    for column in range(g.oc):
-        finish_column(c, column, column, c.x_zero_point, sums, scales, f_bias)      # x is signed when int8
 
 
 cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
@@ -172,18 +166,29 @@ cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdi
     return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
 
 
-cdef void pack_tile(
-    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, int8_t* tile, ptrdiff_t step_bytes, int32_t* sums,
+cdef void pack_tile_column(
+    const Conv8* c, const uint8_t* filter, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t tiles, int8_t* panel,
+    int32_t* sums, float* scales, float* f_bias,
 ) noexcept nogil:
-    """A tile's columns, per step; their sums."""
-    cdef ptrdiff_t s, at
+    """As pack_column; x is signed when int8."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    cdef ptrdiff_t tile = channel / TILE - first
+    cdef int64_t sum = 0
+    cdef int32_t v
+    cdef ptrdiff_t s, i
     for s in range(c.segments):
-        at = 0
-        while at < c.segment:
-            turn_taps(w + s * c.segment + at, row, columns, STEP if c.segment - at > STEP else c.segment - at, c.w_offset != 0,
-                      <uint8_t*>tile, 4 * TILE, sums)
-            tile += step_bytes
-            at += STEP
+        for i in range(c.segment):
+            v = tap_value(c, filter, s * c.segment + i)
+            sum += v
+            panel[tile_place(s * per_segment + i / STEP, tiles, tile, channel % TILE, i % STEP)] = <int8_t>v
+    if c.dynamic:
+        sums[channel] = <int32_t>sum
+        scales[channel] = c.scaling.scales[channel]
+        f_bias[channel] = c.scaling.bias[channel]
+        return
+    sum += c.row_factor * c.segments * c.segment
+    sums[channel] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(c.x_zero_point * sum))
+    scales[channel] = c.out.scales[channel]
 
 
 cdef struct Work:                # memory of a run

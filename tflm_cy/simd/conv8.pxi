@@ -12,10 +12,6 @@ cdef extern from "dynamic8.h" nogil:
     Steps8 steps_of_row(const float* x, ptrdiff_t n) noexcept
     void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
 
-cdef extern from "pack.h" nogil:
-    void turn_taps(
-        const uint8_t* x, ptrdiff_t x_row, ptrdiff_t columns, ptrdiff_t bytes, bint flip, uint8_t* y, ptrdiff_t y_row, int32_t* sums) noexcept
-
 cdef extern from "conv8.h" nogil:
     enum:
         PANEL
@@ -132,6 +128,11 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
     )
 
 
+cdef int32_t tap_value(const Conv8* c, const void* w, ptrdiff_t at) noexcept nogil:
+    """A weight as packed: signed."""
+    return <int32_t>(<const int8_t*>w)[at] if c.w_offset == 0 else <int32_t>(<const uint8_t*>w)[at] - c.w_offset
+
+
 cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t group_oc = g.oc / g.groups
@@ -142,7 +143,7 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int32_t* sums
     cdef float* scales
     cdef float* f_bias
-    cdef ptrdiff_t group, column, first, width, filled
+    cdef ptrdiff_t group, column, first, width
     at += 2 * round_up(c.steps * 4, 64)
     sums = <int32_t*>at
     scales = <float*>(at + round_up(4 * columns, 64))
@@ -152,18 +153,15 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     c.bias = sums
     c.w_sums = sums
     fill_steps(c, offsets, ones)
-    memset(sums, 0, 4 * columns)
     for group in range(g.groups):
         first = 0
         while first < c.group_columns:
             width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
-            filled = width if first + width < group_oc else group_oc - first
-            pack_columns(c, <const uint8_t*>w + (group * group_oc + first) * row, row, filled, at, width, sums + group * c.group_columns + first)
+            for column in range(first, first + width if first + width < group_oc else group_oc):
+                pack_column(c, w, row, group * group_oc + column, <int8_t*>at + 4 * (column - first), width,
+                            group * c.group_columns + column, sums, scales, f_bias)
             at += width * 4 * c.steps
             first += width
-        for column in range(group_oc):
-            finish_column(
-                c, group * group_oc + column, group * c.group_columns + column, x_zero_point_of(c), sums, scales, f_bias)
 
 
 cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
@@ -186,27 +184,24 @@ cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept n
             ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
 
 
-cdef int32_t x_zero_point_of(const Conv8* c) noexcept nogil:
-    """Of x as the kernels see it: unsigned."""
-    return c.x_zero_point + (128 if c.is_signed else 0)
-
-
-cdef void pack_columns(
-    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* panel, ptrdiff_t width, int32_t* sums,
+cdef void pack_column(
+    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, int8_t* panel, ptrdiff_t width, ptrdiff_t column,
+    int32_t* sums, float* scales, float* f_bias,
 ) noexcept nogil:
-    """Output channels side by side, the dwords of their taps below each other; their sums."""
+    """One output channel; the zero points' share goes into its bias."""
     cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
-    cdef ptrdiff_t s
+    cdef const uint8_t* filter = <const uint8_t*>w + channel * row
+    cdef int32_t x_zero = c.x_zero_point + (128 if c.is_signed else 0)
+    cdef int64_t sum = 0
+    cdef int32_t v
+    cdef ptrdiff_t s, i
     for s in range(c.segments):
-        turn_taps(w + s * c.segment, row, columns, c.segment, c.w_offset != 0, panel + s * per_segment * width * 4, width * 4, sums)
-
-
-cdef void finish_column(
-    const Conv8* c, ptrdiff_t channel, ptrdiff_t column, int32_t x_zero, int32_t* sums, float* scales, float* f_bias,
-) noexcept nogil:
-    """The zero points' share goes from the sum of a channel's weights into its bias."""
-    cdef int64_t sum = sums[column]
+        for i in range(c.segment):
+            v = tap_value(c, filter, s * c.segment + i)
+            sum += v
+            panel[(s * per_segment + i / 4) * width * 4 + i % 4] = <int8_t>v
     if c.dynamic:
+        sums[column] = <int32_t>sum
         scales[column] = c.scaling.scales[channel]
         f_bias[column] = c.scaling.bias[channel]
         return

@@ -33,7 +33,6 @@ cdef extern from "depthwise8.h" nogil:
 
 cdef enum:
     MOST_QUADS = 16              # filters of up to 64 rows
-    MOST_VB = 64
     L1_PLANES = 16384            # bytes of the planes of a chunk
 
 
@@ -206,16 +205,13 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
     """Per block, column, quad, quarter, output row: VL dwords of four taps below each other."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap, channel
-    cdef int[MOST_VB] channels
     for block in range(blocks_of(d)):
-        for lane in range(VB):
-            channels[lane] = <int>channel_of(d, block * VB + lane)
         for column in range(g.kw):
             for quad in range(d.quads):
                 for quarter in range(4):
                     for row in range(d.rows):
                         for lane in range(VL):
-                            channel = channels[quarter * VL + lane]
+                            channel = channel_of(d, block * VB + quarter * VL + lane)
                             for j in range(4):
                                 tap = 4 * quad + j - row * g.stride_h
                                 taps[0] = 0

@@ -1,5 +1,5 @@
-/* Weights as the kernels read them: a matrix of dwords (four bytes of a filter, or one float), stored per column, turned so that the
- * columns lie side by side. VL columns and VL dwords at a time; what is missing at the edges is 0. */
+/* Weights as the kernels read them: a matrix of floats, stored per column, turned so that the columns lie side by side. VL columns and VL
+ * rows at a time; what is missing at the edges is 0. */
 #ifndef TFLM_CY_SIMD_PACK_H
 #define TFLM_CY_SIMD_PACK_H
 
@@ -73,32 +73,6 @@ static void turn_dwords(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t columns, pt
       turn_block(part, 4 * VL, turned, 4 * VL);
       for (ptrdiff_t q = 0; 4 * q < length; q++) memcpy(to + q * y_row, turned + q * 4 * VL, 4 * VL);
     }
-  }
-}
-
-/* The same for bytes of 0 .. 255 that become signed (`flip`: 128 is subtracted), and the sum of each column added to `sums`. */
-static void turn_taps(
-    const uint8_t *x, ptrdiff_t x_row, ptrdiff_t columns, ptrdiff_t bytes, int flip, uint8_t *y, ptrdiff_t y_row, int32_t *sums) {
-  const vb ones = vb_set1(1), sign = vb_set1(-128);
-  const ptrdiff_t rows = (bytes + 3) / 4;
-  const uint32_t rest = bytes % 4 ? 0x80808080u >> 8 * (4 - bytes % 4) : 0x80808080u;
-  vb last_sign;
-  uint32_t lanes[VL];
-  for (int i = 0; i < VL; i++) lanes[i] = rest;
-  last_sign = vb_load(lanes);
-  turn_dwords(x, x_row, columns, bytes, y, y_row);
-  for (ptrdiff_t c = 0; c < columns; c += VL) {
-    vi sum = vi_load(sums + c);
-    for (ptrdiff_t q = 0; q < rows; q++) {
-      uint8_t *at = y + q * y_row + 4 * c;
-      vb w = vb_load(at);
-      if (flip) {
-        w = vb_xor(w, q == rows - 1 ? last_sign : sign);
-        vb_store(at, w);
-      }
-      sum = vi_dot4(sum, ones, w);
-    }
-    vi_store(sums + c, sum);
   }
 }
 
