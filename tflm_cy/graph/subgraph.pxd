@@ -6,6 +6,7 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.graph.workspace cimport Workspace
+from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
 
 
@@ -46,6 +47,7 @@ cdef class Subgraph(Workspace):
     cdef int32_t* last_use
     cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
+    cdef Block later_stages          # which of them are prepared, and for which shapes
 
     # progress
     cdef readonly bint ready
@@ -55,7 +57,6 @@ cdef class Subgraph(Workspace):
     cdef int stage_first             # first step of the stage in preparation
     cdef int stage_zero_end          # steps below are prepared by allocate
     cdef int stage_zero_scratch
-    cdef size_t stage_zero_mark
     cdef int prepared_end
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
@@ -76,6 +77,8 @@ cdef class Subgraph(Workspace):
     cdef int allocate_variables(self) except -1
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept
+    cdef int forget_later_stages(self, int first) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1

@@ -102,7 +102,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     plan_copies(c)
     c.packed_bytes = (
-        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + 1) * c.tile_steps * TILE_BYTES + TAIL
+        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
     )
     c.pack = pack_tiles
     c.run = run_tiles
@@ -140,7 +140,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* scales = <float*>(sums + columns)
     cdef float* f_bias = scales + columns
     cdef int8_t* ones = <int8_t*>(f_bias + columns)
-    cdef int8_t* panels = ones + c.tile_steps * TILE_BYTES
+    cdef int8_t* panels = ones + (c.tile_steps * TILE_BYTES if c.row_factor != 0 else 0)
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
     cdef ptrdiff_t s, i, column, first, tiles
     c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
@@ -148,17 +148,25 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for s in range(c.segments):
         for i in range(per_segment):
             offsets[s * per_segment + i] = <int32_t>(segment_offset(c, s) + STEP * i)
-    for s in range(c.segments):
-        for i in range(c.segment):
-            for column in range(TILE):
-                ones[tile_place(s * per_segment + i / STEP, 1, 0, column, i % STEP)] = 1
+            if c.row_factor != 0:
+                pack_ones(ones + (s * per_segment + i) * TILE_BYTES, c.segment - STEP * i if c.segment - STEP * i < STEP else STEP)
     first = 0
     while first < c.column_tiles:
         tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
-        for column in range(TILE * first, TILE * (first + tiles) if TILE * (first + tiles) < g.oc else g.oc):
-            pack_tile_column(c, <const uint8_t*>w + column * row, column, first, tiles, panels, sums, scales, f_bias)
+        pack_tile_columns(c, <const uint8_t*>w, row, first, tiles, <uint8_t*>panels)
         panels += tiles * c.tile_steps * TILE_BYTES
         first += tiles
+    for column in range(g.oc):
+        pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+
+
+cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:
+    """A tile with 1 at the first n taps of each column."""
+    cdef ptrdiff_t column, k
+    memset(ones, 1, n / 4 * 64)
+    for column in range(TILE):
+        for k in range(n / 4 * 4, n):
+            ones[tile_place(0, 1, 0, column, k)] = 1
 
 
 cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
@@ -166,29 +174,20 @@ cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdi
     return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
 
 
-cdef void pack_tile_column(
-    const Conv8* c, const uint8_t* filter, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t tiles, int8_t* panel,
-    int32_t* sums, float* scales, float* f_bias,
+cdef void pack_tile_columns(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
-    """As pack_column; x is signed when int8."""
+    """The weights of a panel, whose tiles of columns are those from `first` on."""
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t tile = channel / TILE - first
-    cdef int64_t sum = 0
-    cdef int32_t v
-    cdef ptrdiff_t s, i
-    for s in range(c.segments):
-        for i in range(c.segment):
-            v = tap_value(c, filter, s * c.segment + i)
-            sum += v
-            panel[tile_place(s * per_segment + i / STEP, tiles, tile, channel % TILE, i % STEP)] = <int8_t>v
-    if c.dynamic:
-        sums[channel] = <int32_t>sum
-        scales[channel] = c.scaling.scales[channel]
-        f_bias[channel] = c.scaling.bias[channel]
-        return
-    sum += c.row_factor * c.segments * c.segment
-    sums[channel] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(c.x_zero_point * sum))
-    scales[channel] = c.out.scales[channel]
+    cdef ptrdiff_t tile, column, s, i
+    for tile in range(tiles):
+        column = TILE * (first + tile)
+        for s in range(c.segments):
+            for i in range(per_segment):
+                turn_taps(
+                    w + column * row + s * c.segment + i * STEP, row, c.shape.oc - column if c.shape.oc - column < TILE else TILE,
+                    c.segment - i * STEP if c.segment - i * STEP < STEP else STEP, c.w_offset,
+                    panel + tile_place(s * per_segment + i, tiles, tile, 0, 0), 64)
 
 
 cdef struct Work:                # memory of a run
