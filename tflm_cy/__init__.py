@@ -5,9 +5,7 @@
 2
 """
 
-from tflm_cy import experimental, interpreter
-from tflm_cy._version import __version__
-from tflm_cy.config import show_config
+from tflm_cy import interpreter
 from tflm_cy.interpreter import (
     Delegate,
     Interpreter,
@@ -17,6 +15,7 @@ from tflm_cy.interpreter import (
     load_delegate,
 )
 
+__version__ = "0.1.0"
 __all__ = [
     "Delegate",
     "Interpreter",
@@ -29,3 +28,16 @@ __all__ = [
     "load_delegate",
     "show_config",
 ]
+
+
+def __getattr__(name: str):
+    """Import what few programs use when it is asked for: an import costs a tenth of a millisecond."""
+    if name not in ("experimental", "show_config"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = (
+        import_module("tflm_cy.experimental") if name == "experimental" else import_module("tflm_cy.config").show_config
+    )
+    globals()[name] = value
+    return value

@@ -31,7 +31,6 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
-from tflm_cy.graph.partition import delegate
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
@@ -278,6 +277,7 @@ cdef class Core:
 
     def delegate(self, mine):
         """Let a delegate take its nodes of all subgraphs."""
+        from tflm_cy.graph.partition import delegate
         for g in self.subgraphs:
             delegate(g, mine, self.clustering)
 

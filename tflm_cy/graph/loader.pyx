@@ -31,7 +31,6 @@ from tflm_cy.schema.slots cimport (
 from tflm_cy.schema.table cimport (
     Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
 )
-from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
@@ -71,6 +70,7 @@ cdef str text_of(Vector vector):
 
 cdef list operator_codes(Model model, find, bint reference, bint micro):
     """(name, Registration or None, version, custom) of every operator code; ValueError for an unknown builtin or version."""
+    from tflm_cy.schema.names import BUILTIN_NAMES
     cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
     cdef const uint8_t* table
     cdef Registration registration

@@ -9,8 +9,6 @@ README.md beside this file shows how an operator is added.
 from functools import cache
 from importlib import import_module
 
-from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES, XNNPACK_FLOAT32, XNNPACK_QUANTIZED
-
 
 def find(name, custom=False):
     """Return the Registration of a builtin or custom operator, None when there is none.
@@ -20,7 +18,9 @@ def find(name, custom=False):
     >>> find("NO_SUCH_OPERATOR") is None
     True
     """
-    module = (CUSTOM_MODULES if custom else MODULES).get(name)
+    from tflm_cy.ops import index  # four dictionaries that importing the package shall not pay for
+
+    module = (index.CUSTOM_MODULES if custom else index.MODULES).get(name)
     if module is None:
         return None
     loaded = import_module(f"{__name__}.{module}")
@@ -29,9 +29,11 @@ def find(name, custom=False):
 
 def find_micro(name, custom=False):
     """As `find` for TFLM's rules, where there are custom operators (`MICRO_OPERATORS`) that TensorFlow Lite does not have."""
-    if not custom or name not in MICRO_MODULES:
+    from tflm_cy.ops import index
+
+    if not custom or name not in index.MICRO_MODULES:
         return find(name, custom)
-    return import_module(f"{__name__}.{MICRO_MODULES[name]}").MICRO_OPERATORS[name]
+    return import_module(f"{__name__}.{index.MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
 @cache
@@ -41,5 +43,7 @@ def find_xnnpack(name, quantized):
     `quantized` is True when one of the node's tensors holds 8-bit or smaller integers: such nodes have modules of their own
     (`xnnpack/quantized_*.pyx`, float32 ones `xnnpack/float32_*.pyx`, the rest serve both).
     """
-    module = (XNNPACK_QUANTIZED if quantized else XNNPACK_FLOAT32).get(name)
+    from tflm_cy.ops import index
+
+    module = (index.XNNPACK_QUANTIZED if quantized else index.XNNPACK_FLOAT32).get(name)
     return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]
