@@ -489,6 +489,7 @@ cdef class Subgraph(Workspace):
         cdef void** buffers
         cdef Tensor* tensor
         cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
@@ -517,7 +518,9 @@ cdef class Subgraph(Workspace):
                 raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
         plan = greedy(problem)
         if first == 0:
+            owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
+            fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
         else:
             block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
             self.stage_blocks.append(block)
@@ -544,13 +547,14 @@ cdef class Subgraph(Workspace):
         self.scratch_planned = self.scratch_count
         for i in range(self.output_count):
             t = self.outputs[i]
-            if t >= 0 and self.first_use[t] >= first:
+            if not fresh and t >= 0 and self.first_use[t] >= first:
                 memset(self.tensors[t].data, 0, self.tensors[t].bytes)
         if first == 0:
             for i in range(self.input_count):
                 t = self.inputs[i]
                 if t >= 0 and self.tensors[t].allocation == PLANNED:
-                    memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                    if not fresh:
+                        memset(self.tensors[t].data, 0, self.tensors[t].bytes)
                 elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
                     self.set_text(t, self.text(t))
         return 0
