@@ -24,6 +24,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
+from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, STRING, Tensor
@@ -70,7 +71,7 @@ cdef class MicroInterpreter:
     Raises
     ------
     ArenaExhausted
-        The arena is too small; says which section, what was asked, what is left and, as far as is known, what suffices.
+        The arena is too small; says which section, what was asked, what is left, and the smallest arena that suffices.
     ValueError
         TFLM would refuse the model, or an argument is wrong.
     RuntimeError
@@ -102,7 +103,13 @@ cdef class MicroInterpreter:
         wanted = demand(self.model, preserve_all=preserve_all_tensors, recording=False)
         expect_room_for_variables(wanted.graph, resource_variables)
         if arena is not None:
-            self.allocate(SingleArena(arena, ALIGNMENT), wanted, recording)
+            single = SingleArena(arena, ALIGNMENT)
+            try:
+                self.allocate(single, wanted, recording)
+            except ArenaExhausted as error:        # which knows what sufficed so far
+                other = MicroInterpreter(self.model, None, planner, preserve_all_tensors, resource_variables, recording)
+                sufficient = single.alignment_loss + other.arena_used_bytes
+                raise ArenaExhausted(error.section, error.asked, error.left, sufficient) from None
             return
         size = max(4096, 2 * sum([buffer.size for buffer in wanted.buffers]), 2 * self.model.nbytes)
         while self.core is None:
@@ -123,6 +130,7 @@ cdef class MicroInterpreter:
                 expect_no_strings(g)
                 g.num_threads = 1
                 g.allocate()
+            fail_when_reached(subgraphs, wanted.failures)
             self.plan_memory(subgraphs, wanted, arena)
         except BaseException:
             subgraphs.clear()                                  # they hold this list too
@@ -262,6 +270,21 @@ cdef int expect_no_strings(Subgraph g) except -1:
         if g.tensors[t].type == STRING:
             raise ValueError(f"tensor {t} of subgraph {g.index} holds strings, which TFLM cannot")
     return 0
+
+
+cdef int fail_when_reached(list subgraphs, dict failures) except -1:
+    """TFLM's kernels look at types only when they run: the model is allocated, the node fails."""
+    cdef Subgraph g
+    cdef int k
+    for g in subgraphs:
+        for s, k in failures:
+            if s == g.index and k < g.node_count:
+                g.nodes[k].invoke = fail
+    return 0
+
+
+cdef int fail(Context context, Node* node) noexcept nogil:
+    return context.fail(b"TFLM's kernel does not take these types.")
 
 
 cdef list tensors_with_memory(list subgraphs):
