@@ -15,8 +15,8 @@ packed weights), so `arena_used_bytes` is what this interpreter really needs; TF
 The tail begins on 16 bytes whatever the arena's size, so an arena of exactly `arena_used_bytes` suffices, and one byte
 less does not, if the caller's buffer starts on 16 bytes too (`alignment_loss` says what it loses otherwise).
 
-No operator here declares how far its output may run into an input, so the planner `overlap` does what `optimal` does, and
-an offline plan that overlaps buffers alive at one time is not obeyed: the planner chooses then.
+The planner `overlap` lays outputs over inputs that die where the operator's kernel permits it (`ops.overlaps`). An offline plan
+in the model is obeyed as far as that permits it too; one that overlaps more is not, and the planner chooses.
 """
 from importlib import import_module
 
@@ -38,10 +38,12 @@ from tflm_cy.memory.problem import Problem
 from tflm_cy.memory.recording import RecordingArena
 from tflm_cy.memory.single_arena import SingleArena
 from tflm_cy.micro.demand import demand
+from tflm_cy.micro.distances import relaxed_rows
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE
 from tflm_cy.micro.planners import planners
 from tflm_cy.ops import find_micro
+from tflm_cy.ops.overlaps import permits
 
 ALIGNMENT = 16                   # of the head, of planned tensors and of what operators ask for
 ABORTED = 15                     # what invoke returns when an operator stops the graph
@@ -153,9 +155,26 @@ cdef class MicroInterpreter:
         if wanted.offline is not None:
             offline = dict(zip(wanted.graph.tensor_places, wanted.offline.offsets))
         fixed = [offline.get((g, t), ONLINE) for g, t, _ in places] + [ONLINE] * len(requests)
-        self.problem, self.plan = planned(self.planner, sizes, lives, fixed)
+        self.problem, self.plan = planned(self.planner, sizes, lives, fixed, self.overlaps_of(wanted, places))
         place(subgraphs, places, requests, self.plan.offsets, <char*>arena.set_head(self.plan.high_water_mark))
         return 0
+
+    cdef list overlaps_of(self, object wanted, list places):
+        """The relaxed rows (see `memory.Problem`) of the operators whose kernels permit them."""
+        cdef dict position = {}
+        cdef list rows = []
+        if self.planner != "overlap" and wanted.offline is None:
+            return rows
+        for i, (g, t, size) in enumerate(places):
+            position[g, t] = i, size
+        for o, s, distance in relaxed_rows(wanted, permits=permits):
+            output, source = wanted.buffers[o], wanted.buffers[s]
+            if output.place in position and source.place in position:
+                row, bytes_of_output = position[output.place]
+                other, bytes_of_source = position[source.place]
+                if (bytes_of_output, bytes_of_source) == (output.nbytes, source.nbytes):
+                    rows.append((row, other, distance))
+        return rows
 
     # ---------------------------------------------------------------- use
 
@@ -312,20 +331,20 @@ cdef list scratch_requests(list subgraphs):
     return requests
 
 
-cdef tuple planned(str name, list sizes, list lives, list fixed):
-    """(problem, plan); offsets that would put buffers over each other are given up."""
+cdef tuple planned(str name, list sizes, list lives, list fixed, list rows):
+    """(problem, plan); offsets that would put buffers over each other, more than the rows permit, are given up."""
     cdef list first = [life[0] for life in lives]
     cdef list last = [life[1] for life in lives]
     planner = getattr(import_module(f"tflm_cy.memory.{name}"), name)
     if any([offset != ONLINE for offset in fixed]):
         try:
-            problem = Problem(sizes, first, last, fixed, ALIGNMENT)
+            problem = Problem(sizes, first, last, fixed, ALIGNMENT, rows)
             plan = planner(problem)
             check(problem, plan)
             return problem, plan
         except ValueError:
             pass
-    problem = Problem(sizes, first, last, alignment=ALIGNMENT)
+    problem = Problem(sizes, first, last, alignment=ALIGNMENT, relaxed=rows if name == "overlap" else ())
     return problem, planner(problem)
 
 
