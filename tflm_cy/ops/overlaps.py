@@ -7,7 +7,8 @@ A kernel of these operators writes each element of its output once and for good,
 this element and those before it need; what it reads later lies no lower than what TFLM's reference kernel reads for the
 elements that follow. So the distances of `micro.distances`, which are about those kernels, hold for these too. A kernel
 that writes several elements at once belongs here if it reads first what all of them need and never moves its last block
-back over the one before. Copies within are memmove's. Vector kernels (simd) are not used by TFLM's rules, as none of them declares how it walks.
+back over the one before. Copies within are memmove's. Vector kernels (simd) are not used by TFLM's rules: none of them
+declares how it walks.
 
 Not here although TFLM's are: CONCATENATION, SPLIT, SPLIT_V (go input by input, output by output), RESIZE_BILINEAR and
 RESIZE_NEAREST_NEIGHBOR (go by blocks of columns), and the sums of products on float32, which read again where a sum is

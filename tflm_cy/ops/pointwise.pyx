@@ -15,8 +15,8 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.pointwise cimport (
-    accumulate_unbounded_f32, Buckets, FakeQuantization, accumulate_f32, accumulate_u32, atan2_f32, atan2_f64, atan2_half, bucketize, complex_magnitude,
-    every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
+    Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
+    complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
 )
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
