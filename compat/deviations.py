@@ -110,6 +110,41 @@ DEVIATIONS = (
         )
         for op in ("MAX_POOL_2D", "AVERAGE_POOL_2D")
     ),
+    # Where TFLM runs a model on memory that is not the tensors', or on shapes that do not belong together, it is refused.
+    *(
+        Deviation(cases, "ok  <>  raised RuntimeError in *", reason, ("MICRO",))
+        for cases, reason in (
+            (
+                "ADD/*/not broadcastable#*",
+                "shapes that cannot be broadcast are refused; TFLM reads across the tensors' ends",
+            ),
+            (
+                "SUB/*/not broadcastable#*",
+                "shapes that cannot be broadcast are refused; TFLM reads across the tensors' ends",
+            ),
+            (
+                "MUL/*/not broadcastable#*",
+                "shapes that cannot be broadcast are refused; TFLM reads across the tensors' ends",
+            ),
+            (
+                "CONCATENATION/float32/wrong shape#*",
+                "shapes that do not fit are refused; TFLM copies across the tensors' ends",
+            ),
+            (
+                "RESHAPE/float32/wrong count#*",
+                "another number of elements is refused; TFLM copies what lies behind the input",
+            ),
+            ("SPLIT/float32/not divisible#*", "an uneven split is refused; TFLM leaves elements out"),
+            ("PAD/float32/negative#*", "negative paddings are refused; TFLM copies elements from the wrong places"),
+            ("STRIDED_SLICE/*", "fewer indices than dimensions are refused; TFLM reads what follows them in the file"),
+            ("TRANSPOSE_CONV/int16x8/int32 bias#*", "an int32 bias is refused; TFLM reads it as int64, beyond its end"),
+            (
+                "UNIDIRECTIONAL_SEQUENCE_LSTM/hybrid8/*",
+                "int8 weights of a float LSTM are refused; TFLM reads them as float32",
+            ),
+            ("WHILE/*/growing#*", "a loop whose state grows is refused; TFLM copies it into tensors of the first size"),
+        )
+    ),
     Deviation(
         "REDUCE_PROD/int16/*",
         "invoke ?, output 0: int16 *",

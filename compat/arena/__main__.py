@@ -3,6 +3,9 @@
 python -m compat.arena                                   # single operators, random graphs, with and without offline plans
 python -m compat.arena --models DIR                      # and the models below DIR
 python -m compat.arena --models DIR --export overlap     # plans written into copies: same head, same bytes of outputs
+python -m compat.arena --models DIR --export overlap --reorder     # the same in the best order of operators that is found
+python -m compat.arena --models DIR --export overlap --shorter 16  # distances cut: the judge must refuse what overlaps
+python -m compat.arena --quick                           # for CI: a part of the operators, a few graphs, models that ship
 
 Every line of print_allocations() must be equal: total, head, tail, and used, requested and count of each kind. What the
 package refuses is counted and left out. Exit code: 0 all equal, 1 a difference.
@@ -14,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+import tflm_cy.demo
+from tflm_cy.memory.check import check
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.planners import planners
 from tflm_cy.micro.requests import kernel_of
@@ -37,15 +42,24 @@ def main():
     p.add_argument("--graphs", type=int, default=200, help="random graphs without and with a plan (default 200)")
     p.add_argument("--export", choices=planners(), metavar="PLANNER", help="check exported plans of the models instead")
     p.add_argument("--runs", type=int, default=20, help="random inputs per exported plan (default 20)")
+    p.add_argument("--reorder", action="store_true", help="--export: in the best order of operators that is found")
+    p.add_argument(
+        "--shorter", type=int, metavar="BYTES", help="--export: the judge must refuse plans with distances cut"
+    )
+    p.add_argument("--quick", action="store_true", help="a short look, for CI")
     args = p.parse_args()
+    if args.quick:
+        args.models, args.graphs = [*args.models, str(Path(tflm_cy.demo.__file__).parent)], 40
     files = [(str(path), Path(path).read_bytes()) for _, path in find_models(args.models)]
+    if args.shorter:
+        return _check_shorter(files, args.export or "overlap", args.shorter)
     if args.export:
-        return _check_exports(files, args.export, args.runs)
+        return _check_exports(files, args.export, args.runs, args.reorder)
     rng = np.random.default_rng(1)
     wrong = 0
     if files:
         wrong += _check("models", [(name, content, _ARENA) for name, content in files])
-    wrong += _check("single operators", list(_single_operators(args.seeds)))
+    wrong += _check("single operators", list(_single_operators(args.seeds))[:: 4 if args.quick else 1])
     for title, shares in (("random graphs", [None]), ("random graphs with offline plans", [0.2, 0.6, 1.0])):
         models = [random_graph(rng, shares[k % len(shares)]) for k in range(args.graphs)]
         wrong += _check(title, [(f"{title} {k}", content, 100_000 + k) for k, content in enumerate(models)])
@@ -90,29 +104,65 @@ def _ours(content, size):
         return f"refused: {error}"
 
 
-def _check_exports(files, planner, runs):
+def _check_exports(files, planner, runs, reorder=False):
     """Whether exported plans have the head that they promise and leave the outputs as they are."""
-    wrong = 0
+    wrong = moved = 0
     expected = outputs([(content, _ARENA) for _, content in files], runs)
     for (name, _), wanted in zip(files, expected, strict=True):
         if wanted is None:
             continue
-        survey = Survey(name)
+        given = Survey(name)
         try:
+            survey = given.in_better_order(planner) if reorder else given
+            moved += survey is not given
             copy = survey.export(planner)
         except ValueError as error:
             print(f"  {name}: not exported: {error}")
             wrong += 1
             continue
         [text], [got] = allocations([(copy, _ARENA)]), outputs([(copy, _ARENA)], runs)
-        before, after = survey.plan("greedy").high_water_mark, survey.plan(planner).high_water_mark
+        before, after = given.plan("greedy").high_water_mark, survey.plan(planner).high_water_mark
         equal = got == wanted and f"allocation head {after} bytes" in (text or "")
         wrong += not equal
         if before != after or not equal:
             print(f"  {'' if equal else 'DIFFERS '}{Path(name).name}: head {before} -> {after}", flush=True)
     ran = sum(result is not None for result in expected)
-    print(f"{planner}: {ran - wrong} of {ran} exported plans have their head and the same outputs over {runs} inputs")
+    orders = f", {moved} in another order" if reorder else ""
+    print(
+        f"{planner}: {ran - wrong} of {ran} exported plans have their head and the same outputs over {runs} inputs{orders}"
+    )
     return wrong > 0
+
+
+def _check_shorter(files, planner, cut):
+    """Whether the judge refuses each plan that makes use of an overlap when all distances are `cut` bytes longer."""
+    wrong = overlapping = 0
+    for name, _ in files:
+        try:
+            survey = Survey(name)
+            plan, rows = survey.plan(planner), survey.relaxed(planner)
+        except (ValueError, OSError):
+            continue
+        used = [row for row in rows if _used(survey.demand, plan, row)]
+        if not used:
+            continue
+        overlapping += 1
+        longer = [(o, i, d + cut if (o, i, d) in used else d) for o, i, d in rows]
+        try:
+            check(survey.demand.problem(longer), plan)
+        except ValueError:
+            continue
+        wrong += 1
+        print(f"  {Path(name).name}: not refused")
+    print(f"{planner}: {overlapping - wrong} of {overlapping} plans that overlap are refused with {cut} bytes less")
+    return wrong > 0
+
+
+def _used(demand, plan, row):
+    """Whether a plan lays an output over an input exactly as far as a row permits."""
+    output, source, d = row
+    between = plan.offsets[source] - plan.offsets[output]
+    return between == d and between < demand.buffers[output].size
 
 
 if __name__ == "__main__":

@@ -13,7 +13,16 @@ Nothing is imported before `start`. A side is named by its file here, or by any 
 import importlib
 import importlib.util
 
-OWN = ("tflm_cy", "tflm_cy_avx2", "tflm_cy_micro", "tensorflow", "tensorflow_avx2", "ai_edge_litert", "tflite_micro")
+OWN = (
+    "tflm_cy",
+    "tflm_cy_avx2",
+    "tflm_cy_micro",
+    "tflm_cy_micro_overlap",
+    "tensorflow",
+    "tensorflow_avx2",
+    "ai_edge_litert",
+    "tflite_micro",
+)
 
 
 def load_side(name):

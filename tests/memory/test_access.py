@@ -29,14 +29,14 @@ def survives(lowest, output_element, input_element, shift):
     return True
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300), deadline=None)
 @given(WALKS, st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 4]), st.integers(0, 60))
 def test_exactly_the_shifts_from_the_distance_on_are_safe(lowest, output_element, input_element, shift):
     least = distance(lowest, output_element, input_element)
     assert survives(lowest, output_element, input_element, shift) == (shift >= least)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(300), deadline=None)
 @given(WALKS, st.sampled_from([1, 2, 4]), st.sampled_from([1, 2, 4]), st.integers(0, 60))
 def test_the_judge_replays_what_happens(lowest, output_element, input_element, shift):
     sizes = [len(lowest) * output_element, 13 * input_element]
@@ -50,7 +50,7 @@ def test_the_judge_replays_what_happens(lowest, output_element, input_element, s
     assert accepted == survives(lowest, output_element, input_element, shift)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(WALKS.filter(len), min_size=1, max_size=5))
 def test_plans_of_chains_survive_and_distances_cut_by_16_bytes_do_not_always(walks):
     """A chain of operators with elements of 16 bytes: overlap plans pass both judges; one byte of trust less fails."""

@@ -36,7 +36,7 @@ def test_the_interface_itself_allocates_nothing():
             call()
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.sampled_from(sorted(MAKERS)),
     st.lists(st.tuples(st.integers(0, 9000), st.sampled_from([1, 2, 8, 16, 64, 256])), max_size=40),
@@ -150,7 +150,7 @@ def test_temporaries_do_not_touch_each_other(arena):
         assert ctypes.string_at(address, size) == bytes([value + 1]) * size
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.sampled_from(sorted(MAKERS)),
     st.lists(st.integers(0, 20000), max_size=8),

@@ -36,7 +36,7 @@ def owned_once(problem, offsets):
     return True
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=6, fixed=False, alignments=(1, 4)), st.data())
 def test_equals_a_map_of_bytes_and_times(problem, data):
     offset = st.integers(0, 120).map(lambda n: n * problem.alignment)
@@ -44,7 +44,7 @@ def test_equals_a_map_of_bytes_and_times(problem, data):
     assert verdict(problem, Plan(offsets, height(problem, offsets))) == owned_once(problem, offsets)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False), st.sampled_from([greedy, linear]), st.data())
 def test_a_buffer_moved_onto_one_that_lives_with_it(problem, planner, data):
     pairs = [
@@ -62,7 +62,7 @@ def test_a_buffer_moved_onto_one_that_lives_with_it(problem, planner, data):
         check(problem, Plan(offsets, height(problem, offsets)))
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False, alignments=(3, 16, 64)), st.data())
 def test_a_buffer_off_its_alignment(problem, data):
     assume(len(problem))
@@ -72,7 +72,7 @@ def test_a_buffer_off_its_alignment(problem, data):
         check(problem, Plan(offsets, height(problem, offsets)))
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False), st.integers(-100, 100))
 def test_a_high_water_mark_that_is_not_the_highest_end(problem, wrong):
     plan = greedy(problem)
@@ -80,7 +80,7 @@ def test_a_high_water_mark_that_is_not_the_highest_end(problem, wrong):
     assert verdict(problem, Plan(plan.offsets, claimed)) == (wrong == 0)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=12))
 def test_fixed_offsets_decide(problem):
     plan = greedy(problem)

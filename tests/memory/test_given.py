@@ -14,7 +14,7 @@ from .problems import problems
 from .volume import examples
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), deadline=None)
 @any_of(problems())
 def test_minus_one_is_planned_as_greedy_does(problem):
     free = Problem(problem.sizes, problem.first_use, problem.last_use, None, problem.alignment)
@@ -22,7 +22,7 @@ def test_minus_one_is_planned_as_greedy_does(problem):
     assert given(free, fixed).offsets == given(problem).offsets == greedy(problem).offsets
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), deadline=None)
 @any_of(problems(fixed=False))
 def test_a_whole_plan_is_taken_as_it_is(problem):
     plan = linear(problem)

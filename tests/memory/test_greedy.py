@@ -45,14 +45,14 @@ def transcription(problem):
     return tuple(offsets[i] for i in range(len(problem))), height
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems())
 def test_equals_the_transcription(problem):
     plan = greedy(problem)
     assert (plan.offsets, plan.high_water_mark) == transcription(problem)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=80, fixed=False))
 def test_the_judge_accepts_its_plans(problem):
     check(problem, greedy(problem))

@@ -12,7 +12,7 @@ from .problems import problems, rounded_sizes
 from .volume import examples
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False))
 def test_places_follow_each_other_in_index_order(problem):
     plan = linear(problem)
@@ -21,7 +21,7 @@ def test_places_follow_each_other_in_index_order(problem):
     assert plan.high_water_mark == sum(sizes)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False))
 def test_valid_and_never_lower_than_greedy(problem):
     plan = linear(problem)

@@ -82,7 +82,7 @@ def test_a_sequence_that_grows_while_it_is_read():
     assert problem.sizes == (1, 1, 1)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False))
 def test_the_lower_bound_is_the_most_bytes_alive_at_one_time(problem):
     sizes = rounded_sizes(problem)

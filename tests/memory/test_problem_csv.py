@@ -41,7 +41,7 @@ def test_offsets_are_fixed_where_they_are_given():
     assert problem.fixed_offsets == (-1, 32)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(alignments=(16,)))
 def test_what_is_written_is_read_again(problem):
     again = Problem.from_csv(problem.to_csv(), problem.alignment)
@@ -49,7 +49,7 @@ def test_what_is_written_is_read_again(problem):
         assert getattr(again, name) == getattr(problem, name)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(fixed=False))
 def test_with_a_plan_nothing_is_left_to_choose(problem):
     plan = greedy(problem)

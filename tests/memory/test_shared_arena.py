@@ -9,7 +9,7 @@ from tflm_cy.memory import ArenaExhausted, SharedArena, SingleArena
 from .volume import examples
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 500), st.lists(st.integers(0, 100), max_size=5)), min_size=1, max_size=6))
 def test_the_largest_head_and_the_sum_of_the_tails(models):
     shared = SharedArena(SingleArena(1 << 16))

@@ -65,7 +65,7 @@ def test_purging():
     assert arena.allocate(20, 0, NEVER) == 10
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 6), st.integers(0, 6)), max_size=25))
 def test_blocks_alive_together_are_apart_and_aligned(requests):
     arena, placed = SimpleMemoryArena(16), []

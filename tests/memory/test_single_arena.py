@@ -149,7 +149,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 600), st.integers(0, 15), st.lists(STEPS, max_size=30))
 def test_against_the_rules_in_plain_arithmetic(size, shift, steps):
     buffer = on_boundary(size, shift)
@@ -216,7 +216,7 @@ def replay(size, requests):
                 arena.release(address)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["tail", "temp", "head"]), st.integers(0, 300), st.sampled_from([1, 4, 16])),

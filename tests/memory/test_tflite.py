@@ -14,7 +14,7 @@ from .problems import problems
 from .volume import examples
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), deadline=None)
 @given(problems(most=40, fixed=False))
 def test_the_judge_accepts_its_plans(problem):
     check(problem, tflite(problem))

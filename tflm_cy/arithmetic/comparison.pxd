@@ -60,6 +60,12 @@ cdef inline void less_equal(const void* how, const Ordered* a, const Ordered* b,
 
 
 # ---- float16
+cdef inline void never(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = 0
+
+
 cdef inline void equal_half(const void* how, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):

@@ -146,6 +146,13 @@ cdef inline void accumulate_f32(const float* x, float* y, int64_t n) noexcept no
         y[i] = largest if largest < total else total
 
 
+cdef inline void accumulate_unbounded_f32(const float* x, float* y, int64_t n) noexcept nogil:
+    """y += x, as TensorFlow Lite Micro does it."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = y[i] + x[i]
+
+
 cdef inline void accumulate_u32(const uint32_t* x, uint32_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):

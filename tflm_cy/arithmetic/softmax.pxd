@@ -112,11 +112,11 @@ cdef inline void softmax_row_8(const ExpTable* table, const input8* x, output8* 
     top = row_maximum(x, depth)
     scale = reciprocal(sum_of_exps(table, x, depth, top), 12, &bits_over_unit)
     exponent = bits_over_unit + 31 - 8 * <int>sizeof(output8)
-    for c in range(depth):
-        y[c] = <output8>lowest
+    for c in range(depth):           # y may be x: each value is read before its place is written
+        value = lowest
         if top - x[c] < table.reach and exponent <= 31:
             value = round_shift(high_product(scale, table.value[top - x[c]]), exponent) + lowest
-            y[c] = <output8>max(lowest, min(value, highest))
+        y[c] = <output8>max(lowest, min(value, highest))
 
 
 cdef inline void log_softmax_row_8(const ExpTable* table, LogRange back, const input8* x, input8* y, int64_t depth) noexcept nogil:

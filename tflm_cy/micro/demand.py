@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Problem
+from tflm_cy.micro.accepted import FAILS, REFUSES, refusal_of
 from tflm_cy.micro.graph_view import GraphView, Node, view
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE, OfflinePlan, read_plan
@@ -104,6 +105,19 @@ class Demand:
             relaxed,
         )
 
+    @property
+    def failures(self):
+        """{(subgraph, node): why every invoke fails that reaches it}."""
+        found = {}
+        for node in self.graph.nodes:
+            try:
+                failure = refusal_of(node, FAILS)
+            except IndexError:
+                continue
+            if failure:
+                found[node.subgraph, node.index] = failure
+        return found
+
     def keeping_inputs(self):
         """The same, but the graph's inputs live to the end: for callers who do not set them before every invoke."""
         end = max((buffer.last for buffer in self.buffers), default=0)
@@ -162,7 +176,7 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None, r
 
 
 def _refusals(graph, machine):
-    """Why TFLM would refuse the model, as far as operators and shapes tell; types are not looked at."""
+    """Why TFLM would refuse the model, as far as operators, shapes and types tell."""
     found = []
     for node in graph.nodes:
         try:
@@ -170,8 +184,13 @@ def _refusals(graph, machine):
             _asks(kernel.init, node, machine)
             if sum(request.scratch for request in _asks(kernel.prepare, node, machine)) > MOST_SCRATCH:
                 found.append(f"{node} asks for more than {MOST_SCRATCH} scratch buffers")
+            refusal = refusal_of(node, REFUSES)
+            if refusal:
+                found.append(refusal)
         except ValueError as error:
             found.append(str(error))
+        except (IndexError, AttributeError):
+            found.append(f"{node} has not the inputs and outputs that its kernel expects")
         for t in node.outputs:
             tensor = node.tensors[t]
             if tensor.shape != (0,) and any(size <= 0 for size in tensor.shape):

@@ -40,17 +40,18 @@ _UNARY = (
 _BINARY = "ADD SUB MUL DIV MAXIMUM MINIMUM PRELU SQUARED_DIFFERENCE"
 
 
-def relaxed_rows(demand, memcpy=True):
+def relaxed_rows(demand, memcpy=True, permits=None):
     """[(output, input, d)] of the buffers of a `demand.Demand`, as `memory.Problem` takes them.
 
     Only where the input dies at the node that writes the output; graph outputs, variables and the tensors of child
-    graphs are never relaxed. A copy (RESHAPE) has the row (output, input, 0) for the use of equal offsets: see `aliases`.
+    graphs are never relaxed. `permits(op, type of input 0)`: which kernels
+    are meant (default all). A copy (RESHAPE) has the row (output, input, 0) for the use of equal offsets: see `aliases`.
     """
     rows = []
     for node, output, source, _ in _pairs(demand):
         if not memcpy and node.op in _MEMCPY:
             continue
-        if node.op in COPIES:
+        if node.op in COPIES or (permits and not permits(node.op, node.input(0).type if node.input(0) else "")):
             continue
         distances = [distance(node, i, k) for i, k in _operands(demand, node, output, source)]
         if None in distances or not distances:

@@ -39,6 +39,7 @@ class Tensor:
     shape: tuple[int, ...]
     variable: bool
     scales: tuple[float, ...]  # empty unless there are zero points too
+    zero_points: tuple[int, ...]
     data: memoryview = field(repr=False)  # empty unless it is constant
 
     @property
@@ -77,6 +78,7 @@ class Node:
     options: Table
     custom_bytes: bytes
     tensors: list[Tensor]  # of the subgraph
+    intermediates: tuple[int, ...] = ()
 
     def input(self, i):
         """The tensor of input i; None when it is left out."""
@@ -182,6 +184,7 @@ def _tensor(table, buffers):
         shape=table.shape,
         variable=table.is_variable,
         scales=scales,
+        zero_points=quantization.zero_point if quantization else (),
         data=_buffer(buffers, table.buffer),
     )
 
@@ -201,7 +204,8 @@ def _node(g, index, table, codes, tensors):
     options = table.builtin_options
     if expected is None or options is None or options.kind != expected:
         options = absent(expected or "AbsOptions")
-    return Node(g, index, op, custom, table.inputs, table.outputs, options, bytes(table.custom_options), tensors)
+    custom_bytes = bytes(table.custom_options)
+    return Node(g, index, op, custom, table.inputs, table.outputs, options, custom_bytes, tensors, table.intermediates)
 
 
 def _operator_name(code):

@@ -15,8 +15,8 @@ packed weights), so `arena_used_bytes` is what this interpreter really needs; TF
 The tail begins on 16 bytes whatever the arena's size, so an arena of exactly `arena_used_bytes` suffices, and one byte
 less does not, if the caller's buffer starts on 16 bytes too (`alignment_loss` says what it loses otherwise).
 
-No operator here declares how far its output may run into an input, so the planner `overlap` does what `optimal` does, and
-an offline plan that overlaps buffers alive at one time is not obeyed: the planner chooses then.
+The planner `overlap` lays outputs over inputs that die where the operator's kernel permits it (`ops.overlaps`). An offline plan
+in the model is obeyed as far as that permits it too; one that overlaps more is not, and the planner chooses.
 """
 from importlib import import_module
 
@@ -24,6 +24,7 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
+from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, STRING, Tensor
@@ -37,10 +38,12 @@ from tflm_cy.memory.problem import Problem
 from tflm_cy.memory.recording import RecordingArena
 from tflm_cy.memory.single_arena import SingleArena
 from tflm_cy.micro.demand import demand
+from tflm_cy.micro.distances import relaxed_rows
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE
 from tflm_cy.micro.planners import planners
 from tflm_cy.ops import find_micro
+from tflm_cy.ops.overlaps import permits
 
 ALIGNMENT = 16                   # of the head, of planned tensors and of what operators ask for
 ABORTED = 15                     # what invoke returns when an operator stops the graph
@@ -70,7 +73,7 @@ cdef class MicroInterpreter:
     Raises
     ------
     ArenaExhausted
-        The arena is too small; says which section, what was asked, what is left and, as far as is known, what suffices.
+        The arena is too small; says which section, what was asked, what is left, and the smallest arena that suffices.
     ValueError
         TFLM would refuse the model, or an argument is wrong.
     RuntimeError
@@ -102,7 +105,13 @@ cdef class MicroInterpreter:
         wanted = demand(self.model, preserve_all=preserve_all_tensors, recording=False)
         expect_room_for_variables(wanted.graph, resource_variables)
         if arena is not None:
-            self.allocate(SingleArena(arena, ALIGNMENT), wanted, recording)
+            single = SingleArena(arena, ALIGNMENT)
+            try:
+                self.allocate(single, wanted, recording)
+            except ArenaExhausted as error:        # which knows what sufficed so far
+                other = MicroInterpreter(self.model, None, planner, preserve_all_tensors, resource_variables, recording)
+                sufficient = single.alignment_loss + other.arena_used_bytes
+                raise ArenaExhausted(error.section, error.asked, error.left, sufficient) from None
             return
         size = max(4096, 2 * sum([buffer.size for buffer in wanted.buffers]), 2 * self.model.nbytes)
         while self.core is None:
@@ -123,6 +132,7 @@ cdef class MicroInterpreter:
                 expect_no_strings(g)
                 g.num_threads = 1
                 g.allocate()
+            fail_when_reached(subgraphs, wanted.failures)
             self.plan_memory(subgraphs, wanted, arena)
         except BaseException:
             subgraphs.clear()                                  # they hold this list too
@@ -145,9 +155,26 @@ cdef class MicroInterpreter:
         if wanted.offline is not None:
             offline = dict(zip(wanted.graph.tensor_places, wanted.offline.offsets))
         fixed = [offline.get((g, t), ONLINE) for g, t, _ in places] + [ONLINE] * len(requests)
-        self.problem, self.plan = planned(self.planner, sizes, lives, fixed)
+        self.problem, self.plan = planned(self.planner, sizes, lives, fixed, self.overlaps_of(wanted, places))
         place(subgraphs, places, requests, self.plan.offsets, <char*>arena.set_head(self.plan.high_water_mark))
         return 0
+
+    cdef list overlaps_of(self, object wanted, list places):
+        """The relaxed rows (see `memory.Problem`) of the operators whose kernels permit them."""
+        cdef dict position = {}
+        cdef list rows = []
+        if self.planner != "overlap" and wanted.offline is None:
+            return rows
+        for i, (g, t, size) in enumerate(places):
+            position[g, t] = i, size
+        for o, s, distance in relaxed_rows(wanted, permits=permits):
+            output, source = wanted.buffers[o], wanted.buffers[s]
+            if output.place in position and source.place in position:
+                row, bytes_of_output = position[output.place]
+                other, bytes_of_source = position[source.place]
+                if (bytes_of_output, bytes_of_source) == (output.nbytes, source.nbytes):
+                    rows.append((row, other, distance))
+        return rows
 
     # ---------------------------------------------------------------- use
 
@@ -264,6 +291,21 @@ cdef int expect_no_strings(Subgraph g) except -1:
     return 0
 
 
+cdef int fail_when_reached(list subgraphs, dict failures) except -1:
+    """TFLM's kernels look at types only when they run: the model is allocated, the node fails."""
+    cdef Subgraph g
+    cdef int k
+    for g in subgraphs:
+        for s, k in failures:
+            if s == g.index and k < g.node_count:
+                g.nodes[k].invoke = fail
+    return 0
+
+
+cdef int fail(Context context, Node* node) noexcept nogil:
+    return context.fail(b"TFLM's kernel does not take these types.")
+
+
 cdef list tensors_with_memory(list subgraphs):
     """(subgraph, tensor, bytes) of all that lie in the head, in the file's order."""
     cdef Subgraph g
@@ -289,20 +331,20 @@ cdef list scratch_requests(list subgraphs):
     return requests
 
 
-cdef tuple planned(str name, list sizes, list lives, list fixed):
-    """(problem, plan); offsets that would put buffers over each other are given up."""
+cdef tuple planned(str name, list sizes, list lives, list fixed, list rows):
+    """(problem, plan); offsets that would put buffers over each other, more than the rows permit, are given up."""
     cdef list first = [life[0] for life in lives]
     cdef list last = [life[1] for life in lives]
     planner = getattr(import_module(f"tflm_cy.memory.{name}"), name)
     if any([offset != ONLINE for offset in fixed]):
         try:
-            problem = Problem(sizes, first, last, fixed, ALIGNMENT)
+            problem = Problem(sizes, first, last, fixed, ALIGNMENT, rows)
             plan = planner(problem)
             check(problem, plan)
             return problem, plan
         except ValueError:
             pass
-    problem = Problem(sizes, first, last, alignment=ALIGNMENT)
+    problem = Problem(sizes, first, last, alignment=ALIGNMENT, relaxed=rows if name == "overlap" else ())
     return problem, planner(problem)
 
 

@@ -26,7 +26,7 @@ from tflm_cy.micro.figures import RUNTIME_ARENA_FACTOR, figures
 from tflm_cy.micro.interpreter import MicroInterpreter
 from tflm_cy.schema.model import Model
 
-_NAMES = {"bool": "BOOL"}  # numpy's name -> the schema's, where upper case is not enough
+_NAMES = {"uint16": "NOTYPE"}  # numpy's name -> the runtime's, where it is not the same in upper case
 _ALLOCATION_FAILED = "TFLM failed to allocate tensors"
 _NOT_AN_INDEX = "Index must be a non-negative integer"
 
@@ -198,9 +198,9 @@ def _details(details):
 def _expect(array, details, index):
     """ValueError unless the array has the tensor's type and shape."""
     wanted, shape = np.dtype(details["dtype"]), details["shape"]
-    if array.dtype.newbyteorder("=") != wanted:
+    if array.dtype.newbyteorder("=") != wanted or wanted.name in _NAMES:
         raise ValueError(
-            f"Cannot set tensor: Got value of type {_type_name(array.dtype)} but expected type {_type_name(wanted)} "
+            f"Cannot set tensor: Got value of type {_type_name(array.dtype)} but expected type {wanted.name.upper()} "
             f"for input {index}"
         )
     if array.ndim != len(shape):

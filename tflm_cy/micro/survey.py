@@ -184,6 +184,7 @@ class Survey:
             },
             "tflm": {name: self._figures_json(name) for name in self.targets},
             "refusals": self.refusals,
+            "failures": list(self.demand.failures.values()),
             "offline_plan": None if self.demand.offline is None else {"problems": self.offline_problems},
             "live_bytes": self.live_bytes,
             "nodes": [None if node is None else node.op for node in self.steps],

@@ -4,6 +4,7 @@ Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and
 MAXIMUM, MINIMUM: float32, float16, int8, uint8, int16, int32, int64, raw values whatever the scales.
 - int8 and uint8 are compared as real values (with a scale of 1 or more as nonsense that x86's shifts make); quantized
   int16 too by EQUAL and NOT_EQUAL, but raw, whatever the scales, by the others.
+- TensorFlow Lite Micro has int16 in GREATER only, and compares with multipliers that nobody has set: never greater.
 - MAXIMUM(NaN, x) is x, MAXIMUM(x, NaN) is NaN: the second operand unless the first is larger.
 
 Source: LiteRT:tflite/kernels/{comparisons,maximum_minimum,logical}.cc.
@@ -14,11 +15,11 @@ from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.comparison cimport (
     Scaled, Sides, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
     logical_and, logical_or, maximum,
-    maximum_half, minimum, minimum_half, not_equal, not_equal_8, not_equal_half, not_equal_scaled_s16, side_value,
+    maximum_half, minimum, minimum_half, never, not_equal, not_equal_8, not_equal_half, not_equal_scaled_s16, side_value,
 )
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
@@ -91,6 +92,8 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
         use_scaled(context, op, a, b, name)
         op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
+    elif a.type == INT16 and node.arithmetic == MICRO:
+        op.kernel = <BinaryKernel>never
     elif a.type == INT16:
         op.kernel = kernels.s16
     elif a.type == INT32:

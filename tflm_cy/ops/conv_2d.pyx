@@ -269,7 +269,8 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
-    if x.type != INT16 and is_constant(w) and ready_fixed_conv8(
+    # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
             context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
             <const int64_t*>op.bias.values, &op.rescale):
         node.invoke = convolve_vector8

@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
 from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
@@ -157,7 +157,7 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     for c in range(g.oc):
         for k in range(taps):
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
-    if ready_fixed_conv8(
+    if node.arithmetic != MICRO and ready_fixed_conv8(      # TFLM's plans may overlap: ops/overlaps.py
             context, &op.fast_single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             <const int64_t*>op.bias.values, &op.rescale):
         node.invoke = convolve_single_vector8
@@ -184,7 +184,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16,
         op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, "DEPTHWISE_CONV_2D",
     )
-    if is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
+    if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
             context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
             <const int64_t*>op.bias.values, &op.rescale):
         node.invoke = convolve_vector8

@@ -292,7 +292,8 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
-    if x.type != INT16 and is_constant(w) and ready_vector8(context, op, x, w):
+    # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
         node.invoke = fully_connected_vector8
         return 0
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)

@@ -14,7 +14,7 @@ A border before that is longer than the dimension (reflect: minus 1) reads outsi
 Source: LiteRT:tflite/kernels/pad.cc, mirror_pad.cc.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.graph.context cimport Context, Node, register
@@ -177,13 +177,13 @@ cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexc
     cdef int64_t i
     if d == data.rank:
         if data.run > 0:
-            memcpy(dst, src, data.run)
+            memmove(dst, src, data.run)
         return
     fill(dst, data.before[d] * data.step[d], data.value, data.value_size)
     dst += data.before[d] * data.step[d]
     if d == data.rank - 1:
         if data.size[d] > 0:
-            memcpy(dst, src, data.size[d] * data.run)
+            memmove(dst, src, data.size[d] * data.run)
     else:
         for i in range(data.size[d]):
             pad_axis(data, d + 1, dst + i * data.step[d], src + i * data.source[d])

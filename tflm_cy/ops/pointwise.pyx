@@ -15,10 +15,10 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.pointwise cimport (
-    Buckets, FakeQuantization, accumulate_f32, accumulate_u32, atan2_f32, atan2_f64, atan2_half, bucketize, complex_magnitude,
-    every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
+    Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
+    complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32, bytes_of,
     count, same_shape, type_name, type_size,
@@ -253,8 +253,10 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     return 0
 
 
-cdef void accumulate(int type, const void* x, void* y, int64_t n) noexcept nogil:
-    if type == FLOAT32:
+cdef void accumulate(int type, bint unbounded, const void* x, void* y, int64_t n) noexcept nogil:
+    if type == FLOAT32 and unbounded:
+        accumulate_unbounded_f32(<const float*>x, <float*>y, n)
+    elif type == FLOAT32:
         accumulate_f32(<const float*>x, <float*>y, n)
     else:
         accumulate_u32(<const uint32_t*>x, <uint32_t*>y, n)
@@ -273,9 +275,9 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
         total = y.data if group == 0 else context.scratch(op.scratch)
         memcpy(total, context.input(node, first).data, y.bytes)
         for i in range(first + 1, last):
-            accumulate(y.type, context.input(node, i).data, total, op.count)
+            accumulate(y.type, node.arithmetic == MICRO, context.input(node, i).data, total, op.count)
         if group > 0:
-            accumulate(y.type, total, y.data, op.count)
+            accumulate(y.type, node.arithmetic == MICRO, total, y.data, op.count)
         first = last
     return 0
 

@@ -135,7 +135,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
             table.body[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
         op.how = table if optimized else <void*>table.tail
         op.kernel = <UnaryKernel>lookup_split if optimized else <UnaryKernel>lookup_8
-        if kernels().bytes.lookup != NULL:
+        if not micro and kernels().bytes.lookup != NULL:       # TFLM's plans may overlap: ops/overlaps.py
             op.kernel = kernels().bytes.lookup_split if optimized else kernels().bytes.lookup
     elif x.type == INT16 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int16_t]

@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy, walk_source
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32, bytes_of,
     count, count_range, is_constant, type_name, type_size,
@@ -235,6 +235,8 @@ cdef const char* plan_strided_slice(
     cdef bint nothing = False
     cdef int64_t wanted, input_stride
     cdef Selection s
+    if node.arithmetic == MICRO:     # which does not know them
+        ellipsis_mask = new_axis_mask = 0
     for i in range(given):
         if not bit(ellipsis_mask, i) and bit(new_axis_mask, i):
             added += 1

@@ -9,13 +9,14 @@ from tflm_cy.arithmetic.unary cimport inverse_sqrt_multiplier
 
 
 cdef inline void rsqrt_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    """`how`: a Multiplier. Zero has the largest result."""
+    """`how`: a Multiplier. Zero has the largest result. `y` may be `x`."""
     cdef Multiplier m = (<const Multiplier*>how)[0]
     cdef int32_t root, shift
     cdef int64_t i
     for i in range(n):
-        y[i] = 32767
-        if x[i] > 0:
+        if x[i] <= 0:
+            y[i] = 32767
+        else:
             shift = 0
             root = inverse_sqrt_multiplier(x[i], &shift)
             y[i] = <int16_t>clamp32(multiply(multiply(1, root, shift + 20), m.value, m.shift - 20), -32768, 32767)
