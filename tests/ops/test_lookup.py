@@ -201,7 +201,7 @@ def test_embedding_lookup_sparse_leaves_out_what_lies_outside():
         ([0], [[0, 0]], [3], [1], [[1, 2]]),
         ([0], [[0, 0]], [-3, 2], [1], [[1, 2]]),
         ([0, 0], [[0, 0]], [3, 2], [1], [[1, 2]]),
-        ([0], [[0, 0]], [2**31 - 1, 2**31 - 1], [1], [[1, 2]]),
+        ([0], [[0, 0, 0]], [2**31 - 1] * 3, [1], [[1, 2]]),
     ],
 )
 def test_embedding_lookup_sparse_refuses(arguments):
