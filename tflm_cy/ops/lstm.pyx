@@ -336,13 +336,13 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            lstm_step(shape, gates, &projection, s.batches, x + at * shape.inputs, h, c, y + at * shape.outputs, &room)
+            lstm_step(shape, gates, &projection, s.batches, x + at * shape.inputs, NULL, h, c, y + at * shape.outputs, shape.outputs, &room)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, h + b * shape.outputs, c + b * shape.cells,
-                      y + at * shape.outputs, &room)
+            lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, NULL, h + b * shape.outputs, c + b * shape.cells,
+                      y + at * shape.outputs, shape.outputs, &room)
     return 0
 
 

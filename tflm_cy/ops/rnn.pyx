@@ -126,12 +126,12 @@ cdef int run_f32(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            rnn_step_f32(&s.shape, w, r, bias, s.batches, x + at * s.shape.inputs, h, y + at * s.shape.units)
+            rnn_step_f32(&s.shape, w, NULL, r, bias, s.batches, x + at * s.shape.inputs, NULL, h, y + at * s.shape.units, s.shape.units)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            rnn_step_f32(&s.shape, w, r, bias, 1, x + at * s.shape.inputs, h + b * s.shape.units, y + at * s.shape.units)
+            rnn_step_f32(&s.shape, w, NULL, r, bias, 1, x + at * s.shape.inputs, NULL, h + b * s.shape.units, y + at * s.shape.units, s.shape.units)
     return 0
 
 
@@ -151,13 +151,14 @@ cdef int run_hybrid(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            rnn_step_hybrid(&s.shape, &s.w, &s.r, bias, s.asymmetric, s.batches, x + at * s.shape.inputs, h, y + at * s.shape.units, q)
+            rnn_step_hybrid(&s.shape, &s.w, NULL, &s.r, bias, s.asymmetric, s.batches, x + at * s.shape.inputs, NULL, h,
+                            y + at * s.shape.units, s.shape.units, q)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            rnn_step_hybrid(&s.shape, &s.w, &s.r, bias, s.asymmetric, 1, x + at * s.shape.inputs, h + b * s.shape.units,
-                            y + at * s.shape.units, q)
+            rnn_step_hybrid(&s.shape, &s.w, NULL, &s.r, bias, s.asymmetric, 1, x + at * s.shape.inputs, NULL, h + b * s.shape.units,
+                            y + at * s.shape.units, s.shape.units, q)
     return 0
 
 
