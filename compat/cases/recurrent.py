@@ -1,6 +1,6 @@
 """SVDF, RNN, LSTM and the sequence forms of the latter two: integer, float32 and hybrid, their states carried from invoke to invoke.
 
-Type labels: float32, int8 (int16 state), hybrid8 (float32 activations, int8 weights).
+Type labels: float32, int8 (int16 state), hybrid8 (float32 activations, int8 weights), hybridu8 (the same weights declared uint8).
 """
 
 import numpy as np
@@ -10,10 +10,12 @@ from . import cases
 
 
 def quantized_constant(d, shape, dtype, scale, low=None, high=None):
+    if d.dtype == "hybridu8" and dtype == "int8":
+        return Tensor.constant(d.integers("int8", shape, low, high).view(np.uint8), scale=scale, zero_point=0)
     return Tensor.constant(d.integers(dtype, shape, low, high), scale=scale, zero_point=0)
 
 
-@cases("SVDF", dtypes=("float32", "int8", "hybrid8"))
+@cases("SVDF", dtypes=("float32", "int8", "hybrid8", "hybridu8"))
 @cases("SVDF", dtypes=("hybrid8",), variants=("asymmetric",))
 @cases("SVDF", dtypes=("float32",), variants=("no bias", "activations"))
 def svdf(d):
@@ -39,7 +41,7 @@ def svdf(d):
         options["fused_activation_function"] = "RELU"  # the integer kernel takes nothing else
         return d.case(Model.single("SVDF", inputs, [y], 3, **options), lambda: [d.values(x)])
     x, y = d.tensor([batch, depth], "float32"), d.tensor([batch, units], "float32")
-    if d.dtype == "hybrid8":
+    if d.dtype.startswith("hybrid"):
         constants = [quantized_constant(d, [filters, n], "int8", d.scale()) for n in (depth, memory)]
         options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
     else:
@@ -49,7 +51,7 @@ def svdf(d):
     return d.case(Model.single("SVDF", inputs, [y], 4, **options), lambda: [d.values(x)])
 
 
-@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8", "hybridu8"))
 @cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8",), variants=("asymmetric",))
 @cases("UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32",), variants=("time major",))
 def rnn(d):
@@ -57,7 +59,7 @@ def rnn(d):
     leading = [batch] if d.op == "RNN" else [steps, batch] if d.variant == "time major" else [batch, steps]
     x, y = d.tensor([*leading, depth], "float32"), d.tensor([*leading, units], "float32")
     options = {"fused_activation_function": d.choice("NONE", "RELU", "RELU6", "TANH")}
-    if d.dtype == "hybrid8":
+    if d.dtype.startswith("hybrid"):
         matrices = [quantized_constant(d, [units, n], "int8", d.scale(0.001, 0.01)) for n in (depth, units)]
         options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
     else:
@@ -66,7 +68,7 @@ def rnn(d):
         options["time_major"] = d.variant == "time major"
     state = Tensor([batch, units], "float32", variable=True)
     inputs = [x, *matrices, Tensor.constant(d.normal([units], 0.4)), state]
-    return d.case(Model.single(d.op, inputs, [y], 3 if d.dtype == "hybrid8" else 1, **options), lambda: [d.values(x)])
+    return d.case(Model.single(d.op, inputs, [y], 3 if d.dtype.startswith("hybrid") else 1, **options), lambda: [d.values(x)])
 
 
 class Gates:
@@ -123,6 +125,7 @@ _VARIANTS = ("random", "cifg", "peephole", "time major", "clipped")
 
 @cases("LSTM", dtypes=("float32", "hybrid8"), variants=("random", "cifg", "peephole", "clipped"))
 @cases("LSTM", dtypes=("int8",), variants=("random", "layer norm"))
+@cases("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybridu8",), variants=("random", "peephole"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8", "hybrid8"), variants=_VARIANTS)
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric cifg"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8"), variants=("layer norm", "projection"))
@@ -186,7 +189,7 @@ def auxiliary(d, leading, depth):
 @cases(
     "BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"), variants=("random", "time major", "merged", *_STACKED)
 )
-@cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8",), variants=("asymmetric",))
+@cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8", "hybridu8"), variants=("asymmetric",))
 @cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("int8",))
 def bidirectional_rnn(d):
     batch, depth, steps = d.between(1, 3), d.between(1, 30), d.between(1, 4)

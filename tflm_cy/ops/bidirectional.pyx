@@ -1,6 +1,7 @@
 """BIDIRECTIONAL_SEQUENCE_RNN and BIDIRECTIONAL_SEQUENCE_LSTM: a sequence run through a cell forwards and through another backwards.
 
-Input float32 [batch, time, input], or [time, batch, input] (time_major); weights float32 or int8 (hybrid). The outputs are two, or one with the
+Input float32 [batch, time, input], or [time, batch, input] (time_major); weights float32 or int8 (hybrid; uint8 is read
+as int8). The outputs are two, or one with the
 backward cell's values behind the forward cell's (merge_outputs). An auxiliary input is added to both cells by weights of its own; without
 such weights it is the backward cell's input.
 
@@ -21,7 +22,7 @@ from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmG
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, VARIABLE, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 
@@ -122,8 +123,8 @@ cdef int expect(Context context, Node* node, int index, int type, ptrdiff_t rows
     cdef bint fits = t.rank == (1 if columns < 0 else 2) and t.dims[0] == rows and (columns < 0 or t.dims[1] == columns)
     if t.type != type or not fits:
         raise ValueError(f"input {index} must be {type_name(type)} {[rows] if columns < 0 else [rows, columns]}, is {type_name(t.type)} {shape_of(t)}")
-    if type == INT8 and columns >= 0 and not is_constant(t):
-        raise ValueError(f"input {index}: int8 weights must be constant")
+    if type != FLOAT32 and columns >= 0 and not is_constant(t):
+        raise ValueError(f"input {index}: 8-bit weights must be constant")
     return 0
 
 
@@ -175,11 +176,11 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
         raise ValueError("aux_inputs_weights_or_none was not true")
     start_sequence(context, node, q, aux, context.input(node, RNN_AUX_WEIGHTS) != NULL)
     type = operand(context, node, RNN_CELL).type
-    if type != FLOAT32 and type != INT8:
+    if type != FLOAT32 and type != INT8 and type != UINT8:
         raise ValueError("Type not currently supported.")
     if activation < 0 or activation > ACT_TANH:
         raise ValueError(f"activation {activation} is not supported")
-    q.hybrid = type == INT8
+    q.hybrid = type != FLOAT32
     widest = max(q.inputs, q.aux_inputs)
     for direction in range(2):
         first = RNN_CELL + RNN_CELL_INPUTS * direction
@@ -269,9 +270,9 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
     has_aux_weights = context.input(node, LSTM_AUX_WEIGHTS + 1) != NULL
     start_sequence(context, node, q, context.input(node, LSTM_AUX), has_aux_weights)
     type = operand(context, node, LSTM_CELL + OUTPUT_GATE).type
-    if type != FLOAT32 and type != INT8:
+    if type != FLOAT32 and type != INT8 and type != UINT8:
         raise ValueError(f"Type {type_name(type)} is not currently supported.")
-    q.hybrid = type == INT8
+    q.hybrid = type != FLOAT32
     for direction in range(2):
         prepare_cell(context, node, s, direction, type, has_aux_weights)
     if s.shape[0].cells != s.shape[1].cells or s.shape[0].outputs != s.shape[1].outputs:
