@@ -128,6 +128,12 @@ cdef inline void floor_half(const void* how, const uint16_t* x, uint16_t* y, int
         y[i] = f32_to_half(floorf(half_to_f32(x[i])))
 
 
+cdef inline void round_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(round_even(half_to_f32(x[i])))
+
+
 # ---- raw integers: the lowest value stays what it is
 cdef inline void neg_whole(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     cdef int64_t i

@@ -5,10 +5,12 @@ by 1/6 first in whole blocks of four values, last in the tail.
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.math cimport expf
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_logistic, eigen_tanh
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
+from tflm_cy.arithmetic.half cimport cast_to_half, half_to_f32
 
 cdef enum:
     INTEGER_BITS = 3
@@ -18,6 +20,18 @@ cdef inline void logistic_run_eigen(const void* how, const float* x, float* y, i
     cdef int64_t i
     for i in range(n):
         y[i] = eigen_logistic(x[i])
+
+
+cdef inline void logistic_half_run_steps(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    """e / (1 + e), each step rounded to float16; where e^x is infinite 1."""
+    cdef int64_t i
+    cdef float e
+    for i in range(n):
+        e = half_to_f32(cast_to_half(expf(half_to_f32(x[i]))))
+        if e == <float>1e30 * <float>1e30:
+            y[i] = 0x3C00
+        else:
+            y[i] = cast_to_half(e / half_to_f32(cast_to_half(<float>1 + e)))
 
 
 cdef inline void tanh_run_eigen(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
