@@ -27,6 +27,10 @@ cdef bint has_type(Subgraph g, const Node* node, int a, int b, int c, int d) noe
                 return True
     return False
 
+# Functions of one value whose float16 results are the float32 ones, rounded; their module serves both types. Those that XNNPACK approximates
+# (EXP, GELU, HARD_SWISH, RSQRT, SIN, COS, SQRT) have float16 instructions of their own where the CPU does, and are refused.
+HALVES = {"ABS", "CEIL", "FLOOR", "RELU", "RELU6", "RELU_N1_TO_1", "ROUND", "SQUARE"}
+
 
 class XnnpackDelegate(Delegate):
     """TensorFlow's default delegate; one object serves all subgraphs of an interpreter."""
@@ -53,7 +57,7 @@ class XnnpackDelegate(Delegate):
                 continue
             if partition.defect is None:
                 partition.defect = creation_defect(claims, n)
-            if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
+            if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16) and subgraph.operator_names[n] not in HALVES:
                 continue                               # the usual body, where it knows float16
             quantized = has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2)
             registration = find_xnnpack(subgraph.operator_names[n], quantized)

@@ -1,11 +1,14 @@
 """Functions of one float32 value, of any shape up to six dimensions, as XNNPACK approximates them.
 
+float16 values go through the float32 function, rounded once at its end; a clamp makes NaN and -0.0 its lower bound.
 Definitions in arithmetic/xnnpack/unary.pxd. LOGISTIC, ELU, SQRT, RSQRT and LEAKY_RELU follow the CPU's generation.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t, uint16_t
 
+from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (
     Function8, Parameters, abs8, cos8, elu8_avx2, elu8_avx512, exp8, gelu8, gelu_tanh8, hard_swish8, leaky8_avx2, leaky8_avx512,
@@ -13,7 +16,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
     sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
 )
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
+from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, prepare_unary
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -26,6 +29,9 @@ cdef enum:                       # LeakyReluOptions
 
 cdef enum:                       # GeluOptions
     APPROXIMATE = 0
+
+cdef enum:
+    HALVES = 64                  # float16 values that are mapped at a time
 
 cdef struct Mapping:
     Unary unary                  # first: node.data is this one
@@ -40,7 +46,7 @@ cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Mapping* m = <Mapping*>context.persistent(sizeof(Mapping))
-    if x.type != FLOAT32 or y.type != FLOAT32:
+    if x.type != y.type or (x.type != FLOAT32 and x.type != FLOAT16):
         raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
     check_rank(x, name)
     m.unary = unary[0]
@@ -52,13 +58,16 @@ cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
 
 cdef int prepare_function(Context context, Node* node, Function8 function) except -1:
     prepare_shapes(context, node).function = function
-    return choose(node)
+    return choose(context, node)
 
 
-cdef int choose(Node* node) except -1:
+cdef int choose(Context context, Node* node) except -1:
     """The vector kernel of the function, if there is one."""
     cdef Mapping* m = <Mapping*>node.data
     m.fast = NULL
+    if context.input(node, 0).type == FLOAT16:
+        node.invoke = map_halves
+        return 0
     if m.function == relu8:
         m.fast = kernels().float32.relu
     elif m.function == leaky8_avx512:
@@ -95,18 +104,47 @@ cdef int map_lanes(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int map_halves(Context context, Node* node) noexcept nogil:
+    cdef Mapping* m = <Mapping*>node.data
+    cdef const uint16_t* x = <const uint16_t*>context.input(node, 0).data
+    cdef uint16_t* y = <uint16_t*>context.output(node, 0).data
+    cdef float[HALVES] wide
+    cdef float[HALVES] results
+    cdef int64_t i, n
+    cdef int64_t left = m.unary.count
+    while left > 0:
+        n = min(left, <int64_t>HALVES)
+        for i in range(n):
+            wide[i] = half_to_f32(x[i])
+        if m.unary.kernel != NULL:
+            m.unary.kernel(NULL, wide, results, n)
+        else:
+            map8(m.function, &m.parameters, wide, results, n)
+        for i in range(n):
+            if m.function == abs8:
+                y[i] = x[i] & 0x7FFF                 # a signalling NaN stays one
+            elif m.function == relu8 and not wide[i] > m.parameters.low:
+                y[i] = f32_to_half(m.parameters.low)
+            else:
+                y[i] = f32_to_half(results[i])
+        x += n
+        y += n
+        left -= n
+    return 0
+
+
 cdef int prepare_clamp(Context context, Node* node, float low, float high) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.low = low
     m.parameters.high = high
     m.function = relu8
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.unary.kernel = avx512 if generation() == AVX512 else avx2
-    node.invoke = map_array
+    node.invoke = map_halves if context.input(node, 0).type == FLOAT16 else map_array
     return 0
 
 
@@ -160,7 +198,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_logistic(Context context, Node* node) except -1:
@@ -179,7 +217,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = 1
     m.function = elu8_avx512 if generation() == AVX512 else elu8_avx2
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:
