@@ -57,7 +57,7 @@ SIMD = {
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
 # Operators that few models have, with many types each: small rather than fast.
-COLD = {"conv_3d", "spectrum", "stablehlo"}
+COLD = {"bidirectional", "conv_3d", "lookup", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 

@@ -4,6 +4,7 @@ python -m compat                                              # generated cases,
 python -m compat --models DIR --seeds 5                       # the models below DIR, 5 seeds x 3 consecutive invokes
 python -m compat --op CONV_2D --dtype int8 --seed 7           # one operator and type, one seed
 python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of several operators
+python -m compat --retype --mode all --seeds 1                # every operator with every type: what only one side runs
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -21,6 +22,7 @@ from .cases import count_cases, generated_cases, operators
 from .models import find_models, model_cases
 from .progress import track
 from .report import Tally, to_html, to_json, to_text
+from .retype import retyped_cases
 from .run import Side, SideFailedError, run
 from .sides import load_side
 
@@ -44,6 +46,7 @@ def parser():
     p.add_argument("--seeds", type=int, help="seeds per kind of case (default 4 generated, 5 models)")
     p.add_argument("--invokes", type=int, default=3, help="consecutive invokes per seed (default %(default)s)")
     p.add_argument("--models", action="append", metavar="DIR", help="models below this folder instead; repeatable")
+    p.add_argument("--retype", action="store_true", help="cases of the generators with every other type (see compat.retype)")
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")
     p.add_argument("--timeout", type=float, default=120, help="seconds after which a case hangs (default %(default)s)")
@@ -94,6 +97,9 @@ def _cases(args):
     unknown = set(args.op or ()) - set(operators())
     if unknown:
         raise SideFailedError(f"no cases for {sorted(unknown)}; --list shows the operators")
+    if args.retype:
+        cases = list(retyped_cases(seeds, args.invokes, **selection))
+        return iter(cases), len(cases)
     return generated_cases(seeds, args.invokes, **selection), count_cases(seeds, **selection)
 
 

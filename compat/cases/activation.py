@@ -16,7 +16,8 @@ _FLOATS = ("EXP", "LOG", "SQRT", "RSQRT", "ABS", "NEG", "SIN", "COS", "FLOOR", "
 @cases(*_SIMPLE, *_FLOATS, dtypes=("float32",), variants=("random", "wide", "special", "zero size"))
 @cases("ABS", "NEG", dtypes=("int32",), variants=("random", "special"))
 @cases("NEG", dtypes=("int64", "int8", "int16"), variants=("random",))
-@cases("FLOOR", dtypes=("float16",), variants=("random",))
+@cases("FLOOR", "NEG", "LOGISTIC", "TANH", dtypes=("float16",), variants=("random", "special"))
+@cases("ABS", "RELU", "RELU6", "RELU_N1_TO_1", "SQUARE", dtypes=("float16",), variants=("random", "special"))
 def function(d):
     shape = [3, 0, 2] if d.variant == "zero size" else d.shape(d.between(1, 5), 6)
     x, y = Tensor(shape, d.dtype), Tensor(shape, d.dtype)

@@ -1,4 +1,4 @@
-"""DENSIFY: compressed constants of every layout (CSR in one or several dimensions, blocks) made dense again."""
+"""DENSIFY and sparse weights of FULLY_CONNECTED: compressed constants of every layout (CSR in one or several dimensions, blocks) made dense again."""
 
 import numpy as np
 
@@ -63,3 +63,33 @@ def densify(d):
     x = d.tensor(shape, y.dtype)
     main.op("ADD", [x, y], [d.tensor(shape, y.dtype)], 2, pot_scale_int16=False)
     return d.case(model, lambda: [d.values(x)])
+
+
+@cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("sparse blocks", "sparse per channel", "sparse rows"))
+def sparse_weights(d):
+    """int8: blocks of 16 columns; float32: blocks of 4 or single values. Other layouts are refused."""
+    block = 16 if d.dtype == "int8" else 4
+    rows, columns, batch = d.between(1, 9), block * d.between(1, 4), d.between(1, 4)
+    dense = d.integers("int8", [rows, columns]) if d.dtype == "int8" else d.normal([rows, columns])
+    if d.variant == "sparse rows":
+        dense = dense * (d.rng.random(dense.shape) < 0.4)
+        dense.flat[0] = 1
+        stored, dims = compress_rows(dense)
+        sparsity = Sparsity([0, 1], dims)
+    else:
+        keep = d.rng.random((rows, columns // block)) < 0.5
+        keep.flat[0] = True
+        stored, dims = compress_blocks((dense * np.repeat(keep, block, 1)).astype(dense.dtype), block)
+        sparsity = Sparsity([0, 1, 2], dims, block_map=[1])
+    w = Tensor.constant(stored.astype(d.dtype), shape=[rows, columns], sparsity=sparsity)
+    x, y = d.tensor([batch, columns]), d.tensor([batch, rows])
+    bias = Tensor.constant(d.normal([rows]))
+    if d.dtype == "int8":
+        n = rows if d.variant == "sparse per channel" else 1
+        w.scale, w.zero_point, w.axis = np.array([d.scale() for _ in range(n)], np.float32), 0, 0
+        y.scale = np.float32(y.scale * 8)
+        bias = Tensor.constant(d.integers("int32", [rows], -999, 999), scale=w.scale * x.scale, zero_point=0)
+    inputs = [x, w, bias] if d.flag(0.8) else [x, w]
+    options = {"fused_activation_function": d.activation()}
+    refused = d.dtype == "int8" and d.variant == "sparse rows"
+    return d.case(Model.single(d.op, inputs, [y], 8, **options), lambda: [d.values(x)], refused=refused)

@@ -216,3 +216,33 @@ def test_batch_matmul_refuses():
             [(np.ones((2, 2), np.int16), Tensor([2, 2], "int16", **q)), Tensor.constant(np.ones((2, 2), np.int8), **q)],
             [Tensor([1], "int16", **q)],
         )
+
+
+@pytest.mark.parametrize("resolver", [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES])
+def test_sparse_int8_weights_are_those_made_dense(resolver):
+    rng = np.random.default_rng(7)
+    dense = rng.integers(-127, 128, [5, 48]).astype(np.int8)
+    dense[:, 16:32] = 0
+    dense[2] = 0
+    blocks = [row.reshape(3, 16)[row.reshape(3, 16).any(1)] for row in dense]
+    where = [np.flatnonzero(row.reshape(3, 16).any(1)) for row in dense]
+    rows = [("dense", 5), ("csr", np.cumsum([0] + [len(r) for r in where]), np.concatenate(where)), ("dense", 16)]
+    stored = np.concatenate([b.ravel() for b in blocks])
+    scales = {"scale": np.float32(0.01), "zero_point": 0}
+    weights = [
+        Tensor.constant(dense, **scales),
+        Tensor.constant(stored, shape=[5, 48], sparsity=Sparsity([0, 1, 2], rows, block_map=[1]), **scales),
+    ]
+    x = rng.integers(-128, 128, [3, 48]).astype(np.int8)
+    found = []
+    for w in weights:
+        inputs = [Tensor(x.shape, "int8", scale=0.05, zero_point=-7), w]
+        y = Tensor([3, 5], "int8", scale=0.2, zero_point=4)
+        model = Model.single("FULLY_CONNECTED", inputs, [y], 8)
+        interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=resolver)
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+        interpreter.invoke()
+        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).astype(int))
+    assert np.abs(found[0] - found[1]).max() <= 1  # the roundings of halves differ
+    assert len(np.unique(found[0])) > 3

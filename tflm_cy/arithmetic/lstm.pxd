@@ -5,6 +5,7 @@
 
 Gates come in the order input, forget, cell, output; the output gate sees the new cell. float32 products have Eigen's order of summation and
 depend on how many batches go together (`batches` of the call). A step whose x is all zero leaves W x out; the hybrid form does so for h, too.
+The bidirectional operator may have a second input (`aux`), whose product is added behind W x.
 
 Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
 """
@@ -25,6 +26,7 @@ cdef enum:
 
 cdef struct LstmShape:
     ptrdiff_t inputs, cells, outputs
+    ptrdiff_t aux_inputs         # 0: no second input
     int32_t activation
     float cell_clip              # 0: none
     float proj_clip
@@ -39,12 +41,14 @@ cdef struct HybridMatrix:        # what a product with int8 weights needs to kno
 
 cdef struct LstmGate:            # float32 or, when hybrid, int8 weights
     const void* w                # [cells, inputs]; NULL: no such gate
+    const void* aux              # [cells, aux_inputs]
     const void* r                # [cells, outputs]
     const void* peephole         # [cells] or NULL
     const float* norm            # layer normalisation's coefficients or NULL
     const float* bias
     float peephole_scale
     HybridMatrix w_hybrid
+    HybridMatrix aux_hybrid
     HybridMatrix r_hybrid
 
 cdef struct LstmProjection:
@@ -56,8 +60,10 @@ cdef struct LstmRoom:            # memory for one step; batches as in the call
     float* gates                 # 4 * batches * cells
     float* products              # batches * max(cells, outputs)
     int16_t* x                   # hybrid: batches * inputs
+    int16_t* aux                 # batches * aux_inputs
     int16_t* h                   # batches * max(cells, outputs)
     RowScale* x_scales           # batches
+    RowScale* aux_scales
     RowScale* h_scales
 
 
@@ -118,8 +124,8 @@ cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
         v[i] = -limit if x < -limit else x
 
 
-cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* h,
-                           bint h_zero, const float* c, const LstmRoom* room) noexcept nogil:
+cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* aux,
+                           bint aux_zero, const float* h, bint h_zero, const float* c, const LstmRoom* room) noexcept nogil:
     """Into room.gates[which]."""
     cdef float* v = room.gates + which * batches * s.cells
     cdef const float* p
@@ -131,11 +137,15 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
     if s.hybrid:
         if not x_zero:
             accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches)
+        if not aux_zero:
+            accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches)
         if not h_zero:
             accumulate_hybrid(<const int8_t*>g.r, &g.r_hybrid, room.h, room.h_scales, v, s.cells, s.outputs, batches)
     else:
         if not x_zero:
             accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
+        if not aux_zero:
+            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s.top_block)
         accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s.top_block)
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
@@ -166,31 +176,35 @@ cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdi
         clip(h, batches * s.outputs, s.proj_clip)
 
 
-cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const LstmProjection* projection, ptrdiff_t batches, const float* x, float* h,
-                           float* c, float* y, const LstmRoom* room) noexcept nogil:
-    """x [batches, inputs], h [batches, outputs], c [batches, cells]; h and c are updated, y becomes a copy of h."""
+cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const LstmProjection* projection, ptrdiff_t batches, const float* x,
+                           const float* aux, float* h, float* c, float* y, ptrdiff_t y_step, const LstmRoom* room) noexcept nogil:
+    """x [batches, inputs], aux NULL or [batches, aux_inputs], h [batches, outputs], c [batches, cells]; h and c are updated, y becomes a copy of h
+    (its rows lie y_step apart)."""
     cdef ptrdiff_t n = batches * s.cells
     cdef float* i_gate = room.gates
     cdef float* f_gate = room.gates + n
     cdef float* g_gate = room.gates + 2 * n
     cdef float* o_gate = room.gates + 3 * n
     cdef bint x_zero = all_zero(x, batches * s.inputs)
+    cdef bint aux_zero = aux == NULL or all_zero(aux, batches * s.aux_inputs)
     cdef bint h_zero = s.hybrid and all_zero(h, batches * s.outputs)
     cdef ptrdiff_t k
     cdef int which
     if s.hybrid and not x_zero:
         quantize_rows(x, batches, s.inputs, s.asymmetric, room.x, room.x_scales)
+    if s.hybrid and not aux_zero:
+        quantize_rows(aux, batches, s.aux_inputs, s.asymmetric, room.aux, room.aux_scales)
     if s.hybrid and not h_zero:
         quantize_rows(h, batches, s.outputs, s.asymmetric, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
-            lstm_gate(s, &gates[which], which, batches, x, x_zero, h, h_zero, c, room)
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
     for k in range(n):
         c[k] = f_gate[k] * c[k]
         c[k] += g_gate[k] * (i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
-    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, h, h_zero, c, room)
+    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
     memcpy(g_gate, c, n * sizeof(float))
     activate(g_gate, n, s.activation)
     for k in range(n):
@@ -199,4 +213,5 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         lstm_project(s, projection, batches, g_gate, h, room)
     else:
         memcpy(h, g_gate, n * sizeof(float))
-    memcpy(y, h, batches * s.outputs * sizeof(float))
+    for k in range(batches):
+        memcpy(y + k * y_step, h + k * s.outputs, s.outputs * sizeof(float))

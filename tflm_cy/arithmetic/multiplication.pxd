@@ -158,6 +158,16 @@ cdef inline void floor_div_whole(const void* how, const Divided* a, const Divide
         y[i] = <Divided>low_bits(floor(<double>a[i] / <double>b[i]))
 
 
+cdef inline void floor_div_blocks(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+    """8 and 16 bits of two tensors of one shape: the one quotient that does not fit, of the lowest value and -1, saturates in whole blocks of 8."""
+    cdef int64_t whole = n - n % 8
+    cdef int64_t i
+    floor_div_whole(how, a, b, y, n)
+    for i in range(whole):
+        if b[i] == -1 and a[i] < 0 and a[i] == y[i]:
+            y[i] = <Divided>(-(a[i] + 1))
+
+
 cdef inline void floor_mod_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """fmodf, moved to the divisor's sign."""
     cdef float r

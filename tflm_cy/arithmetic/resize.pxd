@@ -73,6 +73,11 @@ cdef inline int64_t nearest(int32_t i, int32_t size, int32_t out, bint align_cor
     return max(min(place, size - 1), 0)
 
 
+cdef inline float last_nan(float a, float b, float c, float d, float total) noexcept nogil:
+    """What a sum with NaNs is: the last of them."""
+    return d if d != d else c if c != c else b if b != b else a if a != a else total
+
+
 cdef inline void mix_f32(const real* top_left, const real* bottom_left, const real* top_right, const real* bottom_right, real* y,
                          int64_t depth, float down, float right) noexcept nogil:
     cdef float up = <float>1 - down
@@ -84,6 +89,9 @@ cdef inline void mix_f32(const real* top_left, const real* bottom_left, const re
                  + <float>bottom_right[c] * down * right)
         if real is float:
             y[c] = mixed + <float>0          # the kernel adds a rounding offset of 0: -0.0 becomes 0.0
+            if mixed != mixed:
+                y[c] = last_nan(top_left[c] * up * left, bottom_left[c] * down * left, top_right[c] * up * right,
+                                bottom_right[c] * down * right, mixed)
         else:
             y[c] = <uint8_t><int32_t>(mixed + <float>0.5)
 

@@ -1,5 +1,6 @@
 """One step of a basic recurrent network, h = act(W x + R h + b), float32 with float32 or int8 weights (hybrid).
 
+The bidirectional operator may have a second input (aux), whose product is added behind W x, and rows of the output that lie y_step apart.
 Dot products have four lanes, whole blocks first. The hybrid form quantizes x and h row by row and leaves out what is all zero.
 
 Source: LiteRT:tflite/kernels/internal/kernel_utils.cc (RnnBatchStep).
@@ -20,6 +21,7 @@ from tflm_cy.arithmetic.hybrid cimport (
 
 cdef struct RnnShape:
     ptrdiff_t inputs, units
+    ptrdiff_t aux_inputs         # 0: no second input
     int32_t activation
 
 cdef struct RnnMatrix:           # int8 weights
@@ -30,19 +32,28 @@ cdef struct RnnMatrix:           # int8 weights
     int32_t* row_sums
 
 
-cdef inline void rnn_step_f32(const RnnShape* s, const float* w, const float* r, const float* bias, ptrdiff_t batches, const float* x,
-                              float* h, float* y) noexcept nogil:
+cdef inline void rnn_step_f32(const RnnShape* s, const float* w, const float* aux_w, const float* r, const float* bias, ptrdiff_t batches, const float* x,
+                              const float* aux, float* h, float* y, ptrdiff_t y_step) noexcept nogil:
     cdef ptrdiff_t b, u
     cdef float v
     for b in range(batches):
         for u in range(s.units):
             v = accumulate_dot_f32(bias[u], w + u * s.inputs, x + b * s.inputs, s.inputs)
-            y[b * s.units + u] = accumulate_dot_f32(v, r + u * s.units, h + b * s.units, s.units)
-    activate(y, batches * s.units, s.activation)
-    memcpy(h, y, batches * s.units * sizeof(float))
+            if s.aux_inputs > 0:
+                v = accumulate_dot_f32(v, aux_w + u * s.aux_inputs, aux + b * s.aux_inputs, s.aux_inputs)
+            y[b * y_step + u] = accumulate_dot_f32(v, r + u * s.units, h + b * s.units, s.units)
+    finish_step(s, batches, h, y, y_step)
 
 
-cdef inline void add_rows(const RnnShape* s, const RnnMatrix* m, bint asymmetric, ptrdiff_t batches, const float* x, float* y, int16_t* q) noexcept nogil:
+cdef inline void finish_step(const RnnShape* s, ptrdiff_t batches, float* h, float* y, ptrdiff_t y_step) noexcept nogil:
+    cdef ptrdiff_t b
+    for b in range(batches):
+        activate(y + b * y_step, s.units, s.activation)
+        memcpy(h + b * s.units, y + b * y_step, s.units * sizeof(float))
+
+
+cdef inline void add_rows(const RnnShape* s, const RnnMatrix* m, bint asymmetric, ptrdiff_t batches, const float* x, float* y, ptrdiff_t y_step,
+                          int16_t* q) noexcept nogil:
     cdef RowScale scale
     cdef ptrdiff_t b
     if all_zero(x, batches * m.columns):
@@ -52,16 +63,17 @@ cdef inline void add_rows(const RnnShape* s, const RnnMatrix* m, bint asymmetric
             quantize_asymmetric(x + b * m.columns, m.columns, q, &scale)
         else:
             quantize_symmetric(x + b * m.columns, m.columns, q, &scale)
-        accumulate_rows(m.w, s.units, m.columns, q, scale.scale * m.scale, NULL, scale.zero_point, m.row_sums, m.minimum, y + b * s.units)
+        accumulate_rows(m.w, s.units, m.columns, q, scale.scale * m.scale, NULL, scale.zero_point, m.row_sums, m.minimum, y + b * y_step)
 
 
-cdef inline void rnn_step_hybrid(const RnnShape* s, const RnnMatrix* w, const RnnMatrix* r, const float* bias, bint asymmetric,
-                                 ptrdiff_t batches, const float* x, float* h, float* y, int16_t* q) noexcept nogil:
-    """`q` holds max(inputs, units) numbers."""
+cdef inline void rnn_step_hybrid(const RnnShape* s, const RnnMatrix* w, const RnnMatrix* aux_w, const RnnMatrix* r, const float* bias, bint asymmetric,
+                                 ptrdiff_t batches, const float* x, const float* aux, float* h, float* y, ptrdiff_t y_step, int16_t* q) noexcept nogil:
+    """`q` holds max(inputs, aux_inputs, units) numbers."""
     cdef ptrdiff_t b
     for b in range(batches):
-        memcpy(y + b * s.units, bias, s.units * sizeof(float))
-    add_rows(s, w, asymmetric, batches, x, y, q)
-    add_rows(s, r, asymmetric, batches, h, y, q)
-    activate(y, batches * s.units, s.activation)
-    memcpy(h, y, batches * s.units * sizeof(float))
+        memcpy(y + b * y_step, bias, s.units * sizeof(float))
+    add_rows(s, w, asymmetric, batches, x, y, y_step, q)
+    if s.aux_inputs > 0:
+        add_rows(s, aux_w, asymmetric, batches, aux, y, y_step, q)
+    add_rows(s, r, asymmetric, batches, h, y, y_step, q)
+    finish_step(s, batches, h, y, y_step)

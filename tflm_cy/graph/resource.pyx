@@ -54,6 +54,7 @@ cdef class Resources:
         self.identifiers = {}
         self.resources = []
         self.initialized = set()
+        self.tables = {}
 
     cdef int identifier(self, str container, str name) except -1:
         """The number of a variable, new or known."""

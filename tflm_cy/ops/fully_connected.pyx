@@ -4,7 +4,7 @@
 | --- | --- | --- | --- |
 | float32 | float32 (constant ones may be sparse) | float32 | float32 |
 | float32 | int8, int4 (uint8 is read as int8), one scale or one per row | float32 | float32, hybrid (arithmetic/hybrid.pxd) |
-| int8 | int8, int4: one zero point, or one scale per row | int32 | int8 |
+| int8 | int8 (constant ones may be sparse), int4: one zero point, or one scale per row | int32 | int8 |
 | uint8 | uint8 | int32 | uint8 |
 | int16 | int8, int4 | int64, or int32 with quantized_bias_type | int16 |
 
@@ -13,7 +13,7 @@ quantized_bias_type an int32 bias of the int16 kernel is read as int64 by Tensor
 
 The optimized arithmetic: float32 products in Eigen's order, sparse weights in blocks of four; quantized sums in fixed point, halves up, and
 there an int32 bias of the int16 kernel needs no option; int4 weights of float32 activations by `arithmetic/optimized/hybrid.pxd`.
-Refused, though its kernels take them: sparse int8 weights.
+Sparse int8 weights, in blocks of 16 columns, have the fixed point of the reference's kernels in every arithmetic.
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
@@ -260,8 +260,8 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
             or (x.type == UINT8 and w.type == UINT8 and y.type == UINT8)
             or (x.type == INT16 and (w.type == INT8 or w.type == INT4) and y.type == INT16)):
         raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
-    if w.sparsity != NULL:
-        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format. (quantized weights)")
+    if w.sparsity != NULL and (x.type != INT8 or w.type != INT8 or w.zero_point != 0 or sparse_block(w) != 16):
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format: int8 weights want zero point 0 and blocks of 16 columns")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
     if b != NULL and (node.arithmetic == MICRO or (node.arithmetic == OPTIMIZED and b.type == INT32)):
@@ -286,11 +286,16 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     op.rescale.zero_point = op.fixed.zero_point
     op.rescale.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     op.rescale.wide = x.type == INT16 and option != INT32
-    if node.arithmetic == OPTIMIZED and (b == NULL or b.type != INT64):
+    if w.sparsity != NULL:
+        prepare_fixed(context, x, w, y, op, False, False)
+    elif node.arithmetic == OPTIMIZED and (b == NULL or b.type != INT64):
         prepare_fixed(context, x, w, y, op, True, False)
     elif node.arithmetic == MICRO:
         prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
+    if w.sparsity != NULL:
+        op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
+        densify(w, <char*>op.weights.unpacked, count(w))
     prepare_bias(context, b, op.rows, &op.bias)
     # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):

@@ -3,7 +3,7 @@
 | input | weights | output, output state | cell state | biases | peephole | layer normalisation |
 | --- | --- | --- | --- | --- | --- | --- |
 | float32 | float32 | float32 | float32 | float32 | float32 | float32 |
-| float32 | int8 (hybrid) | float32 | float32 | float32 | int8 | float32 |
+| float32 | int8 (hybrid; uint8 is read as int8) | float32 | float32 | float32 | int8 | float32 |
 | int8 | int8 | int8 | int16, scale a power of two | int32 | int16 | int16 |
 
 Without input-to-input weights the input gate is 1 - forget gate. A sequence [time, batch, input] (time_major) takes all batches of a step
@@ -12,7 +12,7 @@ The integer form needs five intermediate tensors, whose scales are those of the 
 
 TensorFlow Lite Micro has plain gates only (arithmetic/micro/lstm*.pxd).
 
-Refused, though TensorFlow takes it: an activation of NONE, diagonal recurrent weights, uint8 weights, LSTM's integer kernel with 12
+Refused, though TensorFlow takes it: an activation of NONE, diagonal recurrent weights, LSTM's integer kernel with 12
 intermediates, LSTM's basic kernel.
 
 Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
@@ -42,7 +42,7 @@ from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
 from tflm_cy.arithmetic.micro.lstm_quantized cimport MicroLstm, integer_step_in_layers
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 
 cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first three of LSTMOptions
@@ -160,7 +160,7 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
     shape.cell_clip = table_f32(node.options, CELL_CLIP, 0)
     shape.proj_clip = table_f32(node.options, PROJ_CLIP, 0)
     shape.asymmetric = asymmetric
-    shape.hybrid = x.type == FLOAT32 and w.type == INT8
+    shape.hybrid = x.type == FLOAT32 and w.type in (INT8, UINT8)
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:
         raise ValueError("params->cell_clip >= 0 and params->proj_clip >= 0 was not true.")
     if shape.activation <= ACT_NONE or shape.activation > ACT_TANH:
@@ -180,7 +180,7 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
 cdef int prepare_kind(Context context, Node* node, Lstm* s, const Tensor* x) except -1:
     cdef Tensor* w = context.input(node, INPUT_WEIGHTS + OUTPUT_GATE)
     cdef bint integer = x.type == INT8
-    if not ((x.type == FLOAT32 and w.type in (FLOAT32, INT8)) or (integer and w.type == INT8)):
+    if not ((x.type == FLOAT32 and w.type in (FLOAT32, INT8, UINT8)) or (integer and w.type == INT8)):
         raise ValueError(f"LSTM: an input of {type_name(x.type)} with weights of {type_name(w.type)} is not currently supported.")
     check_weights(context, node, s, w.type, INT32 if integer else FLOAT32, INT16 if integer else w.type, INT16 if integer else FLOAT32)
     expect_type(context.output(node, 0), x.type, "output")
@@ -336,13 +336,13 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            lstm_step(shape, gates, &projection, s.batches, x + at * shape.inputs, h, c, y + at * shape.outputs, &room)
+            lstm_step(shape, gates, &projection, s.batches, x + at * shape.inputs, NULL, h, c, y + at * shape.outputs, shape.outputs, &room)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, h + b * shape.outputs, c + b * shape.cells,
-                      y + at * shape.outputs, &room)
+            lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, NULL, h + b * shape.outputs, c + b * shape.cells,
+                      y + at * shape.outputs, shape.outputs, &room)
     return 0
 
 

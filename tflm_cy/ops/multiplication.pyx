@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.multiplication cimport (
-    Product, Quotient, div_f32, div_q, div_s32, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole, low_bits, mul_f32, mul_q,
+    Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole, low_bits, mul_f32, mul_q,
     mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
@@ -215,9 +215,9 @@ cdef int prepare_floor_div(Context context, Node* node) except -1:
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>floor_div_f32
     elif y.type == INT8:
-        op.kernel = <BinaryKernel>floor_div_whole[int8_t]
+        op.kernel = <BinaryKernel>floor_div_blocks[int8_t] if same_shape(a, b) else <BinaryKernel>floor_div_whole[int8_t]
     elif y.type == INT16:
-        op.kernel = <BinaryKernel>floor_div_whole[int16_t]
+        op.kernel = <BinaryKernel>floor_div_blocks[int16_t] if same_shape(a, b) else <BinaryKernel>floor_div_whole[int16_t]
     elif y.type == INT32:
         op.kernel = <BinaryKernel>floor_div_whole[int32_t]
     else:

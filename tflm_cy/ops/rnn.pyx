@@ -1,4 +1,4 @@
-"""RNN and UNIDIRECTIONAL_SEQUENCE_RNN: basic recurrent cells on float32, weights float32 or int8 (hybrid).
+"""RNN and UNIDIRECTIONAL_SEQUENCE_RNN: basic recurrent cells on float32, weights float32 or int8 (hybrid; uint8 is read as int8).
 
 RNN takes one step [batch, input]; the sequence is [time, batch, input] (time_major) or [batch, time, input], whose batches go one after the
 other. The hidden state is a variable tensor.
@@ -12,7 +12,7 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_TANH
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, VARIABLE, Tensor, is_constant, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_bool, table_i8
 
@@ -70,7 +70,7 @@ cdef int prepare(Context context, Node* node, int rank, bint time_major, int act
         raise ValueError(f"RNN: an input of {x.rank} dimensions, expected {rank}")
     if x.type != FLOAT32 or y.type != FLOAT32 or bias.type != FLOAT32 or h.type != FLOAT32:
         raise ValueError(f"input->type != kTfLiteFloat32 ({type_name(x.type)}): input, output, bias and state must be float32")
-    if w.type != r.type or (w.type != FLOAT32 and w.type != INT8):
+    if w.type != r.type or w.type not in (FLOAT32, INT8, UINT8):
         raise ValueError(f"Type {type_name(w.type)} not currently supported.")
     if activation < 0 or activation > ACT_TANH:
         raise ValueError(f"RNN: activation {activation} is not supported")
@@ -126,12 +126,12 @@ cdef int run_f32(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            rnn_step_f32(&s.shape, w, r, bias, s.batches, x + at * s.shape.inputs, h, y + at * s.shape.units)
+            rnn_step_f32(&s.shape, w, NULL, r, bias, s.batches, x + at * s.shape.inputs, NULL, h, y + at * s.shape.units, s.shape.units)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            rnn_step_f32(&s.shape, w, r, bias, 1, x + at * s.shape.inputs, h + b * s.shape.units, y + at * s.shape.units)
+            rnn_step_f32(&s.shape, w, NULL, r, bias, 1, x + at * s.shape.inputs, NULL, h + b * s.shape.units, y + at * s.shape.units, s.shape.units)
     return 0
 
 
@@ -151,13 +151,14 @@ cdef int run_hybrid(Context context, Node* node) noexcept nogil:
     if s.time_major:
         for t in range(s.steps):
             at = t * s.batches
-            rnn_step_hybrid(&s.shape, &s.w, &s.r, bias, s.asymmetric, s.batches, x + at * s.shape.inputs, h, y + at * s.shape.units, q)
+            rnn_step_hybrid(&s.shape, &s.w, NULL, &s.r, bias, s.asymmetric, s.batches, x + at * s.shape.inputs, NULL, h,
+                            y + at * s.shape.units, s.shape.units, q)
         return 0
     for b in range(s.batches):
         for t in range(s.steps):
             at = b * s.steps + t
-            rnn_step_hybrid(&s.shape, &s.w, &s.r, bias, s.asymmetric, 1, x + at * s.shape.inputs, h + b * s.shape.units,
-                            y + at * s.shape.units, q)
+            rnn_step_hybrid(&s.shape, &s.w, NULL, &s.r, bias, s.asymmetric, 1, x + at * s.shape.inputs, NULL, h + b * s.shape.units,
+                            y + at * s.shape.units, s.shape.units, q)
     return 0
 
 

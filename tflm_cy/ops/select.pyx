@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.selection cimport Selection, plan_selection, select_values
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, shape_of,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Tensor, count, same_shape, shape_of,
 )
 from tflm_cy.ops.elementwise cimport check_arity, check_same_type, required_input
 from tflm_cy.ops.operand cimport adopt_type
@@ -89,11 +89,11 @@ cdef int prepare_selection(Context context, Node* node, int c_rank, const int32_
     node.data = plan
     if x.type == BOOL or x.type == INT8 or x.type == UINT8:
         node.invoke = invoke_8
-    elif x.type == INT16 or x.type == FLOAT16:
+    elif x.type in (INT16, UINT16, FLOAT16, BFLOAT16):
         node.invoke = invoke_16
     elif x.type == FLOAT32 or x.type == INT32 or x.type == UINT32:
         node.invoke = invoke_32
-    elif x.type == INT64:
+    elif x.type == INT64 or x.type == UINT64:
         node.invoke = invoke_64
     else:
         raise ValueError(f"Does not support type other than bool|float|int, got {x.type}")

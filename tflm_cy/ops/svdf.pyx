@@ -19,7 +19,7 @@ from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.micro.svdf cimport svdf_f32_in_order
 from tflm_cy.arithmetic.svdf cimport SvdfScales, SvdfShape, svdf_f32, svdf_hybrid, svdf_s8
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
 cdef enum:                       # SVDFOptions
@@ -146,9 +146,9 @@ cdef int prepare_float(Context context, Node* node, Svdf* s) except -1:
         expect(time, FLOAT32, "time weights")
         node.invoke = step_f32_in_order if node.arithmetic == MICRO else step_f32
         return 0
-    if feature.type != INT8:
+    if feature.type != INT8 and feature.type != UINT8:
         raise ValueError(f"Type {type_name(feature.type)} not currently supported.")
-    expect(time, INT8, "time weights")
+    expect(time, feature.type, "time weights")
     s.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
     s.vector = context.request_scratch(s.shape.inputs * sizeof(int16_t))
     s.row_sums = <int32_t*>context.persistent(s.shape.filters * sizeof(int32_t))

@@ -7,12 +7,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/resize_bilinear.h.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, Place, Resize, place_f32, real
-
-
-cdef inline float last_nan(float a, float b, float c, float d, float total) noexcept nogil:
-    """What a sum with NaNs is: the last of them."""
-    return d if d != d else c if c != c else b if b != b else a if a != a else total
+from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real, Resize
 
 
 cdef inline void mix_weighted(

@@ -1,0 +1,580 @@
+"""Tables and words: HASHTABLE, _IMPORT, _FIND, _SIZE and _LOOKUP, LSH_PROJECTION, SKIP_GRAM, EMBEDDING_LOOKUP_SPARSE.
+
+HASHTABLE names a table (int64 to string or string to int64) that lives as long as the interpreter; the first _IMPORT fills it, later ones do nothing.
+Neither is in BUILTIN_REF.
+HASHTABLE_LOOKUP searches sorted int32 keys: rows of a table, zeros or "" where a key is not found, and a uint8 hit for each.
+SKIP_GRAM joins words of the first string; its output is a vector of strings.
+EMBEDDING_LOOKUP_SPARSE adds up weighted rows by the leading indices of a sparse tensor; its output is dynamic.
+
+Source: LiteRT:tflite/kernels/{hashtable,hashtable_find,hashtable_import,hashtable_size,hashtable_lookup,lsh_projection,skip_gram,embedding_lookup_sparse}.cc.
+"""
+from libc.math cimport sqrtf
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.fingerprint cimport projected
+from tflm_cy.arithmetic.strings cimport has_strings
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.resource cimport Resources
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STRING, Tensor, UINT8, bytes_of, count, count_range, type_name
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity
+from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
+
+cdef enum:                       # HashtableOptions
+    TABLE_ID = 0
+    KEY_DTYPE = 1
+    VALUE_DTYPE = 2
+
+cdef enum:                       # LSHProjectionOptions
+    PROJECTION_TYPE = 0
+
+cdef enum:                       # SkipGramOptions
+    NGRAM_SIZE = 0
+    MAX_SKIP_SIZE = 1
+    INCLUDE_ALL_NGRAMS = 2
+
+cdef enum:                       # EmbeddingLookupSparseOptions
+    COMBINER = 0
+
+cdef enum:
+    SPARSE = 1                   # LSH_PROJECTION
+    DENSE = 2
+    MEAN = 1                     # EMBEDDING_LOOKUP_SPARSE
+    SQRTN = 2
+
+cdef struct TableData:
+    void* resources              # Resources, which live as long as the interpreter
+    int32_t id
+    int32_t key_type
+
+
+ctypedef int (*Held)(Context context, Node* node) except -1
+
+
+cdef int held(Context context, Node* node, Held function) noexcept nogil:
+    """Run a function that needs the GIL; what it raises becomes the node's failure."""
+    cdef int status
+    with gil:
+        status = guarded(context, node, function)
+    return status
+
+
+cdef int guarded(Context context, Node* node, Held function) noexcept:
+    try:
+        return function(context, node)
+    except BaseException as error:
+        return context.fail_because(error)
+
+
+# ---------------------------------------------------------------- strings
+
+cdef list strings_of(const Tensor* x):
+    """The byte strings of a tensor."""
+    cdef const char* start = <const char*>x.data
+    cdef const int32_t* edges = <const int32_t*>x.data
+    cdef int64_t i
+    if x.data == NULL or not has_strings(x.data, x.bytes, count(x)):
+        raise ValueError(f"tensor {x.index} does not hold the strings of its shape")
+    return [start[edges[i + 1]:edges[i + 2]] for i in range(count(x))]
+
+
+cdef int write_strings(Context context, Tensor* y, list items) except -1:
+    cdef bytes body = b"".join(items)
+    cdef int64_t total = 4 * (<int64_t>len(items) + 2) + len(body)
+    cdef int32_t at = 4 * (<int32_t>len(items) + 2)
+    cdef int32_t* head
+    cdef int i
+    if total > INT32_MAX:
+        raise ValueError("a string tensor holds at most 2 GiB")
+    if context.resize_bytes(y, total) != 0:
+        raise MemoryError(f"no memory for {total} bytes of strings")
+    head = <int32_t*>y.data
+    head[0] = <int32_t>len(items)
+    for i in range(len(items)):
+        head[i + 1] = at
+        at += <int32_t>len(items[i])
+    head[len(items) + 1] = at
+    memcpy(<char*>y.data + 4 * (<int64_t>len(items) + 2), <const char*>body, len(body))
+    return 0
+
+
+# ---------------------------------------------------------------- HASHTABLE, HASHTABLE_IMPORT, HASHTABLE_FIND, HASHTABLE_SIZE
+
+cdef TableData* table_data(Context context, Node* node) except NULL:
+    cdef TableData* data = <TableData*>context.persistent(sizeof(TableData))
+    cdef Resources resources = context.resources()
+    data.resources = <void*>resources
+    node.data = data
+    return data
+
+
+cdef int prepare_hashtable(Context context, Node* node) except -1:
+    cdef int32_t[1] one
+    cdef int32_t value_type = table_i8(node.options, VALUE_DTYPE, 0)
+    cdef TableData* data
+    want_arity(context, node, 0, 0, 1)
+    cdef Tensor* y = result(context, node, 0)
+    data = table_data(context, node)
+    data.id = table_i32(node.options, TABLE_ID, 0)
+    data.key_type = table_i8(node.options, KEY_DTYPE, 0)
+    if not ((data.key_type == INT64 and value_type == STRING) or (data.key_type == STRING and value_type == INT64)):
+        raise ValueError(f"HASHTABLE from {type_name(data.key_type)} to {type_name(value_type)} is not supported")
+    if y.type != RESOURCE:
+        raise ValueError(f"resource_handle_tensor->type != kTfLiteResource ({type_name(y.type)})")
+    one[0] = 1
+    context.set_shape(y, 1, one)
+    if y.bytes < 4:
+        raise ValueError("the handle of a table takes 4 bytes")
+    context.set_computed(y)
+    (<int32_t*>y.data)[0] = data.id
+    node.invoke = create
+    return 0
+
+
+cdef int create(Context context, Node* node) noexcept nogil:
+    return held(context, node, create_table)
+
+
+cdef int create_table(Context context, Node* node) except -1:
+    cdef const TableData* data = <const TableData*>node.data
+    (<Resources>data.resources).tables.setdefault(data.id, [data.key_type, None])
+    return 0
+
+
+cdef const Tensor* handle_of(Context context, Node* node) except NULL:
+    cdef Tensor* handle = operand(context, node, 0)
+    if handle.type != RESOURCE or handle.rank != 1 or handle.dims[0] != 1 or handle.bytes < 4:
+        raise ValueError(f"input_resource_id_tensor->type != kTfLiteResource ({type_name(handle.type)}), or not one handle")
+    return handle
+
+
+cdef int expect_pair(const Tensor* key, const Tensor* value) except -1:
+    if not ((key.type == INT64 and value.type == STRING) or (key.type == STRING and value.type == INT64)):
+        raise ValueError(f"a table from {type_name(key.type)} to {type_name(value.type)} is not supported")
+    return 0
+
+
+cdef list find_table(Context context, Node* node, const Tensor* key):
+    """[type of the keys, dict or None] of the table that the node's handle names."""
+    cdef const TableData* data = <const TableData*>node.data
+    cdef int64_t number = index_at(INT32, context.input(node, 0).data, 0)
+    cdef list table = (<Resources>data.resources).tables.get(number)
+    if table is None:
+        raise ValueError(f"lookup != nullptr was not true: there is no table {number}")
+    if key != NULL and table[0] != key.type:
+        raise ValueError(f"keys->type != key_type_: the keys of table {number} are {type_name(table[0])}")
+    return table
+
+
+cdef list values_of(const Tensor* x):
+    cdef int64_t i
+    if x.type == STRING:
+        return strings_of(x)
+    return [index_at(INT64, x.data, i) for i in range(count(x))]
+
+
+cdef int prepare_import(Context context, Node* node) except -1:
+    cdef int d
+    want_arity(context, node, 3, 3, 0)
+    cdef Tensor* key = operand(context, node, 1)
+    cdef Tensor* value = operand(context, node, 2)
+    handle_of(context, node)
+    expect_pair(key, value)
+    if key.rank != value.rank or any([key.dims[d] != value.dims[d] for d in range(key.rank)]):
+        raise ValueError("HaveSameShapes(key_tensor, value_tensor) was not true")
+    table_data(context, node)
+    node.invoke = fill
+    return 0
+
+
+cdef int fill(Context context, Node* node) noexcept nogil:
+    return held(context, node, fill_table)
+
+
+cdef int fill_table(Context context, Node* node) except -1:
+    cdef list table = find_table(context, node, context.input(node, 1))
+    cdef dict found = {}
+    if table[1] is not None:
+        return 0
+    for key, value in zip(values_of(context.input(node, 1)), values_of(context.input(node, 2)), strict=True):
+        found.setdefault(key, value)
+    table[1] = found
+    return 0
+
+
+cdef int prepare_find(Context context, Node* node) except -1:
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* key = operand(context, node, 1)
+    cdef Tensor* default = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    handle_of(context, node)
+    if default.type != y.type or count(default) < 1:
+        raise ValueError(f"default_value_tensor->type != output_tensor->type ({type_name(default.type)} and {type_name(y.type)}), or no value")
+    expect_pair(key, y)
+    context.set_shape(y, key.rank, key.dims)
+    table_data(context, node)
+    node.invoke = find
+    return 0
+
+
+cdef int find(Context context, Node* node) noexcept nogil:
+    return held(context, node, find_values)
+
+
+cdef int find_values(Context context, Node* node) except -1:
+    cdef Tensor* y = context.output(node, 0)
+    cdef dict known = find_table(context, node, context.input(node, 1))[1]
+    cdef list found
+    cdef int64_t i
+    if known is None:
+        raise ValueError("hashtable need to be initialized before using")
+    default = values_of(context.input(node, 2))[0]
+    found = [known.get(key, default) for key in values_of(context.input(node, 1))]
+    if y.type == STRING:
+        return write_strings(context, y, found)
+    for i in range(len(found)):
+        (<int64_t*>y.data)[i] = found[i]
+    return 0
+
+
+cdef int prepare_size(Context context, Node* node) except -1:
+    cdef int32_t[1] one
+    want_arity(context, node, 1, 1, 1)
+    cdef Tensor* y = result(context, node, 0)
+    handle_of(context, node)
+    if y.type != INT64:
+        raise ValueError(f"output_tensor->type != kTfLiteInt64 ({type_name(y.type)})")
+    one[0] = 1
+    context.set_shape(y, 1, one)
+    table_data(context, node)
+    node.invoke = size
+    return 0
+
+
+cdef int size(Context context, Node* node) noexcept nogil:
+    return held(context, node, size_of_table)
+
+
+cdef int size_of_table(Context context, Node* node) except -1:
+    (<int64_t*>context.output(node, 0).data)[0] = len(find_table(context, node, NULL)[1] or ())
+    return 0
+
+
+# ---------------------------------------------------------------- HASHTABLE_LOOKUP
+
+cdef int prepare_lookup(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef int d
+    want_arity(context, node, 3, 3, 2)
+    cdef Tensor* lookup = operand(context, node, 0)
+    cdef Tensor* key = operand(context, node, 1)
+    cdef Tensor* value = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    cdef Tensor* hits = result(context, node, 1)
+    if lookup.rank != 1 or lookup.type != INT32 or key.rank != 1 or key.type != INT32:
+        raise ValueError("NumDimensions(lookup) != 1: HASHTABLE_LOOKUP wants INT32 vectors to look up and of keys")
+    if value.rank < 1 or value.dims[0] != key.dims[0] or (value.type == STRING and value.rank != 1):
+        raise ValueError("SizeOfDimension(key, 0) != SizeOfDimension(value, 0), or values without rows")
+    if value.dims[0] == 0:
+        raise ValueError("num_rows != 0 was not true")
+    if hits.type != UINT8 or y.type != value.type:
+        raise ValueError(f"hits must be UINT8, not {type_name(hits.type)}; values {type_name(value.type)}, not {type_name(y.type)}")
+    for d in range(value.rank):
+        dims[d] = value.dims[d]
+    dims[0] = lookup.dims[0]
+    context.set_shape(hits, 1, dims)
+    context.set_shape(y, value.rank, dims)
+    if value.type != STRING and <int64_t>value.bytes != bytes_of(value.type, value.rank, value.dims):
+        raise ValueError("the values hold less than their shape says")
+    node.invoke = lookup_strings if value.type == STRING else lookup_rows
+    return 0
+
+
+cdef int32_t row_of(int32_t wanted, const int32_t* keys, int32_t n) noexcept nogil:
+    """A bisection as C's; -1 when the key is not met."""
+    cdef int32_t low = 0
+    cdef int32_t middle
+    while low < n:
+        middle = <int32_t>((<int64_t>low + n) // 2)
+        if keys[middle] == wanted:
+            return middle
+        if wanted < keys[middle]:
+            n = middle
+        else:
+            low = middle + 1
+    return -1
+
+
+cdef int lookup_rows(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* lookup = context.input(node, 0)
+    cdef const Tensor* key = context.input(node, 1)
+    cdef const Tensor* value = context.input(node, 2)
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef uint8_t* hits = <uint8_t*>context.output(node, 1).data
+    cdef int64_t size = value.bytes // value.dims[0]
+    cdef int32_t i, row
+    for i in range(lookup.dims[0]):
+        row = row_of((<const int32_t*>lookup.data)[i], <const int32_t*>key.data, key.dims[0])
+        hits[i] = row >= 0
+        if size > 0 and row >= 0:
+            memcpy(y + i * size, <const char*>value.data + row * size, size)
+        elif size > 0:
+            memset(y + i * size, 0, size)
+    return 0
+
+
+cdef int lookup_strings(Context context, Node* node) noexcept nogil:
+    return held(context, node, find_strings)
+
+
+cdef int find_strings(Context context, Node* node) except -1:
+    cdef const Tensor* lookup = context.input(node, 0)
+    cdef const Tensor* key = context.input(node, 1)
+    cdef uint8_t* hits = <uint8_t*>context.output(node, 1).data
+    cdef list values = strings_of(context.input(node, 2))
+    cdef list found = []
+    cdef int32_t i, row
+    for i in range(lookup.dims[0]):
+        row = row_of((<const int32_t*>lookup.data)[i], <const int32_t*>key.data, key.dims[0])
+        hits[i] = row >= 0
+        found.append(values[row] if row >= 0 else b"")
+    return write_strings(context, context.output(node, 0), found)
+
+
+# ---------------------------------------------------------------- LSH_PROJECTION
+
+cdef int prepare_projection(Context context, Node* node) except -1:
+    cdef int type = table_i8(node.options, PROJECTION_TYPE, 0)
+    cdef int32_t[1] dims
+    cdef Tensor* weight
+    want_arity(context, node, 2, 3, 1)
+    cdef Tensor* hash = operand(context, node, 0)
+    cdef Tensor* x = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    if hash.rank != 2 or hash.dims[1] > 32 or hash.type != FLOAT32:
+        raise ValueError("SizeOfDimension(hash, 1) <= 32 was not true: LSH_PROJECTION wants FLOAT32 seeds [hashes, bits], at most 32 bits")
+    if x.rank < 1 or x.dims[0] < 1:
+        raise ValueError("SizeOfDimension(input, 0) >= 1 was not true")
+    if node.input_count == 3:
+        weight = operand(context, node, 2)
+        if weight.rank != 1 or weight.dims[0] != x.dims[0] or weight.type != FLOAT32:
+            raise ValueError("SizeOfDimension(weight, 0) != SizeOfDimension(input, 0), or weights that are not FLOAT32")
+    if type != SPARSE and type != DENSE:
+        raise ValueError(f"LSH_PROJECTION: unknown type {type}")
+    if y.type != INT32 or <int64_t>hash.dims[0] * hash.dims[1] > INT32_MAX:
+        raise ValueError(f"LSH_PROJECTION gives INT32, not {type_name(y.type)}")
+    dims[0] = hash.dims[0] * (hash.dims[1] if type == DENSE else 1)
+    context.set_shape(y, 1, dims)
+    node.invoke = project_densely if type == DENSE else project_sparsely
+    return 0
+
+
+cdef int project_sparsely(Context context, Node* node) noexcept nogil:
+    return project(context, node, False)
+
+
+cdef int project_densely(Context context, Node* node) noexcept nogil:
+    return project(context, node, True)
+
+
+cdef int project(Context context, Node* node, bint dense) noexcept nogil:
+    cdef const Tensor* hash = context.input(node, 0)
+    cdef const Tensor* x = context.input(node, 1)
+    cdef Tensor* weight = context.input(node, 2)
+    cdef const float* weights = NULL if weight == NULL else <float*>weight.data
+    cdef int32_t* y = <int32_t*>context.output(node, 0).data
+    cdef const float* seeds = <const float*>hash.data
+    cdef ptrdiff_t item = x.bytes // x.dims[0]
+    cdef int32_t bits = hash.dims[1]
+    cdef uint8_t* key
+    cdef uint32_t signature, bit
+    cdef int32_t i, j
+    if x.data == NULL:
+        return context.fail(b"LSH_PROJECTION: the input was never set")
+    key = <uint8_t*>malloc(item + 4)
+    if key == NULL:
+        return context.fail(b"no memory for a key")
+    for i in range(hash.dims[0]):
+        signature = 0
+        for j in range(bits):
+            bit = projected(seeds[i * bits + j], <const uint8_t*>x.data, x.dims[0], item, weights, key)
+            signature = signature << 1 | bit
+            if dense:
+                y[i * bits + j] = <int32_t>bit
+        if not dense:
+            y[i] = <int32_t>(signature + <uint32_t>i * (<uint32_t>1 << (bits & 31)))
+    free(key)
+    return 0
+
+
+# ---------------------------------------------------------------- SKIP_GRAM
+
+cdef int prepare_skip_gram(Context context, Node* node) except -1:
+    want_arity(context, node, 1, 1, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* y = result(context, node, 0)
+    if x.type != STRING or y.type != STRING:
+        raise ValueError(f"input_tensor->type != kTfLiteString ({type_name(x.type)}, {type_name(y.type)})")
+    context.set_dynamic(y)
+    node.invoke = skip_gram
+    return 0
+
+
+cdef list words_of(bytes text):
+    """Split at white space; the first character always belongs to the first word, unless a space follows it."""
+    cdef list words = []
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t i
+    for i in range(1, len(text)):
+        if text[i:i + 1].isspace():
+            if i > first and not text[first:first + 1].isspace():
+                words.append(text[first:i])
+            first = i + 1
+    if len(text) > first:
+        words.append(text[first:])
+    return words
+
+
+cdef list grams_of(list words, int size, int most_skipped, bint shorter):
+    """Joined words in the order of a depth-first walk; `shorter`: those of fewer words, too."""
+    cdef list grams = []
+    cdef int64_t total = 0
+    cdef int depth = 1
+    if size < 0 or len(words) < size:
+        return grams
+    at = [0] * size
+    while depth >= 0:
+        if depth < size and at[depth] + 1 < len(words) and (depth == 0 or at[depth] - at[depth - 1] <= most_skipped):
+            at[depth] += 1
+            depth += 1
+            if depth < size:
+                at[depth] = at[depth - 1]
+            continue
+        if depth > 0 and (depth == size or (shorter and depth < size)):
+            grams.append(b" ".join([words[i] for i in at[:depth]]))
+            total += len(grams[len(grams) - 1]) + 4
+            if total > INT32_MAX:
+                raise ValueError("a string tensor holds at most 2 GiB")
+        depth -= 1
+    return grams
+
+
+cdef int skip_gram(Context context, Node* node) noexcept nogil:
+    return held(context, node, write_grams)
+
+
+cdef int write_grams(Context context, Node* node) except -1:
+    cdef Tensor* y = context.output(node, 0)
+    cdef list texts = strings_of(context.input(node, 0))
+    cdef list grams
+    cdef int32_t[1] dims
+    if not texts:
+        raise ValueError("SKIP_GRAM: there is no string")
+    grams = grams_of(words_of(texts[0]), table_i32(node.options, NGRAM_SIZE, 0), table_i32(node.options, MAX_SKIP_SIZE, 0),
+                     table_bool(node.options, INCLUDE_ALL_NGRAMS, False))
+    dims[0] = <int32_t>len(grams)
+    if context.resize(y, 1, dims) != 0:
+        raise ValueError("SKIP_GRAM: the output cannot be shaped")
+    return write_strings(context, y, grams)
+
+
+# ---------------------------------------------------------------- EMBEDDING_LOOKUP_SPARSE
+
+cdef int prepare_sparse(Context context, Node* node) except -1:
+    want_arity(context, node, 5, 5, 1)
+    cdef Tensor* ids = operand(context, node, 0)
+    cdef Tensor* indices = operand(context, node, 1)
+    cdef Tensor* shape = operand(context, node, 2)
+    cdef Tensor* weights = operand(context, node, 3)
+    cdef Tensor* value = operand(context, node, 4)
+    cdef Tensor* y = result(context, node, 0)
+    if ids.rank != 1 or indices.rank != 2 or shape.rank != 1 or weights.rank != 1 or value.rank < 2:
+        raise ValueError("NumDimensions(ids) != 1, or another input of EMBEDDING_LOOKUP_SPARSE has a wrong rank")
+    if ids.type != INT32 or indices.type != INT32 or shape.type != INT32 or weights.type != FLOAT32 or value.type != FLOAT32:
+        raise ValueError("EMBEDDING_LOOKUP_SPARSE wants INT32 ids, indices and shape, FLOAT32 weights and values")
+    if y.type != FLOAT32:
+        raise ValueError(f"output->type != kTfLiteFloat32 ({type_name(y.type)})")
+    if indices.dims[0] != ids.dims[0] or indices.dims[0] != weights.dims[0]:
+        raise ValueError("SizeOfDimension(indices, 0) != SizeOfDimension(ids, 0), or there are not as many weights")
+    if shape.dims[0] != indices.dims[1] or shape.dims[0] < 1 or shape.dims[0] + value.rank - 2 > MAX_RANK:
+        raise ValueError("SizeOfDimension(dense_shape, 0) != lookup_rank")
+    context.set_dynamic(y)
+    node.invoke = sparse
+    return 0
+
+
+cdef void finish_bucket(float* y, int64_t elements, int64_t first, int64_t n, int combiner, float total, float squares) noexcept nogil:
+    cdef float divisor = total if combiner == MEAN else sqrtf(squares) if combiner == SQRTN else <float>1
+    cdef int64_t i
+    for i in range(max(first, 0), min(first + n, elements)):
+        y[i] = y[i] / divisor
+
+
+cdef int sparse(Context context, Node* node) noexcept nogil:
+    cdef const int32_t* ids = <const int32_t*>context.input(node, 0).data
+    cdef const Tensor* indices = context.input(node, 1)
+    cdef const int32_t* shape = <const int32_t*>context.input(node, 2).data
+    cdef const float* weights = <const float*>context.input(node, 3).data
+    cdef const Tensor* value = context.input(node, 4)
+    cdef const float* row
+    cdef Tensor* y = context.output(node, 0)
+    cdef int combiner = table_i8(node.options, COMBINER, 0)
+    cdef int64_t n = count_range(value, 1, value.rank)
+    cdef int leading = indices.dims[1] - 1
+    cdef int32_t[MAX_RANK] dims
+    cdef int64_t elements, bucket, step, i, k
+    cdef int64_t current = 0
+    cdef int64_t added = 0
+    cdef float total = 0
+    cdef float squares = 0
+    cdef int d
+    for d in range(leading):
+        dims[d] = shape[d]
+        if dims[d] < 0:
+            return context.fail(b"EMBEDDING_LOOKUP_SPARSE: a dimension is negative")
+    for d in range(1, value.rank):
+        dims[leading + d - 1] = value.dims[d]
+    if context.resize(y, leading + value.rank - 1, dims) != 0:
+        return -1
+    elements = count(y)
+    if y.bytes > 0:
+        memset(y.data, 0, y.bytes)
+    for i in range(indices.dims[0]):
+        if ids[i] < 0 or ids[i] >= value.dims[0]:
+            return context.fail_with(b"Embedding Lookup Sparse: index out of bounds. Got %ld, and bounds are [0, %ld]", ids[i], value.dims[0] - 1)
+        bucket = 0
+        step = 1
+        for d in range(leading - 1, -1, -1):
+            bucket += (<const int32_t*>indices.data)[i * indices.dims[1] + d] * step
+            step = <int32_t>(step * shape[d])
+        bucket = <int32_t>(<int32_t>bucket * n)
+        if bucket != current:
+            if combiner != 0 and added > 0:
+                finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
+            added = 0
+            total = 0
+            squares = 0
+            current = bucket
+        added += 1
+        squares += weights[i] * weights[i]
+        total += weights[i]
+        row = <const float*>value.data + ids[i] * n
+        for k in range(max(-current, 0), min(n, elements - current)):
+            (<float*>y.data)[current + k] = (<float*>y.data)[current + k] + row[k] * weights[i]
+    if combiner != 0 and added > 0:
+        finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
+    return 0
+
+
+OPERATORS = {
+    "EMBEDDING_LOOKUP_SPARSE": register(prepare_sparse, version=1, reference_version=1),
+    "HASHTABLE": register(prepare_hashtable, version=1, reference_version=0),
+    "HASHTABLE_FIND": register(prepare_find, version=1, reference_version=0),
+    "HASHTABLE_IMPORT": register(prepare_import, version=1, reference_version=0),
+    "HASHTABLE_LOOKUP": register(prepare_lookup, version=1, reference_version=1),
+    "HASHTABLE_SIZE": register(prepare_size, version=1, reference_version=0),
+    "LSH_PROJECTION": register(prepare_projection, version=1, reference_version=1),
+    "SKIP_GRAM": register(prepare_skip_gram, version=1, reference_version=1),
+}
