@@ -24,7 +24,7 @@ from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Ex
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, FLOAT32, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
 )
 from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK, Workspace
 from tflm_cy.memory.arena cimport KIND_VARIABLE
@@ -45,8 +45,9 @@ cdef double LONG_TIME = 60000
 
 cdef enum:
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
-    CACHE_BYTES = 1 << 19        # what several nodes write together, above which they are computed range by range on one thread, too
-    RANGE_BYTES = 1 << 18        # of it in a range
+
+cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
+cdef int64_t RANGE_BYTES = 1 << 18   # of it in a range
 
 cdef struct Job:                 # a group that threads share
     void* context
@@ -62,6 +63,14 @@ def share_from(double nanoseconds):
     global LEAST_TIME
     former = LEAST_TIME
     LEAST_TIME = nanoseconds
+    return former
+
+
+def ranges_from(int64_t bytes, int64_t size):
+    """Compute nodes range by range that write so much together, `size` bytes at a time, from the next prepare on; for tests."""
+    global CACHE_BYTES, RANGE_BYTES
+    former = CACHE_BYTES, RANGE_BYTES
+    CACHE_BYTES, RANGE_BYTES = bytes, size
     return former
 
 
@@ -538,7 +547,8 @@ cdef class Subgraph(Workspace):
                 return 1
             time += node.time
             least = max(least, node.extent.least)
-            bytes += self.tensors[node.outputs[0]].bytes
+            if self.tensors[node.outputs[0]].type == FLOAT32:        # with bytes it is not memory that takes the time
+                bytes += self.tensors[node.outputs[0]].bytes
         if group.last > group.first and bytes > CACHE_BYTES:
             parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
         if self.hands > 1 and time >= LEAST_TIME:
