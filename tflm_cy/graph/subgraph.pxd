@@ -6,6 +6,7 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.graph.workspace cimport Workspace
+from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
 
 
@@ -55,6 +56,7 @@ cdef class Subgraph(Workspace):
     cdef int32_t* last_use
     cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
+    cdef Block later_stages          # which of them are prepared, and for which shapes
 
     # progress
     cdef readonly bint ready
@@ -64,9 +66,6 @@ cdef class Subgraph(Workspace):
     cdef int stage_first             # first step of the stage in preparation
     cdef int stage_zero_end          # steps below are prepared by allocate
     cdef int stage_zero_scratch
-    cdef size_t stage_zero_mark
-    cdef double stage_zero_shared
-    cdef int stage_zero_kept
     cdef int prepared_end
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
@@ -97,6 +96,8 @@ cdef class Subgraph(Workspace):
     cdef bint is_written(self, int step, int t) noexcept
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept
+    cdef int forget_later_stages(self, int first) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
     cdef dict save_outputs(self)

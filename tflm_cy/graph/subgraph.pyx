@@ -8,7 +8,8 @@ Memory: tensors, nodes and what loading needs lie in the arena's tail before the
 lies behind it, so that allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
 
 A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are
-reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves.
+reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves. The next invoke finds them
+prepared as long as the shapes in front of the stage are the same.
 
 Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared; shapes stay.
 
@@ -35,6 +36,19 @@ from tflm_cy.threads.pool cimport MOST_PARTS, engage, hands, release, share
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
+
+cdef struct LaterStage:          # by its first step
+    bint begun                   # the five below are what was there before it
+    size_t mark
+    int scratch
+    int blocks
+    int kept
+    double shared_time
+    int end                      # 0: not prepared
+
+cdef struct SeenShape:           # of a dynamic tensor, when the stage behind it was prepared
+    int rank
+    int32_t[MAX_RANK] dims
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
@@ -358,6 +372,7 @@ cdef class Subgraph(Workspace):
             self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
+        self.later_stages = None
         self.scratch_count = self.scratch_planned = 0
         self.shared_time = 0
         for t in range(self.tensor_count):
@@ -387,9 +402,6 @@ cdef class Subgraph(Workspace):
         if first == 0:
             self.stage_zero_end = step
             self.stage_zero_scratch = self.scratch_count
-            self.stage_zero_mark = self.arena.mark()
-            self.stage_zero_shared = self.shared_time
-            self.stage_zero_kept = len(self.kept)
         self.state = INVOKE
         return 0
 
@@ -637,6 +649,7 @@ cdef class Subgraph(Workspace):
         cdef Tensor* tensor
         cdef const int32_t* ends = self.merged + self.tensor_count
         cdef const int32_t* begins = ends + self.tensor_count
+        cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
@@ -665,7 +678,9 @@ cdef class Subgraph(Workspace):
                 raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
         plan = greedy(problem)
         if first == 0:
+            owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
+            fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
         else:
             block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
             self.stage_blocks.append(block)
@@ -692,13 +707,14 @@ cdef class Subgraph(Workspace):
         self.scratch_planned = self.scratch_count
         for i in range(self.output_count):
             t = self.outputs[i]
-            if t >= 0 and self.first_use[t] >= first:
+            if not fresh and t >= 0 and self.first_use[t] >= first:
                 memset(self.tensors[t].data, 0, self.tensors[t].bytes)
         if first == 0:
             for i in range(self.input_count):
                 t = self.inputs[i]
                 if t >= 0 and self.tensors[t].allocation == PLANNED:
-                    memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                    if not fresh:
+                        memset(self.tensors[t].data, 0, self.tensors[t].bytes)
                 elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
                     self.set_text(t, self.text(t))
         return 0
@@ -813,31 +829,74 @@ cdef class Subgraph(Workspace):
         return 0
 
     cdef int next_stage(self, int step) noexcept with gil:
-        """Prepare the nodes behind a dynamic output, whose shape is known now."""
+        """The nodes behind a dynamic output, whose shape is known now: as the last invoke prepared them, or prepared anew."""
+        cdef LaterStage* stage
         try:
-            if self.prepared_end == self.stage_zero_end:
-                self.stage_blocks = []
-                self.scratch_count = self.scratch_planned = self.stage_zero_scratch
-                self.shared_time = self.stage_zero_shared
-                self.arena.rewind(self.stage_zero_mark)
-                del self.kept[self.stage_zero_kept:]
-                self.forget_later_stages()
+            if self.later_stages is None:
+                self.later_stages = new_block((self.plan_count + 1) * sizeof(LaterStage) + self.tensor_count * sizeof(SeenShape), 64)
+                memset(self.later_stages.data, 0, self.later_stages.size)
+            stage = &(<LaterStage*>self.later_stages.data)[step]
+            if stage.end > 0 and self.shapes_as_seen(step, False):
+                self.prepared_end = stage.end
+                return 0
+            self.forget_later_stages(step)
+            stage.begun = True
+            stage.mark = self.arena.mark()
+            stage.scratch = self.scratch_count
+            stage.blocks = <int>len(self.stage_blocks)
+            stage.kept = <int>len(self.kept)
+            stage.shared_time = self.shared_time
             self.prepare_stage(step)
+            self.shapes_as_seen(step, True)
+            stage.end = self.prepared_end
         except BaseException as error:
             self.state = INVOKE
             self.failure = error
             return -1
         return 0
 
-    def forget_later_stages(self):
-        """What the last invoke prepared behind the first dynamic output is void."""
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept:
+        """True when the node in front of a stage gives the shapes that it gave when the stage was prepared; or note them."""
+        cdef SeenShape* seen = <SeenShape*>(self.later_stages.data + (self.plan_count + 1) * sizeof(LaterStage))
+        cdef const Node* node = &self.nodes[self.plan[step - 1]]
+        cdef const Tensor* tensor
+        cdef SeenShape* shape
+        cdef int i, d
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL:
+                continue
+            shape = &seen[tensor.index]
+            if note:
+                shape.rank = tensor.rank
+                for d in range(tensor.rank):
+                    shape.dims[d] = tensor.dims[d]
+            elif shape.rank != tensor.rank:
+                return False
+            for d in range(tensor.rank):
+                if shape.dims[d] != tensor.dims[d]:
+                    return False
+        return True
+
+    cdef int forget_later_stages(self, int first) except -1:
+        """What was prepared from a step on is void; its memory is free again."""
+        cdef LaterStage* stages = <LaterStage*>self.later_stages.data
         cdef Tensor* tensor
         cdef const Node* node
         cdef int step, i
-        for step in range(self.stage_zero_end, self.plan_count):
+        if stages[first].begun:
+            self.arena.rewind(stages[first].mark)
+            self.scratch_count = self.scratch_planned = stages[first].scratch
+            del self.stage_blocks[stages[first].blocks:]
+            del self.kept[stages[first].kept:]
+            self.shared_time = stages[first].shared_time
+        for step in range(first, self.plan_count):
+            stages[step].begun = False
+            stages[step].end = 0
             node = &self.nodes[self.plan[step]]
             for i in range(node.output_count):
                 tensor = self.output(node, i)
                 if tensor != NULL and tensor.type != STRING and tensor.allocation != VARIABLE and tensor.allocation != CONSTANT:
                     tensor.allocation = PLANNED
                     tensor.data = NULL
+        return 0

@@ -6,6 +6,7 @@ setup.py reads these tables into `index.py`, so that a module is imported only w
 README.md beside this file shows how an operator is added.
 """
 
+from functools import cache
 from importlib import import_module
 
 
@@ -35,6 +36,7 @@ def find_micro(name, custom=False):
     return import_module(f"{__name__}.{index.MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
+@cache
 def find_xnnpack(name, values):
     """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
 

@@ -53,6 +53,7 @@ cdef struct Conv8:
     bint tile_columns            # tiles serve: the columns can be shared as first_tile .. end_tile
     ptrdiff_t first_tile         # those that are computed
     ptrdiff_t end_tile
+    ptrdiff_t panel_tiles        # of columns, in a panel
     bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed
