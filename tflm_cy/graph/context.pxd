@@ -31,10 +31,18 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 `node.arithmetic` says whose bytes are wanted; a body exists twice only where they differ. Registrations in `ops/xnnpack` serve
 nodes that the default delegate takes, with flushed denormals (FTZ and DAZ) while they run, not while they prepare.
 
-A node whose work can be cut says so in prepare: `context.divide(node, share, nanoseconds)`. Where several threads are asked for and the work
-is worth it, the engine then calls `share(context, node, part, parts, hand)` for each part, on any thread, instead of `invoke`. Parts write different
-outputs, and the bytes do not depend on their number. Memory that a part needs while it runs belongs to the hand (a number below `context.hands`):
-`context.hand_scratch` of a request of `context.all_hands(bytes)`.
+A node whose work can be cut says so in prepare: `context.divide(node, work, extent, nanoseconds)`. The engine may then call
+`work(context, node, first, end, hand)` for ranges of its units on any thread, instead of `invoke`. Ranges write different outputs, and the bytes
+do not depend on them. Memory that a range needs while it runs belongs to the hand (a number below `context.hands`): `context.hand_scratch` of a
+request of `context.all_hands(bytes)`. An `Extent` says what units are:
+
+| | |
+| --- | --- |
+| units, grain, least | how many there are; a range begins and ends at multiples of the grain, or at the end, and has no fewer than `least` |
+| spans | units are the output's positions (all dimensions but the last), in the order of memory |
+| local | inputs of which unit i reads position i only, one bit each |
+
+Nodes that span and follow each other locally are computed as one: a range of the first, the same of the second, and so on, while it is in the cache.
 
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
@@ -65,7 +73,14 @@ cdef enum State:
 
 ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
-ctypedef void (*ShareFunction)(Context context, Node* node, int part, int parts, int hand) noexcept nogil
+ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
+
+cdef struct Extent:                 # of a node that can be cut, see above
+    int64_t units
+    int64_t grain
+    int64_t least
+    bint spans
+    uint32_t local
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators
@@ -85,8 +100,9 @@ cdef struct Node:
     float clamp_high
     void* data                      # the operator's own struct, from context.persistent
     InvokeFunction invoke
-    ShareFunction share             # computes a part; NULL: the node cannot be cut
-    int32_t parts                   # of the node when threads share it; 0: it is not worth it
+    WorkFunction work               # computes a range of its units; NULL: the node cannot be cut
+    Extent extent
+    double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
 
 
@@ -99,6 +115,25 @@ cdef class Registration:
 
 
 cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
+
+
+cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
+    """Of a node whose units are nobody else's."""
+    cdef Extent e
+    e.units = units
+    e.grain = grain
+    e.least = 1
+    e.spans = False
+    e.local = 0
+    return e
+
+
+cdef inline Extent spanning(int64_t positions, int64_t grain, uint32_t local) noexcept nogil:
+    """Of a node whose units are positions of the output."""
+    cdef Extent e = extent_of(positions, grain)
+    e.spans = True
+    e.local = local
+    return e
 
 
 cdef inline size_t per_hand(size_t bytes) noexcept nogil:
@@ -125,7 +160,7 @@ cdef class Context:
     cdef void* persistent(self, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
-    cdef int divide(self, Node* node, ShareFunction share, double nanoseconds) except -1
+    cdef int divide(self, Node* node, WorkFunction work, Extent extent, double nanoseconds) except -1
     cdef Context subgraph(self, int index)
     cdef object resources(self)
     cdef str operator_name(self, const Node* node)

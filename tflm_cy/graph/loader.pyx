@@ -122,7 +122,7 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
     g.first_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     if not g.micro:
-        g.merged = <int32_t*>arena.allocate_tail(2 * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+        g.merged = <int32_t*>arena.allocate_tail(3 * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.last_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.inputs = copy_indices(arena, inputs, &g.input_count)
     g.outputs = copy_indices(arena, outputs, &g.output_count)

@@ -10,6 +10,12 @@ from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
 
 
+cdef struct Group:               # steps that are computed range by range
+    int32_t first
+    int32_t last                 # first == last: a step by itself
+    int32_t parts                # 1: as a whole, by `invoke`
+
+
 cdef class Subgraph(Workspace):
     # as loaded
     cdef readonly int index
@@ -39,7 +45,9 @@ cdef class Subgraph(Workspace):
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef bint preserve_all
-    cdef int32_t* merged             # per tensor: the tensor whose memory it takes over, -1: its own
+    cdef int32_t* merged             # per tensor: the tensor whose memory it takes over, -1: its own; then from when to when it needs memory
+    cdef Group* groups               # per step
+    cdef int group_capacity
     cdef int arithmetic              # of the nodes that no delegate takes
 
     # memory
@@ -66,7 +74,7 @@ cdef class Subgraph(Workspace):
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
-    cdef void share_node(self, Node* node) noexcept nogil
+    cdef void run_group(self, const Group* group) noexcept nogil
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
@@ -80,7 +88,12 @@ cdef class Subgraph(Workspace):
     cdef int prepare_node(self, int step) except -1
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int allocate_variables(self) except -1
+    cdef int group_steps(self, int first, int end) except -1
+    cdef bint follows(self, int head, int step) noexcept
+    cdef int count_parts(self, Group* group) noexcept
+    cdef bint needed_elsewhere(self, int x, int step) noexcept
     cdef int merge(self, int first, int end) except -1
+    cdef bint is_written(self, int step, int t) noexcept
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil
     cdef bint shapes_as_seen(self, int step, bint note) noexcept

@@ -18,21 +18,21 @@ a tensor twice, reading it before it is written, calling a subgraph from within 
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
+from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Extent, Node, Registration
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, FLOAT32, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of, type_name,
 )
 from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK, Workspace
 from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
-from tflm_cy.threads.pool cimport engage, hands, release, share
+from tflm_cy.threads.pool cimport MOST_PARTS, engage, hands, release, share
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
@@ -54,16 +54,57 @@ cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
 cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
 
-cdef struct Shared:              # a node that threads share
-    void* context
-    Node* node
+cdef double LEAST_TIME = 3000             # of a group, below which giving parts away takes longer than computing them
+cdef double LONG_TIME = 60000
 
-ctypedef void (*ShareWithoutObject)(void* context, Node* node, int part, int parts, int hand) noexcept nogil
+cdef enum:
+    PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
+
+cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
+cdef int64_t RANGE_BYTES = 1 << 18   # of it in a range
+
+cdef struct Job:                 # a group that threads share
+    void* context
+    Node* nodes
+    const int32_t* plan
+    const Group* group
+
+ctypedef void (*WorkWithoutObject)(void* context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
+
+
+def share_from(double nanoseconds):
+    """Share groups that are expected to take so long, from the next prepare on; returns the former limit. For tests."""
+    global LEAST_TIME
+    former = LEAST_TIME
+    LEAST_TIME = nanoseconds
+    return former
+
+
+def ranges_from(int64_t bytes, int64_t size):
+    """Compute nodes range by range that write so much together, `size` bytes at a time, from the next prepare on; for tests."""
+    global CACHE_BYTES, RANGE_BYTES
+    former = CACHE_BYTES, RANGE_BYTES
+    CACHE_BYTES, RANGE_BYTES = bytes, size
+    return former
+
+
+cdef inline int64_t part_begin(int64_t units, int64_t grain, int part, int parts) noexcept nogil:
+    return units if part >= parts else units / grain * part / parts * grain
 
 
 cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
-    cdef Shared* shared = <Shared*>argument
-    (<ShareWithoutObject>shared.node.share)(shared.context, shared.node, part, parts, hand)
+    """The same range of all nodes of a group."""
+    cdef const Job* job = <const Job*>argument
+    cdef const Extent* extent = &job.nodes[job.plan[job.group.first]].extent
+    cdef int64_t first = part_begin(extent.units, extent.grain, part, parts)
+    cdef int64_t end = part_begin(extent.units, extent.grain, part + 1, parts)
+    cdef Node* node
+    cdef int step
+    if first >= end:
+        return
+    for step in range(job.group.first, job.group.last + 1):
+        node = &job.nodes[job.plan[step]]
+        (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
 
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
@@ -77,6 +118,9 @@ cdef class Subgraph(Workspace):
         self.kept = []
         self.resized = set()
         self.partitions = []
+
+    def __dealloc__(self):
+        free(self.groups)
 
     # ---------------------------------------------------------------- what operators ask for
 
@@ -352,6 +396,7 @@ cdef class Subgraph(Workspace):
         self.state = MEMORY_PLANNING
         if first == 0:
             self.allocate_variables()
+        self.group_steps(first, step)
         if not self.micro:
             self.plan_memory(first, step)
         if first == 0:
@@ -368,8 +413,7 @@ cdef class Subgraph(Workspace):
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
-        node.share = NULL
-        node.parts = 0
+        node.work = NULL
         node.in_place = 0
         self.current_step = step
         if registration is None:
@@ -445,9 +489,110 @@ cdef class Subgraph(Workspace):
                 tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
         return self.reset_variables()
 
+    cdef int group_steps(self, int first, int end) except -1:
+        """Which steps are computed range by range, alone or with those that follow."""
+        cdef Group* groups
+        cdef int step, head, i
+        if self.group_capacity < self.plan_count:
+            groups = <Group*>realloc(self.groups, self.plan_count * sizeof(Group))
+            if groups == NULL:
+                raise MemoryError()
+            self.groups = groups
+            self.group_capacity = self.plan_count
+        step = first
+        while step < end:
+            head = step
+            step += 1
+            if self.nodes[self.plan[head]].work != NULL and self.fuse and not self.preserve_all:
+                while step < end and self.follows(head, step):
+                    step += 1
+            for i in range(head, step):
+                self.groups[i].first = head
+                self.groups[i].last = step - 1
+                self.groups[i].parts = 1
+            if self.count_parts(&self.groups[head]) < 2 and step > head + 1:
+                for i in range(head, step):
+                    self.groups[i].first = self.groups[i].last = i
+                    self.count_parts(&self.groups[i])
+            for i in range(head, step if self.hands > 1 else head):
+                if self.groups[self.groups[i].first].parts > 1:
+                    self.shared_time += self.nodes[self.plan[i]].time
+        return 0
+
+    cdef bint follows(self, int head, int step) noexcept:
+        """The node reads what the group has written at its own positions only."""
+        cdef const Node* before = &self.nodes[self.plan[head]]
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef const Node* maker
+        cdef bint reads = False
+        cdef int i, j, k
+        if node.work == NULL or not node.extent.spans or not before.extent.spans or node.extent.units != before.extent.units:
+            return False
+        if node.output_count != 1 or before.output_count != 1 or before.extent.grain % node.extent.grain != 0:
+            return False
+        if self.flushes != NULL and self.flushes[step] != self.flushes[head]:
+            return False
+        for i in range(node.input_count):
+            for j in range(head, step):
+                maker = &self.nodes[self.plan[j]]
+                for k in range(maker.output_count):
+                    if node.inputs[i] >= 0 and node.inputs[i] == maker.outputs[k]:
+                        if i >= 32 or not node.extent.local >> i & 1:
+                            return False
+                        reads = True
+        return reads
+
+    cdef int count_parts(self, Group* group) noexcept:
+        """How many parts a group has: for the caches, if it has several nodes, and for the threads."""
+        cdef const Extent* extent = &self.nodes[self.plan[group.first]].extent
+        cdef int64_t grains = 0
+        cdef int64_t least = 1
+        cdef int64_t bytes = 0
+        cdef double time = 0
+        cdef int64_t parts = 1
+        cdef const Node* node
+        cdef int step
+        group.parts = 1
+        for step in range(group.first, group.last + 1):
+            node = &self.nodes[self.plan[step]]
+            if node.work == NULL:
+                return 1
+            time += node.time
+            least = max(least, node.extent.least)
+            if self.tensors[node.outputs[0]].type == FLOAT32:        # with bytes it is not memory that takes the time
+                bytes += self.tensors[node.outputs[0]].bytes
+        if group.last > group.first and bytes > CACHE_BYTES:
+            parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
+        if self.hands > 1 and time >= LEAST_TIME:
+            if time > LONG_TIME:
+                parts = max(parts, PARTS_PER_HAND * self.hands)
+            parts = (parts + self.hands - 1) / self.hands * self.hands
+        if parts > 1:
+            grains = extent.units / extent.grain
+            parts = min(parts, min(grains, <int64_t>MOST_PARTS))
+        while parts > 1 and grains / parts * extent.grain < least:
+            parts -= 1
+        group.parts = <int32_t>max(parts, <int64_t>1)
+        return group.parts
+
+    cdef bint needed_elsewhere(self, int x, int step) noexcept:
+        """Earlier nodes of the step's group read the tensor at other positions than their own."""
+        cdef const Node* node
+        cdef int i, j
+        for j in range(self.groups[step].first, step):
+            node = &self.nodes[self.plan[j]]
+            for i in range(node.input_count):
+                if node.inputs[i] == x and (i >= 32 or not node.extent.local >> i & 1):
+                    return True
+        return False
+
     cdef int merge(self, int first, int end) except -1:
-        """Outputs that lie over an input of their node: `merged`, and until when the memory that they share is needed."""
+        """Outputs that lie over an input of their node: `merged`, and from when to when memory is needed.
+
+        A group's tensors are all needed from its first step to its last: while one range is at its end, another begins.
+        """
         cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t* begins = ends + self.tensor_count
         cdef int32_t t, x, root
         cdef const Node* node
         cdef int step, i, j
@@ -455,10 +600,9 @@ cdef class Subgraph(Workspace):
         for t in range(self.tensor_count):
             if self.first_use[t] >= first:
                 self.merged[t] = -1
+                begins[t] = self.first_use[t]
                 ends[t] = self.last_use[t]
-        if not self.fuse or self.preserve_all:
-            return 0
-        for step in range(first, end):
+        for step in range(first, end if self.fuse and not self.preserve_all else first):
             node = &self.nodes[self.plan[step]]
             t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
             if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
@@ -471,11 +615,26 @@ cdef class Subgraph(Workspace):
                 for j in range(node.input_count):
                     fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
                 root = x if self.merged[x] < 0 else self.merged[x]
-                if fits and ends[root] == step:
+                if fits and ends[root] == step and not self.needed_elsewhere(x, step):
                     self.merged[t] = root
                     ends[root] = self.last_use[t]
                     break
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                if begins[t] < end and self.is_written(begins[t], t):
+                    begins[t] = self.groups[begins[t]].first
+                if first <= ends[t] < end:
+                    ends[t] = self.groups[ends[t]].last
         return 0
+
+    cdef bint is_written(self, int step, int t) noexcept:
+        """By this step; a graph's inputs are there before the first one."""
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef int i
+        for i in range(node.output_count):
+            if node.outputs[i] == t:
+                return True
+        return False
 
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
@@ -489,6 +648,7 @@ cdef class Subgraph(Workspace):
         cdef void** buffers
         cdef Tensor* tensor
         cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef const int32_t* begins = ends + self.tensor_count
         cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
@@ -503,13 +663,13 @@ cdef class Subgraph(Workspace):
         for t in range(self.tensor_count):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 problem.size_of[i] = self.tensors[t].bytes
-                problem.first_of[i] = self.first_use[t]
+                problem.first_of[i] = begins[t]
                 problem.last_of[i] = ends[t]
                 i += 1
         for t in range(scratch_first, self.scratch_count):
             problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
-            problem.first_of[i] = self.scratch_requests[t].step
-            problem.last_of[i] = self.scratch_requests[t].step
+            problem.first_of[i] = self.groups[self.scratch_requests[t].step].first
+            problem.last_of[i] = self.groups[self.scratch_requests[t].step].last
             i += 1
         total = 0
         for i in range(n):
@@ -605,8 +765,9 @@ cdef class Subgraph(Workspace):
                         mode = flush_denormals()
                     else:
                         restore_denormals(mode)
-                if node.parts > 1 and self.shared.engaged:
-                    self.share_node(node)
+                if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].last > step):
+                    self.run_group(&self.groups[step])
+                    step = self.groups[step].last
                 elif node.invoke(self, node) != 0:
                     self.failed_step = step
                     break
@@ -624,11 +785,19 @@ cdef class Subgraph(Workspace):
                 release()
             return status
 
-    cdef void share_node(self, Node* node) noexcept nogil:
-        cdef Shared shared
-        shared.context = <void*>self
-        shared.node = node
-        share(compute_part, &shared, node.parts)
+    cdef void run_group(self, const Group* group) noexcept nogil:
+        """Its parts, on the threads that there are."""
+        cdef Job job
+        cdef int part
+        job.context = <void*>self
+        job.nodes = self.nodes
+        job.plan = self.plan
+        job.group = group
+        if self.shared.engaged:
+            share(compute_part, &job, group.parts)
+        else:
+            for part in range(group.parts):
+                compute_part(&job, part, group.parts, 0)
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""

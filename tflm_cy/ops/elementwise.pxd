@@ -8,7 +8,7 @@
 
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.fixed_point cimport (
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of, spanning
 from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 
 cdef extern from "<math.h>" nogil:
@@ -169,66 +169,78 @@ cdef inline int invoke_unary(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef inline int64_t first_value(int64_t total, int part, int parts) noexcept nogil:
-    """Where a part begins: whole lines of the cache, whatever the values' size."""
-    return total if part >= parts else total / 64 * part / parts * 64
+cdef inline int64_t channels_of(const Tensor* y) noexcept nogil:
+    """The last dimension, which is a position's values."""
+    return y.dims[y.rank - 1] if y.rank > 0 else 1
 
 
 cdef inline int share_values(Context context, Node* node, const Binary* op, double time) except -1:
-    """Threads share the walk; the output may lie over an operand of its shape."""
+    """Threads may share the walk; the output may lie over an operand of its shape."""
     cdef const Tensor* y = context.output(node, 0)
     cdef const Tensor* x
+    cdef Extent extent
+    cdef uint32_t alike = 0
     cdef int i
     for i in range(2):
         x = context.input(node, i)
-        if x.type == y.type and count(x) == count(y):
-            node.in_place |= 1 << i
-    return context.divide(node, share_binary, time * count(y))
+        if count(x) == count(y):
+            alike |= 1 << i
+            if x.type == y.type:
+                node.in_place |= 1 << i
+    if count(y) == 0:
+        return 0
+    if op.plan.loops == 0:
+        extent = spanning(count(y) / channels_of(y), 1, alike)
+    else:
+        extent = extent_of(op.plan.count[0], 1)
+        if op.plan.loops == 1 and op.plan.inner == channels_of(y):
+            extent = spanning(extent.units, 1, alike)
+    return context.divide(node, compute_binary, extent, time * count(y))
 
 
-cdef inline void share_binary(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
-    """A part of the outermost loop, or of the only run."""
+cdef inline void compute_binary(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    """A range of the outermost loop, or of the only run."""
     cdef const Binary* op = <const Binary*>node.data
     cdef const char* a = <const char*>context.input(node, op.swapped).data
     cdef const char* b = <const char*>context.input(node, 1 - op.swapped).data
     cdef char* y = <char*>context.output(node, 0).data
     cdef Broadcast some = op.plan
     cdef int64_t y_step = op.plan.inner
-    cdef int64_t first, end
     cdef int d
     if some.loops == 0:
-        first = first_value(some.inner, part, parts)
-        some.inner = first_value(some.inner, part + 1, parts) - first
-        if some.inner > 0:
-            walk(
-                &some, op.kernel, op.how, a + (0 if some.a_stands else first * op.a_size), op.a_size,
-                b + (0 if some.b_stands else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
+        first *= channels_of(context.output(node, 0))
+        some.inner = end * channels_of(context.output(node, 0)) - first
+        walk(
+            &some, op.kernel, op.how, a + (0 if some.a_stands else first * op.a_size), op.a_size,
+            b + (0 if some.b_stands else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
         return
     for d in range(1, some.loops):
         y_step *= some.count[d]
-    first = some.count[0] * part / parts
-    end = some.count[0] * (part + 1) / parts
     some.count[0] = end - first
-    if end > first:
-        walk(
-            &some, op.kernel, op.how, a + first * some.a_step[0] * op.a_size, op.a_size, b + first * some.b_step[0] * op.b_size, op.b_size,
-            y + first * y_step * op.y_size, op.y_size)
+    walk(
+        &some, op.kernel, op.how, a + first * some.a_step[0] * op.a_size, op.a_size, b + first * some.b_step[0] * op.b_size, op.b_size,
+        y + first * y_step * op.y_size, op.y_size)
 
 
 cdef inline int share_function(Context context, Node* node, double time) except -1:
     """As share_values, for the kernel of a Unary."""
-    cdef const Tensor* x = context.input(node, 0)
+    return share_single(context, node, 0, compute_unary, time)
+
+
+cdef inline int share_single(Context context, Node* node, int i, WorkFunction work, double time) except -1:
+    """For a function of the values of input i alone."""
+    cdef const Tensor* x = context.input(node, i)
     cdef const Tensor* y = context.output(node, 0)
     if type_size(x.type) == type_size(y.type):
-        node.in_place |= 1
-    return context.divide(node, share_unary, time * (<Unary*>node.data).count)
+        node.in_place |= 1 << i
+    if count(y) == 0:
+        return 0
+    return context.divide(node, work, spanning(count(y) / channels_of(y), 1, 1 << i), time * count(y))
 
 
-cdef inline void share_unary(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef inline void compute_unary(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     cdef const Unary* op = <const Unary*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* y = context.output(node, 0)
-    cdef int64_t first = first_value(op.count, part, parts)
-    cdef int64_t end = first_value(op.count, part + 1, parts)
-    if end > first:
-        op.kernel(op.how, <const char*>x.data + first * type_size(x.type), <char*>y.data + first * type_size(y.type), end - first)
+    cdef int64_t n = channels_of(y)
+    op.kernel(op.how, <const char*>x.data + first * n * type_size(x.type), <char*>y.data + first * n * type_size(y.type), (end - first) * n)

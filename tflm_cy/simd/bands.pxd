@@ -1,10 +1,16 @@
-"""Parts of a convolution or product: a band of its output rows is a convolution of its own, and so is a range of a product's columns.
+"""Ranges of a convolution or product: a band of its output rows is a convolution of its own, and so is a range of a product's columns.
 
-    run_band_conv8(&plan, x, scratch, y, part, parts)       # part 0 .. parts - 1, in any order, each with scratch memory of its own
+    Cut cut = cut_conv8(&plan)                              # what its units are
+    run_range_conv8(&plan, x, scratch, y, first, end)       # any range of them, in any order, each with scratch memory of its own
 
-The plan is copied and made smaller; the kernels know nothing of parts. What a plan says about the first row of a band may lie inside of the image
-(negative padding), and bands end where tiles of positions do. Parts may be empty. The bytes are those of the whole, as each output
-has the same chain of sums in every band.
+The plan is copied and made smaller; the kernels know nothing of ranges. What a plan says about the first row of a band may lie inside of the image
+(negative padding). The bytes are those of the whole, as each output has the same chain of sums in every band.
+
+| units | of |
+| --- | --- |
+| positions | a pointwise product; any convolution of one image, whole rows |
+| rows of each image | a convolution of several images |
+| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles, so that each core reads its own weights |
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
@@ -16,49 +22,92 @@ from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.product32 cimport Product32
 
 cdef enum:
-    POSITIONS = 16               # of a tile: a band of positions has no fewer
-    FEW_POSITIONS = 100          # below, the columns are shared: each core then reads its own weights
+    TILE_POSITIONS = 16          # a range of positions has no fewer
+    FEW_POSITIONS = 100
+
+cdef struct Cut:
+    ptrdiff_t units
+    ptrdiff_t grain
+    ptrdiff_t least
+    bint spans                   # units are the output's positions
+    bint pointwise               # and each needs x at the same position only
 
 
-cdef inline ptrdiff_t band_begin(ptrdiff_t total, ptrdiff_t unit, ptrdiff_t part, ptrdiff_t parts) noexcept nogil:
-    """Where a part begins, in whole units; the last one takes what is left over."""
-    return total if part >= parts else total / unit * part / parts * unit
+cdef inline Cut cut_positions(const ConvShape* g, bint flat, ptrdiff_t rows) noexcept nogil:
+    """Positions of a product, or passes of `rows` output rows."""
+    cdef Cut cut
+    cut.units = g.batches * g.oh * g.ow
+    cut.grain = 1 if flat else rows * g.ow
+    cut.least = 1
+    cut.spans = True
+    cut.pointwise = flat
+    if not flat and g.batches > 1:
+        cut.units = g.oh
+        cut.grain = rows
+        cut.spans = False
+    return cut
 
 
-cdef inline bint few_positions(const Conv8* c) noexcept nogil:
+cdef inline Cut cut_columns(ptrdiff_t columns, ptrdiff_t unit) noexcept nogil:
+    cdef Cut cut
+    cut.units = (columns + unit - 1) / unit
+    cut.grain = cut.least = 1
+    cut.spans = cut.pointwise = False
+    return cut
+
+
+cdef inline ConvShape band_of(const ConvShape* g, ptrdiff_t* first, ptrdiff_t* end) noexcept nogil:
+    """Output rows of one image; `first` and `end` become rows."""
+    cdef ConvShape band = g[0]
+    if g.batches == 1:
+        first[0] /= g.ow
+        end[0] = (end[0] + g.ow - 1) / g.ow
+    band.batches = 1
+    band.oh = end[0] - first[0]
+    band.pad_h = g.pad_h - first[0] * g.stride_h
+    return band
+
+
+cdef inline bint by_tiles(const Conv8* c) noexcept nogil:
     return c.tile_columns and c.shape.batches * c.shape.oh * c.shape.ow < FEW_POSITIONS
 
 
-cdef inline void run_band_conv8(const Conv8* c, const void* x, void* scratch, void* y, ptrdiff_t part, ptrdiff_t parts) noexcept nogil:
+cdef inline bint by_panels(const Conv8* c) noexcept nogil:
+    return c.flat and c.shape.batches * c.shape.oh * c.shape.ow == 1
+
+
+cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
+    cdef Cut cut
+    if by_tiles(c):
+        return cut_columns(c.column_tiles, 4)
+    if by_panels(c):
+        return cut_columns(c.group_columns, c.panel_columns)
+    cut = cut_positions(&c.shape, c.flat, 1)
+    if c.flat:
+        cut.least = TILE_POSITIONS
+    return cut
+
+
+cdef inline void run_range_conv8(const Conv8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = 4 if c.dynamic else 1
-    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
-    cdef ptrdiff_t first, end, n, inside
     cdef Conv8 band = c[0]
-    if few_positions(c):
-        band.first_tile = band_begin(c.column_tiles, 4, part, parts)
-        band.end_tile = band_begin(c.column_tiles, 4, part + 1, parts)
-        if band.first_tile < band.end_tile:
-            c.run(&band, x, scratch, y)
+    cdef ptrdiff_t n, inside
+    if by_tiles(c):
+        band.first_tile = 4 * first
+        band.end_tile = 4 * end if 4 * end < c.column_tiles else c.column_tiles
+        c.run(&band, x, scratch, y)
         return
-    if c.flat and positions == 1:
-        run_columns_conv8(c, x, scratch, y, part, parts)
+    if by_panels(c):
+        run_columns_conv8(c, x, scratch, y, first * c.panel_columns, end * c.panel_columns)
         return
     if c.flat:
-        first = band_begin(positions, POSITIONS, part, parts)
-        band.shape.batches = band_begin(positions, POSITIONS, part + 1, parts) - first
+        band.shape.batches = end - first
         band.shape.oh = band.shape.ow = 1
-        if band.shape.batches > 0:
-            c.run(&band, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * size)
+        c.run(&band, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * c.y_size)
         return
-    first = band_begin(g.oh, 1, part, parts)
-    end = band_begin(g.oh, 1, part + 1, parts)
-    if first >= end:
-        return
-    band.shape.batches = 1
-    band.shape.oh = end - first
+    band.shape = band_of(g, &first, &end)
     band.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.row_bytes
-    band.shape.pad_h = g.pad_h - first * g.stride_h
     inside = 0
     if not c.dynamic and band.shape.pad_h < 0:          # dynamic: the whole image says how it is quantized
         inside = -band.shape.pad_h
@@ -66,15 +115,16 @@ cdef inline void run_band_conv8(const Conv8* c, const void* x, void* scratch, vo
         band.shape.ih = g.ih - inside
     for n in range(g.batches):
         c.run(
-            &band, <const uint8_t*>x + (n * g.ih + inside) * g.iw * g.ic * size, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * size)
+            &band, <const uint8_t*>x + (n * g.ih + inside) * g.iw * g.ic * size, scratch,
+            <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * c.y_size)
 
 
-cdef inline void run_columns_conv8(const Conv8* c, const void* x, void* scratch, void* y, ptrdiff_t part, ptrdiff_t parts) noexcept nogil:
+cdef inline void run_columns_conv8(const Conv8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     """Of a single position, for which the outputs' distance does not matter."""
-    cdef ptrdiff_t first = band_begin(c.group_columns, c.panel_columns, part, parts)
-    cdef ptrdiff_t end = band_begin(c.group_columns, c.panel_columns, part + 1, parts)
     cdef Conv8 band = c[0]
-    if first >= end or first >= c.shape.oc:
+    if end > c.group_columns:
+        end = c.group_columns
+    if first >= c.shape.oc:
         return
     band.group_columns = end - first
     band.shape.oc = (end if end < c.shape.oc else c.shape.oc) - first
@@ -82,7 +132,7 @@ cdef inline void run_columns_conv8(const Conv8* c, const void* x, void* scratch,
     band.bias = c.bias + first
     band.scales = c.scales + first
     band.float_bias = c.float_bias + first
-    c.run(&band, x, scratch, <uint8_t*>y + first * (4 if c.dynamic else 1))
+    c.run(&band, x, scratch, <uint8_t*>y + first * c.y_size)
 
 
 cdef inline double conv8_time(const Conv8* c) noexcept nogil:
@@ -95,19 +145,17 @@ cdef inline double conv8_time(const Conv8* c) noexcept nogil:
 ctypedef void (*RunBand8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
 
 
-cdef inline void run_band_depthwise8(
-    RunBand8 run, const Depthwise8* d, const void* x, void* scratch, void* y, ptrdiff_t part, ptrdiff_t parts,
+cdef inline Cut cut_depthwise8(const Depthwise8* d) noexcept nogil:
+    return cut_positions(&d.shape, False, d.rows)
+
+
+cdef inline void run_range_depthwise8(
+    RunBand8 run, const Depthwise8* d, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
     cdef const ConvShape* g = &d.shape
-    cdef ptrdiff_t first = band_begin(g.oh, d.rows, part, parts)
-    cdef ptrdiff_t end = band_begin(g.oh, d.rows, part + 1, parts)
-    cdef ptrdiff_t n
     cdef Depthwise8 band = d[0]
-    if first >= end:
-        return
-    band.shape.batches = 1
-    band.shape.oh = end - first
-    band.shape.pad_h = g.pad_h - first * g.stride_h
+    cdef ptrdiff_t n
+    band.shape = band_of(g, &first, &end)
     for n in range(g.batches):
         run(&band, <const uint8_t*>x + n * g.ih * g.iw * g.ic, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc)
 
@@ -119,30 +167,27 @@ cdef inline double depthwise8_time(const Depthwise8* d) noexcept nogil:
 ctypedef void (*RunBand32)(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil
 
 
-cdef inline void run_band_product32(
-    RunBand32 run, const Product32* c, const float* x, void* scratch, float* y, ptrdiff_t part, ptrdiff_t parts,
+cdef inline Cut cut_product32(const Product32* c) noexcept nogil:
+    if c.flat and c.shape.batches * c.shape.oh * c.shape.ow == 1:
+        return cut_columns(c.panels, 1)
+    return cut_positions(&c.shape, c.flat, 1)
+
+
+cdef inline void run_range_product32(
+    RunBand32 run, const Product32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
-    cdef ptrdiff_t first, end, n
     cdef Product32 band = c[0]
-    if c.flat and positions == 1:
-        run_columns_product32(run, c, x, scratch, y, part, parts)
+    cdef ptrdiff_t n
+    if c.flat and g.batches * g.oh * g.ow == 1:
+        run_columns_product32(run, c, x, scratch, y, first, end)
         return
     if c.flat:
-        first = band_begin(positions, 1, part, parts)
-        band.shape.batches = band_begin(positions, 1, part + 1, parts) - first
+        band.shape.batches = end - first
         band.shape.oh = band.shape.ow = 1
-        if band.shape.batches > 0:
-            run(&band, x + first * g.ic, scratch, y + first * g.oc)
+        run(&band, x + first * g.ic, scratch, y + first * g.oc)
         return
-    first = band_begin(g.oh, 1, part, parts)
-    end = band_begin(g.oh, 1, part + 1, parts)
-    if first >= end:
-        return
-    band.shape.batches = 1
-    band.shape.oh = end - first
-    band.shape.pad_h = g.pad_h - first * g.stride_h
+    band.shape = band_of(g, &first, &end)
     for n in range(g.batches):
         run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.oc)
 
@@ -153,16 +198,12 @@ cdef inline ptrdiff_t vectors_before32(const Product32* c, ptrdiff_t panel) noex
 
 
 cdef inline void run_columns_product32(
-    RunBand32 run, const Product32* c, const float* x, void* scratch, float* y, ptrdiff_t part, ptrdiff_t parts,
+    RunBand32 run, const Product32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
     """Whole panels of a single position's columns."""
-    cdef ptrdiff_t first = band_begin(c.panels, 1, part, parts)
-    cdef ptrdiff_t end = band_begin(c.panels, 1, part + 1, parts)
     cdef ptrdiff_t before = vectors_before32(c, first)
-    cdef ptrdiff_t width, columns
     cdef Product32 band = c[0]
-    if first >= end:
-        return
+    cdef ptrdiff_t width, columns
     width = c.packed_columns / c.vectors
     columns = c.shape.oc - before * width
     band.panels = end - first
@@ -182,19 +223,17 @@ cdef inline double product32_time(const Product32* c) noexcept nogil:
 ctypedef void (*RunBandDepthwise32)(const Depthwise32* d, const float* x, void* scratch, float* y) noexcept nogil
 
 
-cdef inline void run_band_depthwise32(
-    RunBandDepthwise32 run, const Depthwise32* d, const float* x, void* scratch, float* y, ptrdiff_t part, ptrdiff_t parts,
+cdef inline Cut cut_depthwise32(const Depthwise32* d) noexcept nogil:
+    return cut_positions(&d.shape, False, d.rows)
+
+
+cdef inline void run_range_depthwise32(
+    RunBandDepthwise32 run, const Depthwise32* d, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
     cdef const ConvShape* g = &d.shape
-    cdef ptrdiff_t first = band_begin(g.oh, d.rows, part, parts)
-    cdef ptrdiff_t end = band_begin(g.oh, d.rows, part + 1, parts)
-    cdef ptrdiff_t n
     cdef Depthwise32 band = d[0]
-    if first >= end:
-        return
-    band.shape.batches = 1
-    band.shape.oh = end - first
-    band.shape.pad_h = g.pad_h - first * g.stride_h
+    cdef ptrdiff_t n
+    band.shape = band_of(g, &first, &end)
     for n in range(g.batches):
         run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.ic)
 

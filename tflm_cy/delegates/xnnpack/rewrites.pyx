@@ -6,7 +6,8 @@
 | SUM(x) * c, c = 1 / n, or SUM(x) / n, and n / SUM(x) too; c a constant of one element, n the number of summed elements | MEAN(x), then the activation |
 | RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
 
-All float32. Other rewrites (constants widened, copies merged, padding moved into a convolution) change no bit and are not made.
+All float32. Of those that change no bit one is made, unless every tensor is to be preserved or nothing fused: a PAD that one convolution
+reads becomes the convolution's padding (`ops/xnnpack/fused_pad.pxd`), so that no image with its border is written.
 
 Source: google/XNNPACK:src/subgraph.c.
 """
@@ -19,10 +20,12 @@ from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, Tensor, count
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
+from tflm_cy.ops.xnnpack.fused_pad cimport FUSED_PAD, VALID
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
+PADDED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
@@ -124,11 +127,51 @@ def rewrite(Subgraph g, Partition partition, find):
             steps.append(variant)
         elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
             steps += as_mean(g, n, op, sums, find)
+        elif op in PADDED and x in makers and readers[x] == 1 and x not in partition.outputs and takes_pad(g, makers[x], n):
+            steps.remove(makers[x])
+            steps.append(with_pad(g, makers[x], n))
         else:
             if op in CLAMPS and is_float(g, node) and x in makers and readers[x] == 1 and x not in partition.outputs:
                 merge_clamp(g, makers[x], CLAMPS[op])
             steps.append(n)
     partition.steps = steps
+
+
+cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
+    """True where a convolution can pad by itself: a border of rows and columns, smaller than its filter."""
+    cdef const Node* node = &g.nodes[n]
+    cdef const Node* border = &g.nodes[pad]
+    cdef const Tensor* x
+    cdef const Tensor* y
+    cdef const Tensor* w
+    cdef const Tensor* paddings
+    cdef int32_t[8] sizes
+    cdef int i
+    if not g.fuse or g.preserve_all or g.operator_names[pad] != "PAD" or table_i8(node.options, 0, 0) != VALID:
+        return False
+    if border.input_count != 2 or node.input_count < 2 or node.input_count > 3 or border.inputs[1] < 0 or node.inputs[1] < 0:
+        return False
+    x, y, w = &g.tensors[border.inputs[0]], &g.tensors[border.outputs[0]], &g.tensors[node.inputs[1]]
+    paddings = &g.tensors[border.inputs[1]]
+    if x.type != FLOAT32 or y.type != FLOAT32 or w.type != FLOAT32 or x.rank != 4 or w.rank != 4:
+        return False
+    if paddings.type != INT32 or paddings.allocation != CONSTANT or paddings.bytes != sizeof(sizes) or paddings.data == NULL:
+        return False
+    memcpy(sizes, paddings.data, sizeof(sizes))
+    for i in range(8):
+        if sizes[i] < 0 or sizes[i] >= (w.dims[1] if i == 2 or i == 3 else w.dims[2] if i == 4 or i == 5 else 1):
+            return False
+    return True
+
+
+cdef int with_pad(Subgraph g, int pad, int n) except -1:
+    """The convolution of what the PAD reads."""
+    cdef const Node* node = &g.nodes[n]
+    cdef const Node* border = &g.nodes[pad]
+    cdef int bias = node.inputs[2] if node.input_count > 2 else -1
+    cdef int variant = add_variant(g, n, [border.inputs[0], node.inputs[1], bias, border.inputs[1]], [node.outputs[0]])
+    g.nodes[variant].fusion = FUSED_PAD
+    return variant
 
 
 cdef list as_mean(Subgraph g, int n, str op, dict sums, find):

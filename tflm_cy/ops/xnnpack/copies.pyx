@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, extent_of, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
@@ -187,16 +187,16 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
         op.border = border
         node.invoke = pad_image
-        return context.divide(node, share_pad, 0.05 * count(y) * type_size(y.type))
+        return context.divide(node, compute_pad, extent_of(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
     return 0
 
 
 cdef int pad_image(Context context, Node* node) noexcept nogil:
-    share_pad(context, node, 0, 1, 0)
+    compute_pad(context, node, 0, context.input(node, 0).dims[1], 0)
     return 0
 
 
-cdef void share_pad(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Rows and columns around each image, for some of the input's rows: every byte is written once."""
     cdef Copy* op = <Copy*>node.data
     cdef Tensor* x = context.input(node, 0)
@@ -206,14 +206,12 @@ cdef void share_pad(Context context, Node* node, int part, int parts, int hand) 
     cdef int64_t row = x.dims[2] * pixel
     cdef int64_t left = op.border[4] * pixel
     cdef int64_t right = op.border[5] * pixel
-    cdef int64_t first = <int64_t>x.dims[1] * part / parts
-    cdef int64_t end = <int64_t>x.dims[1] * (part + 1) / parts
     cdef const char* source
     cdef char* target
     cdef char[4] element
     cdef int64_t n, iy, edge
     memcpy(element, &op.zero_point, 4)
-    for n in range(x.dims[0] if first < end else 0):
+    for n in range(x.dims[0]):
         source = <const char*>x.data + (n * x.dims[1] + first) * row
         target = <char*>y.data + (n * y.dims[1] + op.border[2] + first) * (left + row + right) + left
         if first == 0:

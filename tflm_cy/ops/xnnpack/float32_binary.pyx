@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.elementwise cimport Binary, check_arity, first_value, prepare_binary, required_input, share_values
+from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -77,8 +77,8 @@ cdef int use_vectors(Node* node, Binary* op, BinaryKernel kernel, RowsKernel row
     if one_row and op.plan.a_step[0] == op.plan.inner:
         (<Limits*>op.how).rows = rows
         node.invoke = invoke_rows
-        if node.share != NULL:
-            node.share = share_rows
+        if node.work != NULL:
+            node.work = compute_rows
     return 0
 
 
@@ -91,16 +91,12 @@ cdef int invoke_rows(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_rows(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     cdef Binary* op = <Binary*>node.data
-    cdef int64_t first = op.plan.count[0] * part / parts
-    cdef int64_t end = op.plan.count[0] * (part + 1) / parts
-    cdef const float* a = <const float*>context.input(node, op.swapped).data
-    cdef float* y = <float*>context.output(node, 0).data
-    if end > first:
-        (<Limits*>op.how).rows(
-            op.how, a + first * op.plan.inner, <const float*>context.input(node, 1 - op.swapped).data, y + first * op.plan.inner,
-            end - first, op.plan.inner)
+    cdef int64_t n = op.plan.inner
+    (<Limits*>op.how).rows(
+        op.how, <const float*>context.input(node, op.swapped).data + first * n, <const float*>context.input(node, 1 - op.swapped).data,
+        <float*>context.output(node, 0).data + first * n, end - first, n)
 
 
 cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
@@ -195,20 +191,18 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     if low == -INFINITY and high == INFINITY:
         node.invoke = copy_operand
         return 0
-    node.in_place = 1 << i
-    return context.divide(node, share_clamp, VALUE_TIME * count(x))
+    return share_single(context, node, i, compute_clamp, VALUE_TIME)
 
 
-cdef void share_clamp(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_clamp(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     cdef Clamp* op = <Clamp*>node.data
-    cdef Tensor* x = context.input(node, op.operand)
-    cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t first = first_value(count(x), part, parts)
-    cdef int64_t end = first_value(count(x), part + 1, parts)
+    cdef int64_t n = channels_of(context.output(node, 0))
+    cdef const float* x = <const float*>context.input(node, op.operand).data + first * n
+    cdef float* y = <float*>context.output(node, 0).data + first * n
     if op.vector != NULL:
-        op.vector(&op.limits, <const float*>x.data + first, y + first, end - first)
+        op.vector(&op.limits, x, y, (end - first) * n)
     else:
-        map8(relu8, &op.limits, <const float*>x.data + first, y + first, end - first)
+        map8(relu8, &op.limits, x, y, (end - first) * n)
 
 
 cdef int clamp_operand(Context context, Node* node) noexcept nogil:

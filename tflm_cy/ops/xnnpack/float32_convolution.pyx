@@ -23,13 +23,16 @@ from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, tile
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, extent_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, VectorDepthwise32, ready_depthwise32, ready_product32, share32, share_depthwise32
+from tflm_cy.ops.xnnpack.vector32 cimport (
+    Vector32, VectorDepthwise32, divide32, divide_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32,
+)
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
-from tflm_cy.simd.bands cimport depthwise32_time, product32_time
+from tflm_cy.simd.bands cimport product32_time
 
 cdef enum:                       # Conv2DOptions
     PADDING = 0
@@ -99,7 +102,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     cdef ConvShape* g = &op.shape
     cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, PADDING, 0)
-    set_window(g, padding, context.operator_name(node))
+    set_padded_window(context, node, g, padding, context.operator_name(node))
     if g.oh <= 0 or g.ow <= 0:
         raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
@@ -154,7 +157,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
         context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
-        return context.divide(node, share_depthwise, depthwise32_time(&fast.plan))
+        return divide_depthwise32(context, node, fast, compute_depthwise)
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -176,7 +179,7 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
     if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
-        return context.divide(node, share_convolution, product32_time(&op.fast.plan))
+        return divide32(context, node, &op.fast, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -264,7 +267,8 @@ cdef int finish_transposed(
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
-            return context.divide(node, share_spread, g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
+            return context.divide(
+                node, compute_spread, extent_of(g.batches * g.ih, 1), g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -296,20 +300,23 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
 
 
 cdef int spread(Context context, Node* node) noexcept nogil:
-    share_spread(context, node, 0, 1, 0)
+    compute_spread(context, node, 0, node_rows(node), 0)
     return 0
 
 
-cdef void share_spread(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef int64_t node_rows(const Node* node) noexcept nogil:
+    return (<Convolution*>node.data).shape.batches * (<Convolution*>node.data).shape.ih
+
+
+cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Some of the input's rows."""
     cdef Convolution* op = <Convolution*>node.data
     cdef ConvShape* g = &op.shape
-    cdef ptrdiff_t first = g.batches * g.ih * part / parts
     cdef const float* x = <const float*>context.input(node, op.x).data + first * g.iw * g.ic
     cdef float* y = <float*>context.output(node, 0).data + first * g.kh * g.ow * g.oc
     cdef Vector32* fast
     cdef ptrdiff_t _i, ky
-    for _i in range(first, g.batches * g.ih * (part + 1) / parts):
+    for _i in range(first, end):
         for ky in range(g.kh):
             fast = &op.rows[ky]
             fast.run(&fast.plan, x, context.hand_scratch(fast.scratch, fast.plan.scratch_bytes, hand), y)
@@ -344,16 +351,16 @@ cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_convolution(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
-    share32(
+cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    range32(
         context, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
-        part, parts, hand)
+        first, end, hand)
 
 
-cdef void share_depthwise(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
-    share_depthwise32(
+cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    range_depthwise32(
         context, &(<Convolution*>node.data).fast_depthwise, <const float*>context.input(node, 0).data,
-        <float*>context.output(node, 0).data, part, parts, hand)
+        <float*>context.output(node, 0).data, first, end, hand)
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:

@@ -23,6 +23,7 @@ from tflm_cy.graph.context cimport FUSED_CLAMP, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
+from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.float32 cimport MaxPoolKernel
@@ -126,7 +127,9 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if node.invoke == maximum and op.fast != NULL:
         op.distances = context.request_scratch(context.all_hands(distance_bytes(op)))
         node.invoke = maximum_vector
-        return context.divide(node, share_maximum, 0.04 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
+        return context.divide(
+            node, compute_maximum, rows_of_images(op.shape.batches, op.shape.oh, op.shape.ow),
+            0.04 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
     return 0
 
 
@@ -172,18 +175,18 @@ cdef int maximum_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_maximum(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Some output rows of each image: the first one begins inside of it."""
     cdef Pool* op = <Pool*>node.data
     cdef const PoolShape* p = &op.shape
     cdef PoolShape band = op.shape
-    cdef int64_t first = p.oh * part / parts
     cdef int64_t n
-    band.oh = p.oh * (part + 1) / parts - first
+    if p.batches == 1:
+        first /= p.ow
+        end = (end + p.ow - 1) / p.ow
+    band.oh = end - first
     band.pad_h = p.pad_h - first * p.stride_h
     band.batches = 1
-    if band.oh <= 0:
-        return
     for n in range(p.batches):
         op.fast(
             &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels,

@@ -19,6 +19,7 @@ from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.table cimport table_bool
 
@@ -219,7 +220,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     fill_steps(p.iw, p.ow, align_corners, half_pixel_centers, op.columns)
     node.data = op
     node.invoke = resize_bilinear
-    return context.divide(node, share_resize, 0.15 * count(context.output(node, 0)))
+    return context.divide(node, compute_resize, rows_of_images(p.batches, p.oh, p.ow), 0.15 * count(context.output(node, 0)))
 
 
 cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
@@ -229,15 +230,17 @@ cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_resize(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Some output rows of each image."""
     cdef Resizing* op = <Resizing*>node.data
     cdef const ResizeShape* p = &op.shape
     cdef ResizeShape band = op.shape
-    cdef int64_t first = p.oh * part / parts
     cdef int64_t n
+    if p.batches == 1:
+        first /= p.ow
+        end = (end + p.ow - 1) / p.ow
     band.batches = 1
-    band.oh = p.oh * (part + 1) / parts - first
+    band.oh = end - first
     for n in range(p.batches):
         resize_bilinear_f32(
             &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels, op.rows + first, op.columns,

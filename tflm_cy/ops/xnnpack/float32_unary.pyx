@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, first_value, prepare_unary, share_function
+from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.simd.float32 cimport MapKernel
@@ -82,8 +82,7 @@ cdef int choose(Context context, Node* node) except -1:
     elif m.function == gelu_tanh8:
         m.fast = kernels().float32.gelu_tanh
     node.invoke = map_lanes if m.fast == NULL else map_vectors
-    node.in_place = 1
-    return context.divide(node, share_lanes, (CHEAP_TIME if is_cheap(m.function) else FUNCTION_TIME) * m.unary.count)
+    return share_single(context, node, 0, compute_lanes, CHEAP_TIME if is_cheap(m.function) else FUNCTION_TIME)
 
 
 cdef bint is_cheap(Function8 f) noexcept:
@@ -93,16 +92,15 @@ cdef bint is_cheap(Function8 f) noexcept:
     )
 
 
-cdef void share_lanes(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_lanes(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     cdef Mapping* m = <Mapping*>node.data
-    cdef int64_t first = first_value(m.unary.count, part, parts)
-    cdef int64_t end = first_value(m.unary.count, part + 1, parts)
-    cdef const float* x = <const float*>context.input(node, 0).data
-    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t n = channels_of(context.output(node, 0))
+    cdef const float* x = <const float*>context.input(node, 0).data + first * n
+    cdef float* y = <float*>context.output(node, 0).data + first * n
     if m.fast != NULL:
-        m.fast(&m.parameters, x + first, y + first, end - first)
+        m.fast(&m.parameters, x, y, (end - first) * n)
     else:
-        map8(m.function, &m.parameters, x + first, y + first, end - first)
+        map8(m.function, &m.parameters, x, y, (end - first) * n)
 
 
 cdef int map_vectors(Context context, Node* node) noexcept nogil:

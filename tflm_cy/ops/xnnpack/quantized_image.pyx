@@ -19,6 +19,7 @@ from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.table cimport kernels
@@ -105,7 +106,9 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     if op.fast.largest != NULL:
         node.invoke = max_pool_vector
         if p.pad_top < p.kernel_height and p.pad_left < p.kernel_width:
-            return context.divide(node, share_max_pool, 0.02 * count(y) * p.kernel_height * p.kernel_width)
+            return context.divide(
+                node, compute_max_pool, rows_of_images(p.batches, p.out_height, p.out_width),
+                0.02 * count(y) * p.kernel_height * p.kernel_width)
     return 0
 
 
@@ -146,7 +149,7 @@ cdef int max_pool_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_max_pool(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Some output rows of each image, all of whose windows have taps."""
     cdef MaxPool* op = <MaxPool*>node.data
     cdef Pool2D* p = &op.shape
@@ -156,10 +159,12 @@ cdef void share_max_pool(Context context, Node* node, int part, int parts, int h
     cdef uint8_t* y
     cdef int32_t n, oh, ow
     cdef Taps t
+    if p.batches == 1:
+        first /= p.out_width
+        end = (end + p.out_width - 1) / p.out_width
     for n in range(p.batches):
-        oh = <int32_t>(<int64_t>p.out_height * part / parts)
-        y = <uint8_t*>context.output(node, 0).data + (<int64_t>n * p.out_height + oh) * p.out_width * p.channels
-        for oh in range(oh, <int32_t>(<int64_t>p.out_height * (part + 1) / parts)):
+        y = <uint8_t*>context.output(node, 0).data + (<int64_t>n * p.out_height + first) * p.out_width * p.channels
+        for oh in range(<int32_t>first, <int32_t>end):
             for ow in range(p.out_width):
                 t = taps_at(p, oh, ow)
                 op.fast.largest(
@@ -201,16 +206,17 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     if r.fast.blend_rows != NULL and count(y) > 0:
         r.line = context.request_scratch(context.all_hands(4 * r.width * r.depth))
         node.invoke = resize_vector
-        return context.divide(node, share_resize, 0.2 * count(y))
+        return context.divide(node, compute_resize, rows_of_images(r.batches, r.out_height, r.out_width), 0.2 * count(y))
     return 0
 
 
 cdef int resize_vector(Context context, Node* node) noexcept nogil:
-    share_resize(context, node, 0, 1, 0)
+    cdef Resizing* r = <Resizing*>node.data
+    compute_resize(context, node, 0, r.out_height * r.out_width if r.batches == 1 else r.out_height, 0)
     return 0
 
 
-cdef void share_resize(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     """Some output rows of each image. Rows first, which are fewer: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
@@ -218,11 +224,13 @@ cdef void share_resize(Context context, Node* node, int part, int parts, int han
     cdef uint8_t* y
     cdef int32_t* line = <int32_t*>context.hand_scratch(r.line, 4 * r.width * r.depth, hand)
     cdef int64_t row = r.width * r.depth
-    cdef int64_t first = r.out_height * part / parts
     cdef int64_t n, oy
+    if r.batches == 1:
+        first /= r.out_width
+        end = (end + r.out_width - 1) / r.out_width
     for n in range(r.batches):
         y = <uint8_t*>context.output(node, 0).data + (n * r.out_height + first) * r.out_width * r.depth
-        for oy in range(first, r.out_height * (part + 1) / parts):
+        for oy in range(first, end):
             r.fast.blend_rows(
                 image + r.rows[oy].first * row, image + r.rows[oy].second * row, row, x.type == INT8, r.rows[oy].weight, line)
             r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)

@@ -34,9 +34,8 @@ from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8, share8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, divide8, range8, ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
 cdef enum:                       # FullyConnectedOptions
@@ -105,7 +104,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         plan_vector(op, x)
         if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return context.divide(node, share_product, conv8_time(&op.fast.plan))
+            return divide8(context, node, &op.fast, compute_range)
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -136,8 +135,8 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void share_product(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
-    share8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, part, parts, hand)
+cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    range8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, hand)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:

@@ -2,15 +2,19 @@
 
     if ready_product32(context, &fast, w, bias, column_stride, k_stride):    # else: the scalar definition
         ...
-        context.divide(node, share_convolution, product32_time(&fast.plan))
+        divide32(context, node, &fast, compute_range)
     fast.run(&fast.plan, x, context.scratch(fast.scratch), y)
 
-    share32(context, &fast, x, y, part, parts, hand)        # in the function for a part of the node
+    range32(context, &fast, x, y, first, end, hand)         # in the function for a range of the node
 """
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport Context
-from tflm_cy.simd.bands cimport run_band_depthwise32, run_band_product32
+from tflm_cy.graph.context cimport Context, Node, WorkFunction
+from tflm_cy.ops.xnnpack.vector8 cimport extent_of_cut
+from tflm_cy.simd.bands cimport (
+    cut_depthwise32, cut_product32, depthwise32_time, product32_time, run_range_depthwise32, run_range_product32,
+)
 from tflm_cy.simd.depthwise32 cimport Depthwise32
 from tflm_cy.simd.product32 cimport Product32
 from tflm_cy.simd.table cimport kernels
@@ -56,11 +60,19 @@ cdef inline bint ready_depthwise32(
     return True
 
 
-cdef inline void share32(Context context, Vector32* v, const float* x, float* y, int part, int parts, int hand) noexcept nogil:
-    run_band_product32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+cdef inline int divide32(Context context, Node* node, const Vector32* v, WorkFunction work) except -1:
+    return context.divide(node, work, extent_of_cut(cut_product32(&v.plan)), product32_time(&v.plan))
 
 
-cdef inline void share_depthwise32(
-    Context context, VectorDepthwise32* v, const float* x, float* y, int part, int parts, int hand,
+cdef inline void range32(Context context, const Vector32* v, const float* x, float* y, int64_t first, int64_t end, int hand) noexcept nogil:
+    run_range_product32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
+
+
+cdef inline int divide_depthwise32(Context context, Node* node, const VectorDepthwise32* v, WorkFunction work) except -1:
+    return context.divide(node, work, extent_of_cut(cut_depthwise32(&v.plan)), depthwise32_time(&v.plan))
+
+
+cdef inline void range_depthwise32(
+    Context context, const VectorDepthwise32* v, const float* x, float* y, int64_t first, int64_t end, int hand,
 ) noexcept nogil:
-    run_band_depthwise32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+    run_range_depthwise32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)

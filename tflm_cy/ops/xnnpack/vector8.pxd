@@ -1,16 +1,19 @@
 """How the operators with weights use the vector kernels for bytes: plan, memory, pack, in prepare.
 
     if ready_conv8(context, &fast, x, w, row):              # else: the scalar definition
-        context.divide(node, share_convolution, conv8_time(&fast.plan))
+        divide8(context, node, &fast, compute_range)
     fast.plan.run(&fast.plan, x, context.scratch(fast.scratch), y)
 
-    share8(context, &fast, x, y, part, parts, hand)         # in the function for a part of the node
+    range8(context, &fast, x, y, first, end, hand)          # in the function for a range of the node
 """
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of
 from tflm_cy.graph.tensor cimport Tensor, is_constant
-from tflm_cy.simd.bands cimport run_band_conv8, run_band_depthwise8
+from tflm_cy.simd.bands cimport (
+    Cut, conv8_time, cut_conv8, cut_depthwise8, depthwise8_time, run_range_conv8, run_range_depthwise8,
+)
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.table cimport kernels
@@ -52,9 +55,28 @@ cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v, const vo
     return True
 
 
-cdef inline void share8(Context context, Vector8* v, const void* x, void* y, int part, int parts, int hand) noexcept nogil:
-    run_band_conv8(&v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+cdef inline Extent extent_of_cut(Cut cut) noexcept nogil:
+    """As the engine wants it: of input 0 alone."""
+    cdef Extent extent = extent_of(cut.units, cut.grain)
+    extent.least = cut.least
+    extent.spans = cut.spans
+    extent.local = cut.pointwise
+    return extent
 
 
-cdef inline void share_depthwise8(Context context, VectorDepthwise8* v, const void* x, void* y, int part, int parts, int hand) noexcept nogil:
-    run_band_depthwise8(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+cdef inline int divide8(Context context, Node* node, const Vector8* v, WorkFunction work) except -1:
+    return context.divide(node, work, extent_of_cut(cut_conv8(&v.plan)), conv8_time(&v.plan))
+
+
+cdef inline void range8(Context context, const Vector8* v, const void* x, void* y, int64_t first, int64_t end, int hand) noexcept nogil:
+    run_range_conv8(&v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
+
+
+cdef inline int divide_depthwise8(Context context, Node* node, const VectorDepthwise8* v, WorkFunction work) except -1:
+    return context.divide(node, work, extent_of_cut(cut_depthwise8(&v.plan)), depthwise8_time(&v.plan))
+
+
+cdef inline void range_depthwise8(
+    Context context, const VectorDepthwise8* v, const void* x, void* y, int64_t first, int64_t end, int hand,
+) noexcept nogil:
+    run_range_depthwise8(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)

@@ -1,0 +1,186 @@
+"""Nodes that are computed range by range, one after the other, on one thread and on several: the bytes of whole nodes."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter
+from tflm_cy.graph import subgraph
+from tflm_cy.ops import generation
+
+pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+
+
+@pytest.fixture(autouse=True)
+def small_ranges():
+    former = subgraph.ranges_from(0, 600)
+    yield
+    subgraph.ranges_from(*former)
+
+
+class Network:
+    """A random network of one image: what may follow what, and what may not."""
+
+    def __init__(self, seed, kind):
+        self.rng = np.random.default_rng(seed)
+        self.kind = kind
+        self.model = Model()
+        self.main = self.model.subgraph("main")
+        self.side = [int(v) for v in self.rng.integers(5, 24, 2)]
+        self.channels = int(self.rng.choice([1, 4, 8, 16, 17, 33]))
+        x = self.tensor()
+        self.main.inputs = [x]
+        self.shape = list(x.shape)
+        self.value, self.seen = x, [x]
+        for _ in range(int(self.rng.integers(3, 12))):
+            getattr(
+                self,
+                str(
+                    self.rng.choice(
+                        ["pointwise", "pointwise", "depthwise", "add", "add", "function", "reshape", "pool", "pad"]
+                    )
+                ),
+            )()
+        self.main.outputs = [self.value, *(t for t in self.seen[1:-1] if self.rng.random() < 0.1)]
+
+    def tensor(self, dtype=None):
+        shape = [1, *self.side, self.channels]
+        if self.kind == "float32":
+            return Tensor(shape, "float32")
+        return Tensor(
+            shape,
+            self.kind,
+            scale=0.05,
+            zero_point=int(self.rng.integers(-20, 20)) + (128 if self.kind == "uint8" else 0),
+        )
+
+    def weights(self, shape, axis):
+        if self.kind == "float32":
+            return [
+                Tensor.constant(self.rng.normal(size=shape).astype(np.float32) / 3),
+                Tensor.constant(self.rng.normal(size=shape[axis]).astype(np.float32)),
+            ]
+        low, zero = (0, 128) if self.kind == "uint8" else (-127, 0)
+        w = self.rng.integers(low, 127, shape).astype(self.kind)
+        bias = self.rng.integers(-900, 900, shape[axis]).astype(np.int32)
+        return [
+            Tensor.constant(w, scale=0.01, zero_point=zero),
+            Tensor.constant(bias, scale=float(np.float32(0.05) * np.float32(0.01)), zero_point=0),
+        ]
+
+    def put(self, op, inputs, **options):
+        y = self.tensor()
+        self.main.op(op, inputs, [y], **options)
+        self.value = y
+        self.seen.append(y)
+
+    def pointwise(self):
+        before, self.channels = self.channels, int(self.rng.choice([1, 4, 8, 16, 17, 33]))
+        window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+        self.put("CONV_2D", [self.value, *self.weights([self.channels, 1, 1, before], 0)], **window)
+
+    def depthwise(self, padding="SAME", kernel=3):
+        window = {"padding": padding, "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+        self.put(
+            "DEPTHWISE_CONV_2D",
+            [self.value, *self.weights([1, kernel, kernel, self.channels], 3)],
+            depth_multiplier=1,
+            **window,
+        )
+
+    def add(self):
+        alike = [t for t in self.seen if list(t.shape) == list(self.value.shape)]
+        self.put("ADD", [self.value, alike[int(self.rng.integers(len(alike)))]])
+
+    def function(self):
+        if self.kind == "float32" and self.rng.random() < 0.5:
+            self.put(
+                "PRELU", [self.value, Tensor.constant(self.rng.normal(size=[1, 1, self.channels]).astype(np.float32))]
+            )
+        elif self.kind == "float32":
+            self.put(str(self.rng.choice(["RELU", "ABS", "NEG", "SQUARE"])), [self.value])
+        else:
+            y = Tensor(self.value.shape, self.kind, scale=1 / 256, zero_point=-128 if self.kind == "int8" else 0)
+            self.main.op("LOGISTIC", [self.value], [y])
+            self.value = y
+            self.seen.append(y)
+
+    def reshape(self):
+        flat = [self.side[0] * self.side[1], self.channels]
+        between = Tensor(flat, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
+        self.main.op("RESHAPE", [self.value, Tensor.constant(np.int32(flat))], [between], new_shape=flat)
+        y = Tensor(self.value.shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
+        self.main.op("RESHAPE", [between, Tensor.constant(np.int32(y.shape))], [y], new_shape=list(y.shape))
+        self.value = y
+        self.seen.append(y)
+
+    def pool(self):
+        y = Tensor(self.value.shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
+        window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 2, "filter_width": 3}
+        self.main.op("MAX_POOL_2D", [self.value], [y], **window)
+        self.value = y
+        self.seen.append(y)
+
+    def pad(self):
+        """PAD and a convolution without padding, which takes it over when nobody else reads it."""
+        kernel = int(self.rng.choice([3, 5]))
+        before = self.rng.integers(0, kernel, 2)
+        border = np.int32([[0, 0], [before[0], kernel - 1 - before[0]], [before[1], kernel - 1 - before[1]], [0, 0]])
+        shape = [1, self.side[0] + kernel - 1, self.side[1] + kernel - 1, self.channels]
+        y = Tensor(shape, self.kind, scale=self.value.scale, zero_point=self.value.zero_point)
+        self.main.op("PAD", [self.value, Tensor.constant(border)], [y])
+        self.value = y
+        if self.rng.random() < 0.2:
+            self.seen.append(y)
+        if self.rng.random() < 0.5:
+            self.depthwise("VALID", kernel)
+        else:
+            before, self.channels = self.channels, int(self.rng.choice([4, 8, 17]))
+            window = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+            self.put("CONV_2D", [self.value, *self.weights([self.channels, kernel, kernel, before], 0)], **window)
+
+    def feed(self):
+        if self.kind == "float32":
+            return self.rng.normal(size=self.shape).astype(np.float32)
+        return self.rng.integers(0, 100, self.shape).astype(self.kind)
+
+
+def run(blob, x, **options):
+    interpreter = Interpreter(model_content=blob, **options)
+    interpreter.allocate_tensors()
+    for _ in range(3):
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+        interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
+@pytest.mark.parametrize("seed", range(40))
+def test_networks(kind, seed):
+    network = Network(seed, kind)
+    blob, x = network.model.to_bytes(), network.feed()
+    wanted = run(blob, x, fuse=False)
+    assert run(blob, x) == wanted
+    for threads in (2, 3, 4):
+        assert run(blob, x, num_threads=threads) == wanted, f"{threads} threads"
+        assert run(blob, x, num_threads=threads, fuse=False) == wanted, f"{threads} threads, not fused"
+    assert run(blob, x, experimental_preserve_all_tensors=True) == wanted
+
+
+def test_a_residual_that_the_first_node_reads_around_is_not_written_over():
+    """conv3x3(a) + a, where a dies: the sum must not lie over rows that the convolution of the next range reads."""
+    model = Model()
+    main = model.subgraph("main")
+    rng = np.random.default_rng(1)
+    x, a, b, y, z = (Tensor([1, 30, 30, 4], "float32") for _ in range(5))
+    w = [Tensor.constant(rng.normal(size=[4, 3, 3, 4]).astype(np.float32)), Tensor.constant(np.zeros(4, np.float32))]
+    main.op("NEG", [x], [a])
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    main.op("CONV_2D", [a, *w], [b], **window)
+    main.op("ADD", [a, b], [y])
+    main.op("ABS", [y], [z])
+    main.inputs, main.outputs = [x], [z]
+    feed = rng.normal(size=[1, 30, 30, 4]).astype(np.float32)
+    wanted = run(model.to_bytes(), feed, fuse=False)
+    assert run(model.to_bytes(), feed) == wanted
+    assert run(model.to_bytes(), feed, num_threads=4) == wanted
