@@ -78,10 +78,8 @@ def main(arguments=None):
         except RuntimeError as error:
             wrong = [str(error)]
         failed += bool(wrong)
-        outcome = (
-            "; ".join(wrong)
-            or f"equal: {len(wanted)} arrays, {sum(a.nbytes for a in wanted.values())} bytes, {', '.join(list(wanted)[:6])} .."
-        )
+        size = sum(array.nbytes for array in wanted.values()) if not wrong else 0
+        outcome = "; ".join(wrong) or f"equal: {len(wanted)} arrays, {size} bytes, {', '.join(list(wanted)[:6])} .."
         print(f"{name:18} {outcome}", flush=True)
     return 1 if failed else 0
 
