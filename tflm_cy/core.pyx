@@ -32,7 +32,6 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
-from tflm_cy.graph.partition import delegate
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
@@ -197,13 +196,14 @@ cdef class Core:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
     def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True,
-                 list subgraphs=None):
+                 list subgraphs=None, bint fuse=True):
         self.default_delegate = default_delegate
         self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
+        self.primary.set_up(num_threads, fuse)
         self.cache_generation = -1
 
     def __reduce__(self):
@@ -296,6 +296,7 @@ cdef class Core:
 
     def delegate(self, mine):
         """Let a delegate take its nodes of all subgraphs."""
+        from tflm_cy.graph.partition import delegate
         for g in self.subgraphs:
             delegate(g, mine, self.clustering)
 
@@ -313,7 +314,6 @@ cdef class Core:
         try:
             self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
         finally:
             self.leave()
@@ -623,7 +623,6 @@ cdef class Core:
             if not g.ready:
                 self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
             for name, value in values.items():
                 self.set_unlocked(g, inputs[name], value)

@@ -21,7 +21,6 @@ import types
 import numpy as np
 
 from tflm_cy.core import Core
-from tflm_cy.custom.registry import collect, resolver
 from tflm_cy.inspection import EXTRAS
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
@@ -224,6 +223,9 @@ class Interpreter:
     experimental_compress_quantization_zero_points, experimental_disable_delegate_node_fusion : bool
     experimental_force_delegate_node_profiling : bool
         Accepted; without effect.
+    fuse : bool
+        False: every node writes memory of its own and runs by itself, as the file says. Never changes results, only time and memory. Not an
+        argument of tf.lite.Interpreter.
 
     Raises
     ------
@@ -253,6 +255,8 @@ class Interpreter:
         experimental_compress_quantization_zero_points=False,
         experimental_disable_delegate_node_fusion=False,
         experimental_force_delegate_node_profiling=False,
+        *,
+        fuse=True,
     ):
         self._start(
             self.__dict__.pop("_registerers", None),
@@ -263,6 +267,7 @@ class Interpreter:
             experimental_op_resolver_type,
             experimental_preserve_all_tensors,
             experimental_disable_delegate_clustering,
+            fuse,
         )
 
     def _start(
@@ -275,8 +280,11 @@ class Interpreter:
         experimental_op_resolver_type=OpResolverType.AUTO,
         experimental_preserve_all_tensors=False,
         experimental_disable_delegate_clustering=False,
+        fuse=True,
     ):
         """Load a model; the arguments that have an effect, and the registerers of custom operators."""
+        from tflm_cy.custom.registry import collect, resolver
+
         self._custom_op_registerers = list(registerers) if registerers else []
         mode = _resolver_type(experimental_op_resolver_type)
         threads = _thread_count(num_threads)
@@ -295,6 +303,7 @@ class Interpreter:
             "experimental_op_resolver_type": mode,
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
             "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
+            "fuse": bool(fuse),
         }
         self._interpreter = Core(
             model,
@@ -304,6 +313,7 @@ class Interpreter:
             threads,
             _default_delegate if mode in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
             not experimental_disable_delegate_clustering,
+            fuse=bool(fuse),
         )
         if self._interpreter.wants_flex():
             from tflm_cy.delegates.flex import FlexDelegate, installed, refuse

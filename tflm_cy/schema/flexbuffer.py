@@ -32,13 +32,20 @@ def options(content):
     ValueError
         The bytes are no FlexBuffer, or its root is no map.
     """
-    content = bytes(content)
-    if not content:
-        return {}
-    try:
-        return _map(content)
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
-        raise ValueError(f"custom options of {len(content)} bytes are no FlexBuffer: {error}") from None
+    return _read(bytes(content), lambda content: {key: _value(content, *place) for key, place in _places(content)})
+
+
+def float_slot(content, key):
+    """The first four bytes of a float's place in the map, as a float32, as TensorFlow's delegate reads it; None when there is no float.
+
+    What is stored as float32 is read rightly. Of a double this is the lower half, of an indirect float its offset.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no FlexBuffer, or its root is no map.
+    """
+    return _read(bytes(content), lambda content: _float_slot(content, key))
 
 
 def strings(content):
@@ -49,19 +56,31 @@ def strings(content):
     ValueError
         The bytes are no FlexBuffer, or its root is no vector of strings.
     """
-    content = bytes(content)
+    return _read(bytes(content), _strings)
+
+
+def _read(content, reader):
     try:
-        width, packed = content[-1], content[-2]
-        if packed >> 2 != _VECTOR or width not in (1, 2, 4, 8):
-            raise ValueError(f"custom options: the root has type {packed >> 2}, not a vector")
-        start = _follow(content, len(content) - 2 - width, width)
-        width = 1 << (packed & 3)
-        length = _unsigned(content, start - width, width)
-        if length > len(content):
-            raise ValueError(f"custom options: a vector of {length} values")
-        return [_text(content, start + i * width, width, content[start + length * width + i]) for i in range(length)]
-    except (IndexError, struct.error) as error:
+        return reader(content)
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
         raise ValueError(f"custom options of {len(content)} bytes are no FlexBuffer: {error}") from None
+
+
+def _float_slot(content, key):
+    at, _, packed = dict(_places(content)).get(key, (0, 0, 0))
+    return struct.unpack_from("<f", content, at)[0] if packed >> 2 in (_FLOAT, _INDIRECT_FLOAT) else None
+
+
+def _strings(content):
+    width, packed = content[-1], content[-2]
+    if packed >> 2 != _VECTOR or width not in (1, 2, 4, 8):
+        raise ValueError(f"custom options: the root has type {packed >> 2}, not a vector")
+    start = _follow(content, len(content) - 2 - width, width)
+    width = 1 << (packed & 3)
+    length = _unsigned(content, start - width, width)
+    if length > len(content):
+        raise ValueError(f"custom options: a vector of {length} values")
+    return [_text(content, start + i * width, width, content[start + length * width + i]) for i in range(length)]
 
 
 def _text(content, at, width, packed):
@@ -75,7 +94,10 @@ def _text(content, at, width, packed):
     return content[start : start + length]
 
 
-def _map(content):
+def _places(content):
+    """(key, (position, width, packed type)) of each value of the map."""
+    if not content:
+        return []
     width, packed = content[-1], content[-2]
     if width not in (1, 2, 4, 8):
         raise ValueError(f"custom options: a root of {width} bytes")
@@ -88,11 +110,11 @@ def _map(content):
     key_width = _unsigned(content, values - 2 * width, width)
     if key_width not in (1, 2, 4, 8) or length > len(content):
         raise ValueError(f"custom options: {length} keys of {key_width} bytes each")
-    found = {}
+    found = []
     for i in range(length):
         start = _follow(content, keys + i * key_width, key_width)
         key = content[start : content.index(b"\0", start)].decode()
-        found[key] = _value(content, values + i * width, width, content[values + length * width + i])
+        found.append((key, (values + i * width, width, content[values + length * width + i])))
     return found
 
 
