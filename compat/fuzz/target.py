@@ -52,9 +52,10 @@ def mutate(data, largest, seed):
     model = bytes(data[1:])
     name = rng.choice([f"truncate:{rng.integers(200)}/200", f"flip:{2 * seed}", f"flip:{2 * seed + 1}", f"edit:{seed}"])
     try:
-        changed = Source("input", model).mutant(name, seed)
-    except Exception:  # what is too damaged for a structured change
-        changed = Source("input", model).mutant(f"flip:{2 * seed}", seed)
+        changed = Source("input", model).mutant(str(name), seed)
+    except Exception:  # too damaged for a change that looks at the structure
+        changed = bytearray(model or b"\0")
+        changed[rng.integers(len(changed))] = rng.integers(256)
     return (bytes([int(rng.integers(256))]) + changed)[:largest]
 
 

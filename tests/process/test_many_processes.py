@@ -103,10 +103,12 @@ def test_pickles(mode, source, protocol, tmp_path):
     path = tmp_path / "m.tflite"
     path.write_bytes(model())
     given = {"model_path": path} if source == "path" else {"model_content": bytearray(model())}
-    interpreter = Interpreter(**given, experimental_op_resolver_type=mode, experimental_preserve_all_tensors=True)
+    options = {"experimental_preserve_all_tensors": True, "experimental_compress_quantization_zero_points": True}
+    interpreter = Interpreter(**given, experimental_op_resolver_type=mode, **options)
     run(interpreter)
     interpreter.note = "mine"
     again = pickle.loads(pickle.dumps(interpreter, protocol))
+    assert again.experimental_compress_quantization_zero_points
     assert again.note == "mine" and again._interpreter is not interpreter._interpreter
     with pytest.raises(RuntimeError, match="not ready"):
         again.invoke()  # the state does not travel
