@@ -90,6 +90,14 @@ class Run:
                     self.step("read a view", bytes, view)
                     del view
 
+    def replace_constants(self, interpreter):
+        """Other values for a few tensors, of which the constants are what matters: what was checked when they were loaded may not hold."""
+        details = self.step("get_tensor_details", interpreter.get_tensor_details) or ()
+        for index in self.rng.choice(len(details), min(4, len(details)), replace=False) if details else ():
+            value = self.values(details[index])
+            if value is not None:
+                self.step("set a constant", interpreter.set_tensor, details[index]["index"], value)
+
     def resize(self, interpreter):
         """Inputs with another batch, another size, another rank."""
         change = int(self.rng.integers(4))
@@ -142,6 +150,8 @@ def exercise(content, resolver, rng, stage, preserve_all=False):
     run.read_everything(interpreter)
     run.feed_and_invoke(interpreter, decides=True)
     run.step("reset_all_variables", interpreter.reset_all_variables)
+    run.replace_constants(interpreter)
+    run.feed_and_invoke(interpreter, decides=False)
     run.resize(interpreter)
     run.step("allocate_tensors again", interpreter.allocate_tensors)
     run.feed_and_invoke(interpreter, decides=False)

@@ -11,6 +11,7 @@
 
 import array
 import copy
+import itertools
 import mmap
 import os
 import re
@@ -207,7 +208,7 @@ def test_overwritten_intermediates_are_not_shown(mode):
     tensors = [f32(64) for _ in range(6)]
     model = Model()
     main = model.subgraph("main")
-    for a, b in zip(tensors, tensors[1:], strict=False):
+    for a, b in itertools.pairwise(tensors):
         main.op("NEG", [a], [b])
     main.outputs = [tensors[-1]]
     for preserve in (False, True):
