@@ -10,6 +10,7 @@ from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.lstm8 cimport Lstm8Kernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -17,6 +18,7 @@ cdef struct Kernels:
     Conv8Kernels conv8
     Depthwise8Kernels depthwise8
     Elementwise8Kernels elementwise8
+    Lstm8Kernels lstm8
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32
