@@ -2,6 +2,7 @@
 # output row, a tile of them at a time; a single position meets WIDE_PANEL32 vectors. Panels share the columns evenly, so that 80 are
 # 48 + 32 and not 64 + 16. Padding takes part as zeros: rows are copied, each once, to a ring of lines with zeros on both sides.
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
@@ -89,8 +90,13 @@ cdef void pack_product32(
             for j in range(wide):
                 at[j] = bias[(group * group_oc + first + j) % period] if bias != NULL and j < filled else <float>0
             at += wide
+            column = group * group_oc + first
+            if k_stride == 1 and c.period == 0:
+                turn_panel32(w + column * column_stride, column_stride, filled, wide, depth, at)
+                at += wide * depth
+                first += wide
+                continue
             for k in range(depth):
-                column = group * group_oc + first
                 for j in range(filled):
                     at[j] = w[(column + j) * column_stride + k * k_stride] if c.period == 0 else (
                         w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride])
@@ -98,6 +104,22 @@ cdef void pack_product32(
                     at[j] = 0
                 at += wide
             first += wide
+
+
+cdef void turn_panel32(const float* w, ptrdiff_t stride, ptrdiff_t columns, ptrdiff_t wide, ptrdiff_t depth, float* at) noexcept nogil:
+    """Columns whose weights lie together: floats are turned as the taps of bytes are, four bytes at a time."""
+    cdef ptrdiff_t j, k
+    if columns < wide:
+        memset(at, 0, wide * depth * sizeof(float))
+    j = 0
+    while j < columns:
+        k = 0
+        while k < depth:
+            turn_taps(
+                <const uint8_t*>(w + j * stride + k), 4 * stride, columns - j if columns - j < 16 else 16, 4 * (depth - k) if depth - k < 16 else 64,
+                0, <uint8_t*>(at + k * wide + j), 4 * wide)
+            k += 16
+        j += 16
 
 
 cdef void multiply_row32(const Product32* c, const Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
