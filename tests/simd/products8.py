@@ -73,7 +73,7 @@ def node(rng, op, dtype, shape, out_shape, w, channels, depth, version, **option
         x = Tensor(shape, dtype, scale=scale, zero_point=zero_point(rng, dtype))
         spread = scale * 0.01 * np.sqrt(depth) * rng.choice([0.05, 5, 50, 500])
         y = Tensor(out_shape, dtype, scale=float(np.float32(spread)), zero_point=zero_point(rng, dtype))
-        scales = np.full(np.size(w.scale), 1.0)
+        scales = scale * np.asarray(w.scale).reshape(-1)
         bias = Tensor.constant(rng.integers(-2000, 2000, channels).astype(np.int32), scale=scales, zero_point=0)
         feed = values(rng, dtype, shape)
     inputs = [x, w, None if op == "FULLY_CONNECTED" and rng.random() < 0.3 else bias]
@@ -122,6 +122,19 @@ def draw_depthwise(rng, dtype):
     return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic * multiplier, np.prod(kernel), 3, **options)
 
 
+def draw_column(rng, dtype):
+    """A depthwise filter over images of one pixel per row."""
+    ic = int(rng.choice(CHANNELS))
+    height, length, stride = int(rng.integers(1, 40)), int(rng.integers(1, 18)), int(rng.integers(1, 4))
+    same = height < length or rng.random() < 0.5
+    out = -(-height // stride) if same else (height - length) // stride + 1
+    batch = 2 if rng.random() < 0.2 else 1
+    w = weights(rng, dtype, [1, length, 1, ic], ic, 3)
+    options = {"padding": "SAME" if same else "VALID", "stride_w": stride, "stride_h": stride, "depth_multiplier": 1}
+    shapes = [batch, height, 1, ic], [batch, out, 1, ic]
+    return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic, length, 3, **options)
+
+
 def draw_matrix(rng, dtype):
     rows, k, n = (
         int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
@@ -130,4 +143,9 @@ def draw_matrix(rng, dtype):
     return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
 
 
-DRAWS = {"CONV_2D": draw_conv, "DEPTHWISE_CONV_2D": draw_depthwise, "FULLY_CONNECTED": draw_matrix}
+DRAWS = {
+    "CONV_2D": draw_conv,
+    "DEPTHWISE_CONV_2D": draw_depthwise,
+    "DEPTHWISE_CONV_2D of columns": draw_column,
+    "FULLY_CONNECTED": draw_matrix,
+}

@@ -9,7 +9,7 @@
 #ifndef TFLM_CY_SIMD_AMX_H
 #define TFLM_CY_SIMD_AMX_H
 
-enum { STEPS = 16, CHUNK = 64 };
+enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 typedef struct {
   const uint8_t *x;       /* of the first position */
@@ -20,7 +20,7 @@ typedef struct {
 } Positions;
 
 typedef struct {
-  int kind;               /* TILE_S8, TILE_U8, TILE_F32 */
+  int kind;               /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 (x is int8), TILE_I32_U8 */
   int has_terms;
   int clamps;             /* the limits are not those of the type */
   int even;
@@ -36,6 +36,9 @@ typedef struct {
   ptrdiff_t n;            /* columns to store */
   vb zero, low, high;
   float f_low, f_high;
+  int32_t *sums;          /* TILE_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
+  const Positions *first;
+  ptrdiff_t sum_row;
 } Panel;
 
 typedef struct {          /* sums that wait */
@@ -81,6 +84,9 @@ typedef struct {
   vb zero, low, high;
   vf f_low, f_high;
   int clamps;
+  uint8_t *raw;           /* TILE_I32 */
+  const Positions *first;
+  ptrdiff_t sum_row;
 } Finish;
 
 SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const Waiting *u) {
@@ -97,6 +103,10 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const
   if (kind == TILE_F32) {
     f.f_low = vf_set1(p->f_low);
     f.f_high = vf_set1(p->f_high);
+  } else if (kind >= TILE_I32) {
+    f.raw = (uint8_t *)p->sums;
+    f.first = p->first;
+    f.sum_row = p->sum_row;
   } else {
     f.zero = p->zero;
     f.low = p->low;
@@ -169,6 +179,11 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
       const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
       vi sum = vi_load(f->sums + tile * 256 + (r + a) * 16);
+      if (kind >= TILE_I32) {
+        if (kind == TILE_I32_U8) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
+        vi_store((int32_t *)(f->raw + ((positions - f->first) * 16 + r + a) * f->sum_row + f->column) + j * VL, sum);
+        continue;
+      }
       if (kind == TILE_F32) {
         amx_store_floats(even, f, sum, r + a, m, j);
         continue;
@@ -176,13 +191,13 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
       if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
       v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), f->scales[j]));
     }
-  if (kind == TILE_F32) return;
+  if (kind >= TILE_F32) return;
   vb out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
   if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
   amx_store_bytes(NT, even, f, vb_unlane(out), r, m);
 }
 
-#define AMX_DOT(C, A, B) do { if (kind == TILE_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
+#define AMX_DOT(C, A, B) do { if (kind == TILE_U8 || kind == TILE_I32_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
 
 /* Tile t's share of one step of 64 bytes: its operands, its product. */
 SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
@@ -295,17 +310,21 @@ AMX_PANELS(s8_even, TILE_S8, 0, 1)
 AMX_PANELS(u8_even, TILE_U8, 0, 1)
 AMX_PANELS(f32_even, TILE_F32, 1, 1)
 AMX_PANELS(u8_terms_even, TILE_U8, 1, 1)
+AMX_PANELS(i32, TILE_I32, 0, 0)
+AMX_PANELS(i32_u8, TILE_I32_U8, 1, 0)
 
 typedef void (*PanelFunction)(const Panel *, const Positions *, ptrdiff_t, Pipeline *);
 typedef void (*FlushFunction)(const Panel *, Pipeline *);
 #define AMX_BY_TILES(NAME, KIND) {amx_##NAME##_1_##KIND, amx_##NAME##_2_##KIND, amx_##NAME##_3_##KIND, amx_##NAME##_4_##KIND}
-#define AMX_BY_KIND(NAME)                                                                                                          \
-  {{AMX_BY_TILES(NAME, s8), AMX_BY_TILES(NAME, u8), AMX_BY_TILES(NAME, f32), AMX_BY_TILES(NAME, u8_terms)},                        \
-   {AMX_BY_TILES(NAME, s8_even), AMX_BY_TILES(NAME, u8_even), AMX_BY_TILES(NAME, f32_even), AMX_BY_TILES(NAME, u8_terms_even)}}
-static const PanelFunction AMX_RUN[2][4][4] = AMX_BY_KIND(panel);
-static const FlushFunction AMX_FLUSH[2][4][4] = AMX_BY_KIND(flush);
+#define AMX_BY_KIND(NAME)                                                                                                            \
+  {{AMX_BY_TILES(NAME, s8), AMX_BY_TILES(NAME, u8), AMX_BY_TILES(NAME, f32), AMX_BY_TILES(NAME, i32), AMX_BY_TILES(NAME, i32_u8),    \
+    AMX_BY_TILES(NAME, u8_terms)},                                                                                                   \
+   {AMX_BY_TILES(NAME, s8_even), AMX_BY_TILES(NAME, u8_even), AMX_BY_TILES(NAME, f32_even), AMX_BY_TILES(NAME, i32),                 \
+    AMX_BY_TILES(NAME, i32_u8), AMX_BY_TILES(NAME, u8_terms_even)}} /* i32 is never even */
+static const PanelFunction AMX_RUN[2][6][4] = AMX_BY_KIND(panel);
+static const FlushFunction AMX_FLUSH[2][6][4] = AMX_BY_KIND(flush);
 
-SIMD_INLINE int amx_kind(const Panel *p) { return p->kind == TILE_U8 && p->has_terms ? 3 : p->kind; }
+SIMD_INLINE int amx_kind(const Panel *p) { return p->kind == TILE_U8 && p->has_terms ? 5 : p->kind; }
 
 static void finish_waiting(const Panel *p, Pipeline *line) {
   if (line->tiles != 0) AMX_FLUSH[p->even][amx_kind(p)][line->tiles - 1](p, line);

@@ -8,6 +8,10 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.product32 cimport Product32, Product32Kernels
 
+cdef extern from "pack.h" nogil:
+    void turn_dwords(
+        const uint8_t* x, ptrdiff_t x_row, ptrdiff_t columns, ptrdiff_t bytes, uint8_t* y, ptrdiff_t y_row) noexcept
+
 cdef extern from "product32.h" nogil:
     enum:
         PANEL32
@@ -51,6 +55,7 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         widest = WIDE_PANEL32
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
+    c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1
     c.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
@@ -91,35 +96,23 @@ cdef void pack_product32(
                 at[j] = bias[(group * group_oc + first + j) % period] if bias != NULL and j < filled else <float>0
             at += wide
             column = group * group_oc + first
-            if k_stride == 1 and c.period == 0:
-                turn_panel32(w + column * column_stride, column_stride, filled, wide, depth, at)
+            if c.period == 0 and k_stride == 1:
+                turn_dwords(
+                    <const uint8_t*>(w + column * column_stride), column_stride * <ptrdiff_t>sizeof(float), filled,
+                    depth * <ptrdiff_t>sizeof(float), <uint8_t*>at, wide * <ptrdiff_t>sizeof(float))
                 at += wide * depth
                 first += wide
                 continue
             for k in range(depth):
-                for j in range(filled):
-                    at[j] = w[(column + j) * column_stride + k * k_stride] if c.period == 0 else (
-                        w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride])
+                if c.period == 0 and column_stride == 1:
+                    memcpy(at, w + column + k * k_stride, filled * sizeof(float))
+                else:
+                    for j in range(filled):
+                        at[j] = w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
                 for j in range(filled, wide):
                     at[j] = 0
                 at += wide
             first += wide
-
-
-cdef void turn_panel32(const float* w, ptrdiff_t stride, ptrdiff_t columns, ptrdiff_t wide, ptrdiff_t depth, float* at) noexcept nogil:
-    """Columns whose weights lie together: floats are turned as the taps of bytes are, four bytes at a time."""
-    cdef ptrdiff_t j, k
-    if columns < wide:
-        memset(at, 0, wide * depth * sizeof(float))
-    j = 0
-    while j < columns:
-        k = 0
-        while k < depth:
-            turn_taps(
-                <const uint8_t*>(w + j * stride + k), 4 * stride, columns - j if columns - j < 16 else 16, 4 * (depth - k) if depth - k < 16 else 64,
-                0, <uint8_t*>(at + k * wide + j), 4 * wide)
-            k += 16
-        j += 16
 
 
 cdef void multiply_row32(const Product32* c, const Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
