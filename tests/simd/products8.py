@@ -122,6 +122,19 @@ def draw_depthwise(rng, dtype):
     return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic * multiplier, np.prod(kernel), 3, **options)
 
 
+def draw_column(rng, dtype):
+    """A depthwise filter over images of one pixel per row."""
+    ic = int(rng.choice(CHANNELS))
+    height, length, stride = int(rng.integers(1, 40)), int(rng.integers(1, 18)), int(rng.integers(1, 4))
+    same = height < length or rng.random() < 0.5
+    out = -(-height // stride) if same else (height - length) // stride + 1
+    batch = 2 if rng.random() < 0.2 else 1
+    w = weights(rng, dtype, [1, length, 1, ic], ic, 3)
+    options = {"padding": "SAME" if same else "VALID", "stride_w": stride, "stride_h": stride, "depth_multiplier": 1}
+    shapes = [batch, height, 1, ic], [batch, out, 1, ic]
+    return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic, length, 3, **options)
+
+
 def draw_matrix(rng, dtype):
     rows, k, n = (
         int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
@@ -130,4 +143,9 @@ def draw_matrix(rng, dtype):
     return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
 
 
-DRAWS = {"CONV_2D": draw_conv, "DEPTHWISE_CONV_2D": draw_depthwise, "FULLY_CONNECTED": draw_matrix}
+DRAWS = {
+    "CONV_2D": draw_conv,
+    "DEPTHWISE_CONV_2D": draw_depthwise,
+    "DEPTHWISE_CONV_2D of columns": draw_column,
+    "FULLY_CONNECTED": draw_matrix,
+}

@@ -120,6 +120,14 @@ def test_positions_of_extremes(op, dtype, isa):
 
 
 @pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("n", [1, 7, 8, 15, 16, 17, 65536])
+def test_widening_float16(isa, n):
+    """Every pattern, and rests of vectors."""
+    x = np.arange(65536 - n, 65536).astype(np.uint16).view(np.float16)
+    check(isa, Model.single("DEQUANTIZE", [Tensor([n], "float16")], [Tensor([n], "float32")], 3).to_bytes(), [x])
+
+
+@pytest.mark.parametrize("isa", ISAS)
 def test_requantizing_between_types(isa):
     """The optimized builtin kernel, which rounds in blocks and behind them in two ways."""
     for seed in range(CASES):

@@ -44,6 +44,8 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
+from tflm_cy.simd.lstm8 cimport Lstm8
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first three of LSTMOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -83,6 +85,9 @@ cdef struct Lstm:
     IntegerLstm integer
     IntegerGate[4] integer_gates
     MicroLstm* micro             # TFLM's multipliers and tables, else NULL
+    Lstm8* fast                  # with a vector kernel
+    int fast_room                # scratch
+    void (*fast_step)(const Lstm8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
 
 
 cdef inline int peephole_index(int gate) noexcept nogil:
@@ -385,6 +390,68 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
     s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
     node.invoke = run_integer
+    return prepare_vector(context, node, s)
+
+
+cdef bint is_plain(Context context, const Node* node, const Lstm* s) noexcept:
+    """Four gates of constants and nothing else."""
+    cdef int gate
+    if s.normed or s.shape.cells != s.shape.outputs or context.input(node, PROJECTION_WEIGHTS) != NULL:
+        return False
+    for gate in range(3):
+        if context.input(node, PEEPHOLES + gate) != NULL:
+            return False
+    for gate in range(4):
+        if not (
+            is_known(context.input(node, INPUT_WEIGHTS + gate)) and is_known(context.input(node, RECURRENT_WEIGHTS + gate))
+            and is_known(context.input(node, BIASES + gate))
+        ):
+            return False
+    return True
+
+
+cdef bint is_known(const Tensor* tensor) noexcept:
+    return tensor != NULL and is_constant(tensor)
+
+
+cdef int prepare_vector(Context context, Node* node, Lstm* s) except -1:
+    """With vector kernels: weights packed."""
+    cdef const IntegerLstm* q = &s.integer
+    cdef Lstm8* fast
+    cdef int gate
+    if kernels().lstm8.plan == NULL or not is_plain(context, node, s) or q.cells == 0 or not -15 <= q.cell_log2 <= -9:
+        return 0
+    fast = <Lstm8*>context.persistent(sizeof(Lstm8))
+    s.fast = fast
+    fast.inputs, fast.cells = q.inputs, q.cells
+    fast.x_zero_point, fast.h_zero_point, fast.hidden_zero_point = q.x_zero_point, q.h_zero_point, q.hidden_zero_point
+    fast.cell_log2, fast.cell_clip, fast.hidden_scale = q.cell_log2, q.cell_clip, q.hidden_scale
+    kernels().lstm8.plan(fast)
+    fast.packed = <unsigned char*>context.persistent(fast.packed_bytes)
+    s.fast_room = context.request_scratch(fast.scratch_bytes)
+    for gate in range(4):
+        fast.w_scales[gate] = s.integer_gates[gate].w_scale
+        fast.r_scales[gate] = s.integer_gates[gate].r_scale
+        kernels().lstm8.pack(
+            fast, gate, <const int8_t*>context.input(node, INPUT_WEIGHTS + gate).data,
+            <const int8_t*>context.input(node, RECURRENT_WEIGHTS + gate).data, <const int32_t*>context.input(node, BIASES + gate).data)
+    s.fast_step = kernels().lstm8.step
+    node.invoke = run_vector
+    return 0
+
+
+cdef int run_vector(Context context, Node* node) noexcept nogil:
+    cdef Lstm* s = <Lstm*>node.data
+    cdef ptrdiff_t cells = s.integer.cells
+    cdef const int8_t* x = <const int8_t*>context.input(node, X).data
+    cdef int8_t* h = <int8_t*>context.input(node, OUTPUT_STATE).data
+    cdef int16_t* c = <int16_t*>context.input(node, CELL_STATE).data
+    cdef int8_t* y = <int8_t*>context.output(node, 0).data
+    cdef ptrdiff_t b, t, at
+    for b in range(s.batches):
+        for t in range(s.steps):
+            at = t * s.batches + b if s.time_major else b * s.steps + t
+            s.fast_step(s.fast, x + at * s.integer.inputs, h + b * cells, c + b * cells, y + at * cells, context.scratch(s.fast_room))
     return 0
 
 

@@ -42,6 +42,37 @@ SIMD_INLINE simd_byte_kernel best_lookup(void) {
   return lookup_bytes;
 }
 
+/* float16 to float32, exact; a signalling NaN becomes quiet. */
+#if SIMD_ISA == 512
+static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
+  (void)how;
+  for (int64_t i = 0; i < n; i += 16) {
+    const __mmask16 some = n - i >= 16 ? 0xFFFF : SIMD_MASK16(n - i);
+    _mm512_mask_storeu_ps((float *)y + i, some, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(some, (const uint16_t *)x + i)));
+  }
+}
+SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; }
+#elif SIMD_ISA == 256
+__attribute__((target("f16c"))) static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
+  int64_t i = 0;
+  (void)how;
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps((float *)y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)x + i))));
+  if (i < n) {
+    uint16_t from[8] = {0};
+    float to[8];
+    memcpy(from, (const uint16_t *)x + i, (size_t)(n - i) * 2);
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from)));
+    memcpy((float *)y + i, to, (size_t)(n - i) * 4);
+  }
+}
+SIMD_INLINE simd_byte_kernel best_halves(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("f16c") ? widen_halves : NULL;
+}
+#else
+SIMD_INLINE simd_byte_kernel best_halves(void) { return NULL; } /* the scalar definition serves */
+#endif
+
 /* Where the largest byte of each row is, the first one of several; flip: bits to change so that unsigned order is the order wanted. */
 #if SIMD_ISA != 0
 SIMD_INLINE unsigned largest_byte(vb v) {

@@ -1,7 +1,8 @@
-"""Kernels on single bytes: tables of 256 entries, and where the largest byte is.
+"""Kernels on single bytes and on float16: tables of 256 entries, where the largest byte is, float16 to float32.
 
     table.bytes.lookup(table, x, y, n)           # y[i] = table[x[i]]; as arithmetic/lookup.pxd's lookup_8
     table.bytes.lookup_split(tables, x, y, n)    # as arithmetic/optimized/conversion.pxd's
+    table.bytes.widen_halves(NULL, x, y, n)      # as arithmetic/half.pxd's halves_to_f32
     table.bytes.arg_rows(x, rows, n, flip, wide, y)     # as arithmetic/arg_reduction.pxd's arg_strided on rows of n bytes
 
 `flip` holds the bits that turn the order that is wanted into that of unsigned bytes: 128 for int8, 255 more for the smallest. `wide`: y is
@@ -14,4 +15,5 @@ ctypedef void (*ByteKernel)(const void* how, const void* x, void* y, int64_t n) 
 cdef struct ByteKernels:
     ByteKernel lookup
     ByteKernel lookup_split
+    ByteKernel widen_halves
     void (*arg_rows)(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept nogil

@@ -5,6 +5,7 @@ from tflm_cy.simd.bytes cimport ByteKernel, ByteKernels
 
 cdef extern from "bytes.h" nogil:
     ByteKernel best_lookup() noexcept
+    ByteKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
 cdef ByteKernel byte_lookup = NULL
@@ -22,4 +23,5 @@ cdef void fill_bytes(ByteKernels* table) noexcept:
     byte_lookup = best_lookup()
     table.lookup = byte_lookup
     table.lookup_split = lookup_split_bytes
+    table.widen_halves = best_halves()
     table.arg_rows = arg_rows

@@ -36,6 +36,9 @@ cdef struct Depthwise8:
     ptrdiff_t plane_bytes
     ptrdiff_t groups             # vectors of VB values in a chunk
     ptrdiff_t period             # of the weights, in such vectors
+    ptrdiff_t upright            # taps of a filter over images of one pixel per row, which `shape` describes as rows of four shifted copies; or 0
+    ptrdiff_t image_rows         # upright: rows of x
+    ptrdiff_t pad_rows           # upright: rows of padding before them
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
     int32_t factor               # what each byte under the filter counts beside its weight (uint8)

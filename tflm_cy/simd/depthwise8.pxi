@@ -35,6 +35,7 @@ cdef extern from "depthwise8.h" nogil:
 
 cdef enum:
     MOST_BYTES = 64              # of a vector
+    UPRIGHT = 4                  # rows of a plane
     MOST_QUADS = 16              # filters of up to 64 rows
     L1_PLANES = 16384            # bytes of the planes of a chunk
 
@@ -57,9 +58,13 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     cdef ptrdiff_t line
     if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or not stays_small_depthwise(d):
         return False
-    d.channels = g.oc
-    if g.stride_w != 1 and g.oc % VL != 0 or period_of(g.oc) > 4 * (g.oc / VB) + 8:
-        d.channels = round_up(g.oc, VL)
+    d.w_offset = 0
+    d.factor = 0
+    if not d.is_signed:
+        d.w_offset = 128
+        d.factor = 128 - d.w_zero_point
+    lay_down(d)
+    d.channels = rounded_channels(g.oc, g.stride_w)
     d.narrowed = d.channels != g.oc
     d.widened = d.channels != g.ic
     d.quads = (g.kh + 3) / 4
@@ -67,15 +72,12 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     d.slabs = d.channels % VL == 0
     d.period = 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
-    d.w_offset = 0
-    d.factor = 0
-    if not d.is_signed:
-        d.w_offset = 128
-        d.factor = 128 - d.w_zero_point
     if d.quads > MOST_QUADS or d.factor > 127 or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
     line = round_up(g.iw * d.channels, 64)
     d.scratch_bytes = d.quads * d.plane_bytes + TAIL
+    if d.upright > 0:
+        d.scratch_bytes += round_up((g.iw + UPRIGHT) * d.channels, 64) + VB
     if d.widened:
         d.scratch_bytes += 4 * d.quads * line
     if d.narrowed:
@@ -88,6 +90,37 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line + TAIL
     )
     return True
+
+
+cdef ptrdiff_t rounded_channels(ptrdiff_t channels, ptrdiff_t stride) noexcept nogil:
+    """More than there are where values that follow each other would not serve."""
+    if stride != 1 and channels % VL != 0 or period_of(channels) > 4 * (channels / VB) + 8:
+        return round_up(channels, VL)
+    return channels
+
+
+cdef void lay_down(Depthwise8* d) noexcept nogil:
+    """Rows of one pixel each: what lies below a pixel lies behind it in memory, so that the rows of the filter can be columns.
+
+    A dword of the plane is then a pixel and the three behind it, of which each serves several positions of the filter: the columns are
+    four pixels apart, and the plane is made once for all outputs."""
+    cdef ConvShape* g = &d.shape
+    d.upright = 0
+    if g.iw != 1 or g.ow != 1 or g.kw != 1 or g.pad_w != 0 or g.dilation_h != 1 or g.oh < UPRIGHT or g.kh < 3:
+        return
+    if g.ic != g.oc or d.factor != 0 or rounded_channels(g.oc, g.stride_h) != g.oc:
+        return
+    d.upright = g.kh
+    d.image_rows = g.ih
+    d.pad_rows = g.pad_h
+    g.kw = (g.kh + 3) / 4
+    g.kh = UPRIGHT
+    g.ow = g.oh
+    g.stride_w = g.stride_h
+    g.dilation_w = UPRIGHT
+    g.iw = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    g.ih = g.oh = g.stride_h = 1
+    g.pad_h = 0
 
 
 cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
@@ -204,9 +237,10 @@ cdef int32_t depthwise_weight(const Depthwise8* d, const uint8_t* w, ptrdiff_t a
 cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) noexcept nogil:
     """With the zero points' share."""
     cdef int32_t x_zero = d.x_zero_point + (128 if d.is_signed else 0)
-    cdef int64_t sum = d.factor * d.shape.kh * d.shape.kw
+    cdef ptrdiff_t taps = d.upright if d.upright > 0 else d.shape.kh * d.shape.kw
+    cdef int64_t sum = d.factor * taps
     cdef ptrdiff_t tap
-    for tap in range(d.shape.kh * d.shape.kw):
+    for tap in range(taps):
         sum += depthwise_weight(d, w, tap * d.shape.oc + channel)
     return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum))
 
@@ -225,7 +259,10 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
                     for row in range(d.rows):
                         for j in range(4):
                             tap = 4 * quad + j - row * g.stride_h
-                            if 0 <= tap < g.kh:
+                            if d.upright > 0:
+                                if 4 * column + j < d.upright:
+                                    pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, taps + j)
+                            elif 0 <= tap < g.kh:
                                 pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, taps + j)
                         taps += 4 * VL
 
@@ -265,12 +302,28 @@ cdef void widen_row(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexce
         line += d.channels
 
 
+cdef const uint8_t* copy_upright(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
+    """The image as one row with its padding."""
+    cdef ptrdiff_t pixels = d.shape.iw + UPRIGHT - 1
+    cdef ptrdiff_t first = d.pad_rows if d.pad_rows < pixels else pixels
+    cdef ptrdiff_t inner = d.image_rows if d.image_rows < pixels - first else pixels - first
+    memset(line, d.x_zero_point & 255, first * d.channels)
+    memcpy(line + first * d.channels, x, inner * d.channels)
+    memset(line + (first + inner) * d.channels, d.x_zero_point & 255, (pixels - first - inner) * d.channels)
+    return line
+
+
 cdef void find_rows(const Depthwise8* d, const uint8_t* x, ptrdiff_t oy, uint8_t* lines, const uint8_t** rows) noexcept nogil:
     """The input rows below the filter for the output rows from oy on."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t last = g.kh + (d.rows - 1) * g.stride_h
     cdef ptrdiff_t line = round_up(g.iw * d.channels, 64)
     cdef ptrdiff_t tap, iy
+    if d.upright > 0:
+        rows[0] = copy_upright(d, x, lines)
+        for tap in range(1, UPRIGHT):
+            rows[tap] = rows[0] + tap * d.channels
+        return
     for tap in range(4 * d.quads):
         iy = oy * g.stride_h - g.pad_h + tap * g.dilation_h
         rows[tap] = d.outside
@@ -351,7 +404,7 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
             to += s.rows * g.ow * g.oc * y_size
             oy += d.rows
-        image += g.ih * g.iw * g.ic
+        image += (d.image_rows if d.upright > 0 else g.ih * g.iw) * g.ic
 
 
 cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept nogil:

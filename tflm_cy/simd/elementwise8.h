@@ -21,11 +21,11 @@ SIMD_INLINE vb narrow8(const vi *v, vb zero, vb low, vb high, const int is_signe
 #define OVER_PAIRS(BODY)                                        \
   for (; i + VB <= n; i += VB) { BODY(a + i, b + i, y + i); }   \
   if (i < n) {                                                  \
-    uint8_t pa[VB] = {0}, pb[VB] = {0}, py[VB];                 \
-    memcpy(pa, a + i, (size_t)(n - i));                         \
-    memcpy(pb, b + i, (size_t)(n - i));                         \
+    uint8_t pa[VB], pb[VB], py[VB];                             \
+    vb_store(pa, vb_load_part(a + i, n - i));                   \
+    vb_store(pb, vb_load_part(b + i, n - i));                   \
     BODY(pa, pb, py);                                           \
-    memcpy(y + i, py, (size_t)(n - i));                         \
+    vb_store_part(y + i, vb_load(py), n - i);                   \
   }
 
 SIMD_INLINE void add8(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
@@ -40,6 +40,33 @@ SIMD_INLINE void add8(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, 
   OVER_PAIRS(BODY)
 #undef BODY
 }
+
+#if SIMD_ISA == 512
+/* The products as int32, 32 at a time, interleaved as the packing takes them apart again. Nothing saturates wrongly below 2^31. */
+SIMD_INLINE vb multiply8_half(const uint8_t *a, const uint8_t *b, vi za, vi zb, vf scale, vb zero, const int is_signed) {
+  const __m256i ca = _mm256_loadu_si256((const __m256i *)a), cb = _mm256_loadu_si256((const __m256i *)b);
+  const __m512i wa = _mm512_sub_epi16(is_signed ? _mm512_cvtepi8_epi16(ca) : _mm512_cvtepu8_epi16(ca), za);
+  const __m512i wb = _mm512_sub_epi16(is_signed ? _mm512_cvtepi8_epi16(cb) : _mm512_cvtepu8_epi16(cb), zb);
+  const __m512i low = _mm512_mullo_epi16(wa, wb), high = _mm512_mulhi_epi16(wa, wb);
+  const vi first = vi_from_vf(vf_mul(vf_from_vi(_mm512_unpacklo_epi16(low, high)), scale));
+  const vi second = vi_from_vf(vf_mul(vf_from_vi(_mm512_unpackhi_epi16(low, high)), scale));
+  return _mm512_adds_epi16(_mm512_packs_epi32(first, second), zero);
+}
+
+SIMD_INLINE void multiply8_bounded(const struct_product8 *p, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
+  const vb za = vb_set1_16(p->a_zero_point), zb = vb_set1_16(p->b_zero_point), zero = vb_set1_16(p->zero_point);
+  const vf scale = vf_set1(p->scale);
+  const vb least = vb_set1((int)p->low + p->zero_point), most = vb_set1((int)p->high + p->zero_point);
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  int64_t i = 0;
+#define BODY(A, B, Y)                                                                                                                   \
+  const vb first = multiply8_half(A, B, za, zb, scale, zero, is_signed), second = multiply8_half(A + 32, B + 32, za, zb, scale, zero, is_signed); \
+  const vb out = _mm512_permutexvar_epi64(order, is_signed ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second));   \
+  vb_store(Y, is_signed ? vb_min_s(vb_max_s(out, least), most) : vb_min_u(vb_max_u(out, least), most))
+  OVER_PAIRS(BODY)
+#undef BODY
+}
+#endif
 
 SIMD_INLINE void multiply8(const struct_product8 *p, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
   const vi za = vi_set1(p->a_zero_point), zb = vi_set1(p->b_zero_point);
@@ -91,13 +118,49 @@ SIMD_INLINE void dequantize8(const struct_dequantize8 *d, const uint8_t *x, floa
 
 static void add_s8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 1); }
 static void add_u8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 0); }
-static void multiply_s8(const void *how, const void *a, const void *b, void *y, int64_t n) { multiply8(how, a, b, y, n, 1); }
-static void multiply_u8(const void *how, const void *a, const void *b, void *y, int64_t n) { multiply8(how, a, b, y, n, 0); }
+#if SIMD_ISA == 512
+SIMD_INLINE int product_bounded(const struct_product8 *p) { return p->scale < 32768.0f; } /* products are at most 255 * 255 */
+#else
+SIMD_INLINE int product_bounded(const struct_product8 *p) { (void)p; return 0; }
+#define multiply8_bounded multiply8
+#endif
+static void multiply_s8(const void *how, const void *a, const void *b, void *y, int64_t n) {
+  if (product_bounded(how)) multiply8_bounded(how, a, b, y, n, 1);
+  else multiply8(how, a, b, y, n, 1);
+}
+static void multiply_u8(const void *how, const void *a, const void *b, void *y, int64_t n) {
+  if (product_bounded(how)) multiply8_bounded(how, a, b, y, n, 0);
+  else multiply8(how, a, b, y, n, 0);
+}
 static void quantize_s8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 1); }
 static void quantize_u8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 0); }
 static void dequantize_s8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 1); }
 static void dequantize_u8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 0); }
 
+#if SIMD_ISA == 512
+/* 32 columns; sums of up to 256 rows fit 16 bits once the bytes are signed. */
+SIMD_INLINE void sum_rows8_32(const uint8_t *x, int64_t rows, int64_t columns, vb flip, int32_t offset, __mmask32 some, int32_t *sums) {
+  vi low = _mm512_maskz_loadu_epi32((__mmask16)some, sums), high = _mm512_maskz_loadu_epi32((__mmask16)(some >> 16), sums + 16);
+  for (int64_t r = 0; r < rows;) {
+    const int64_t end = rows - r > 256 ? r + 256 : rows;
+    __m512i short_sums = _mm512_setzero_si512();
+    for (; r < end; r++)
+      short_sums = _mm512_add_epi16(short_sums, _mm512_cvtepi8_epi16(_mm256_xor_si256(
+        _mm256_maskz_loadu_epi8(some, x + r * columns), _mm512_castsi512_si256(flip))));
+    low = vi_add(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(short_sums)));
+    high = vi_add(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(short_sums, 1)));
+  }
+  _mm512_mask_storeu_epi32(sums, (__mmask16)some, vi_add(low, vi_set1(offset)));
+  _mm512_mask_storeu_epi32(sums + 16, (__mmask16)(some >> 16), vi_add(high, vi_set1(offset)));
+}
+
+static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
+  const vb flip = vb_set1(is_signed ? 0 : -128);
+  const int32_t offset = is_signed ? 0 : (int32_t)(128u * (uint32_t)rows);
+  for (int64_t c = 0; c < columns; c += 32)
+    sum_rows8_32(x + c, rows, columns, flip, offset, columns - c >= 32 ? ~0u : _bzhi_u32(~0u, (unsigned)(columns - c)), sums + c);
+}
+#else
 static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
   for (int64_t c = 0; c < columns; c += 4 * VL) {
     const int64_t left = columns - c;
@@ -114,6 +177,7 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
     }
   }
 }
+#endif
 
 static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
   const vb ones = vb_set1(1), flip = vb_set1(is_signed ? -128 : 0);

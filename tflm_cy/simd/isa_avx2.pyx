@@ -11,6 +11,7 @@ include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
+include "lstm8.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
@@ -27,6 +28,7 @@ def capsule():
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
+    fill_lstm8(&table.lstm8)
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)

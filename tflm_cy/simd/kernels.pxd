@@ -12,6 +12,7 @@ from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.lstm8 cimport Lstm8Kernels
 from tflm_cy.simd.ordered32 cimport Ordered32Kernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
@@ -20,6 +21,7 @@ cdef struct Kernels:
     Conv8Kernels conv8
     Depthwise8Kernels depthwise8
     Elementwise8Kernels elementwise8
+    Lstm8Kernels lstm8
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32

@@ -5,7 +5,6 @@
 The zero points' share stays a float32 number; the result is rounded half away from zero.
 Source: XNNPACK's rsum kernels, bytes checked against TensorFlow 2.21.
 """
-from libc.math cimport roundf
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.xnnpack.requantize cimport byte8
@@ -29,8 +28,12 @@ cdef inline Average ready_average(
 
 cdef inline void average_sums(const int32_t* sums, Average a, int32_t low, int32_t high, byte8* y, int64_t outputs) noexcept nogil:
     cdef int64_t i
-    cdef float v
+    cdef int32_t whole
+    cdef float v, rest
     for i in range(outputs):
-        v = roundf(<float>sums[i] * a.scale + a.offset)
+        v = <float>sums[i] * a.scale + a.offset
         v = v if v > <float>low else <float>low
-        y[i] = <byte8><int32_t>(v if v < <float>high else <float>high)
+        v = v if v < <float>high else <float>high
+        whole = <int32_t>v                      # roundf by hand: vectors have no rounding of halves away from zero
+        rest = v - <float>whole
+        y[i] = <byte8>(whole + (1 if rest >= <float>0.5 else 0) - (1 if rest <= <float>-0.5 else 0))
