@@ -456,6 +456,29 @@ class Interpreter:
 
         return quirks(self._interpreter.subgraphs[subgraph_index])
 
+    def profile(self):
+        """Record from now on how long each node takes, in every `invoke`; until the profile is stopped.
+
+        Returns
+        -------
+        tflm_cy.profile.Profile
+            A context manager; `nodes()` gives the times, with the multiply-adds and bytes of each node.
+
+        Examples
+        --------
+        >>> import os
+        >>> import tflm_cy.demo
+        >>> interpreter = Interpreter(os.path.join(os.path.dirname(tflm_cy.demo.__file__), "digits_int8.tflite"))
+        >>> interpreter.allocate_tensors()
+        >>> with interpreter.profile() as profile:
+        ...     interpreter.invoke()
+        >>> {node.calls for node in profile.nodes()}
+        {1}
+        """
+        from tflm_cy.profile import Profile
+
+        return Profile(self._interpreter)
+
     def _run_node(self, node_index, subgraph_index=0):
         """Run one node on the values that its inputs hold; needs experimental_preserve_all_tensors and one `invoke` before."""
         return self._interpreter.run_node(node_index, subgraph_index)

@@ -22,6 +22,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
 | set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
+| unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
 | resize | invoke | shape and memory of a DYNAMIC output |
@@ -102,6 +103,7 @@ cdef class Context:
     cdef int set_dynamic(self, Tensor* tensor) except -1
     cdef int set_computed(self, Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
+    cdef void* unfilled(self, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
     cdef Context subgraph(self, int index)

@@ -22,6 +22,7 @@ cdef class Arena:
     cdef uintptr_t temp_addresses       # their addresses, combined by exclusive or
 
     cdef void* allocate_tail(self, size_t size, size_t alignment, int kind) except NULL
+    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL
     cdef void* allocate_temp(self, size_t size, size_t alignment) except NULL
     cdef int release_temp(self, void* address) except -1
     cpdef int reset_temp(self) except -1

@@ -10,6 +10,7 @@ from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.peak cimport PeakKernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -20,3 +21,4 @@ cdef struct Kernels:
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32
+    PeakKernels peak
