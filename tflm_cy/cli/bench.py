@@ -256,6 +256,8 @@ def _event(name, category, begin, end, process, arguments):
 def _page(measured, name, args):
     bars = []
     for node in measured.nodes:
+        if all(operand is None or operand.constant for operand in node.inputs) and node.inputs:
+            continue  # computed while allocating
         of_peak = measured.of_peak(node)
         lines = [
             f"{node.node} {node.op_name}, {node.arithmetic}",

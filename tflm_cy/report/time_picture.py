@@ -173,9 +173,11 @@ def _ticks(longest):
 
     >>> _ticks(7.3e-5)
     [0.0, 1e-05, 2e-05, 3e-05, 4e-05, 5e-05, 6e-05, 7e-05]
+    >>> _ticks(1.1e-5)
+    [0.0, 2e-06, 4e-06, 6e-06, 8e-06, 1e-05]
     """
     power = 10.0 ** (len(f"{int(longest * 1e12)}") - 13)
-    step = next(power * factor for factor in (1, 2, 5, 10) if longest / (power * factor) <= 9)
+    step = next(power * factor for factor in (0.1, 0.2, 0.5, 1, 2) if longest / (power * factor) <= 9)
     return [round(i * step, 15) for i in range(int(longest / step) + 1)]
 
 
