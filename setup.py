@@ -38,6 +38,7 @@ DIRECTIVES = {
     "embedsignature": False,
     "binding": True,
     "auto_pickle": False,
+    "freethreading_compatible": True,
 }
 
 
@@ -55,6 +56,8 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
+# Operators that few models have, with many types each: small rather than fast.
+COLD = {"conv_3d", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
@@ -63,7 +66,7 @@ def declared(folder: Path, table: str) -> dict[str, list[str]]:
     found = {}
     for source in sorted(folder.glob("*.pyx")):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            found[source.stem] = re.findall(r'^    "(\w+)":', entries, re.M)
+            found[source.stem] = re.findall(r'^    "([\w.]+)":', entries, re.M)
     return found
 
 
@@ -76,8 +79,9 @@ def operator_index() -> str:
         "MODULES": declared(ops, "OPERATORS"),
         "CUSTOM_MODULES": declared(ops, "CUSTOM_OPERATORS"),
         "MICRO_MODULES": declared(ops, "MICRO_OPERATORS"),
-        "XNNPACK_FLOAT32": {name: entries for name, entries in xnnpack.items() if not name.startswith("quantized_")},
-        "XNNPACK_QUANTIZED": {name: entries for name, entries in xnnpack.items() if not name.startswith("float32_")},
+        "XNNPACK_FLOAT16": {name: xnnpack[name] for name in xnnpack if name.startswith("float16_")},
+        "XNNPACK_FLOAT32": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "quantized_"))},
+        "XNNPACK_QUANTIZED": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "float32_"))},
     }
     for title, tables in titles.items():
         modules = {}
@@ -97,6 +101,8 @@ def target_of(source: Path) -> list[str]:
         return ["-Os"]
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return VECTOR
+    if source.parent == PACKAGE / "ops" and source.stem in COLD:
+        return ["-Os"]
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

@@ -24,20 +24,33 @@ __all__ = [
     "SignatureRunner",
     "__version__",
     "experimental",
+    "install",
     "interpreter",
     "load_delegate",
+    "register_custom_op",
     "show_config",
+    "uninstall",
+    "unregister_custom_op",
 ]
+
+
+_MODULES = {
+    "experimental": "experimental",
+    "install": "shim",
+    "register_custom_op": "custom.registry",
+    "show_config": "config",
+    "uninstall": "shim",
+    "unregister_custom_op": "custom.registry",
+}
 
 
 def __getattr__(name: str):
     """Import what few programs use when it is asked for: an import costs a tenth of a millisecond."""
-    if name not in ("experimental", "show_config"):
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = (
-        import_module("tflm_cy.experimental") if name == "experimental" else import_module("tflm_cy.config").show_config
-    )
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    value = module if name == _MODULES[name] else getattr(module, name)
     globals()[name] = value
     return value

@@ -17,7 +17,7 @@ What a hostile model may try is refused here rather than in the operators: writi
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
@@ -33,15 +33,18 @@ from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+from tflm_cy.threads.pool cimport engage, hands, release, share
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
 
 cdef struct LaterStage:          # by its first step
-    bint begun                   # the three below are what was there before it
+    bint begun                   # the five below are what was there before it
     size_t mark
     int scratch
     int blocks
+    int kept
+    double shared_time
     int end                      # 0: not prepared
 
 cdef struct SeenShape:           # of a dynamic tensor, when the stage behind it was prepared
@@ -55,6 +58,20 @@ cdef inline int64_t nanoseconds() noexcept nogil:
 
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
+
+cdef struct Shared:              # a node that threads share
+    void* context
+    Node* node
+
+ctypedef void (*ShareWithoutObject)(void* context, Node* node, int part, int parts, int hand) noexcept nogil
+
+
+cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
+    cdef Shared* shared = <Shared*>argument
+    (<ShareWithoutObject>shared.node.share)(shared.context, shared.node, part, parts, hand)
+
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -162,6 +179,30 @@ cdef class Subgraph(Workspace):
                 memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
         return 0
 
+    cdef int own_constant(self, int index) except -1:
+        """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef const void* before = tensor.data
+        if before == self.owned[index]:
+            return 0
+        if self.reserve_owned(index, tensor.bytes) != 0:
+            raise MemoryError(f"no memory for tensor {index} of {tensor.bytes} bytes")
+        memcpy(tensor.data, before, tensor.bytes)
+        return 0
+
+    cdef int prepare_again(self) except -1:
+        """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
+        cdef dict saved = self.save_inputs()
+        cdef Tensor* tensor
+        cdef int t
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE and tensor.data != NULL:
+                saved[t] = (<char*>tensor.data)[:tensor.bytes]
+        self.ready = False
+        self.allocate()
+        return self.restore_inputs(saved)
+
     cdef bint is_hidden(self, int index) noexcept nogil:
         """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
         return self.hidden != NULL and self.hidden[index]
@@ -190,6 +231,15 @@ cdef class Subgraph(Workspace):
 
     # ---------------------------------------------------------------- prepare and plan
 
+    cdef int set_up(self, int threads, bint fuse) except -1:
+        """For all subgraphs of the model, before anything is prepared."""
+        cdef Subgraph g
+        for g in self.siblings:
+            g.num_threads = threads
+            g.hands = hands(threads)
+            g.fuse = fuse and not g.micro
+        return 0
+
     cdef int allocate(self) except -1:
         """Prepare all nodes (up to the first dynamic output) and give every tensor its memory."""
         cdef dict saved
@@ -203,8 +253,14 @@ cdef class Subgraph(Workspace):
         self.allocating = True
         try:
             saved = self.save_inputs()
+            outputs = self.save_outputs()
             self.forget_prepared()
-            self.prepare_stage(0)
+            try:
+                self.prepare_stage(0)
+            except Exception:
+                if self.state == PREPARE:          # the head is still the last run's
+                    self.restore_outputs(outputs)
+                raise
             self.restore_inputs(saved)
         finally:
             self.allocating = False
@@ -243,6 +299,34 @@ cdef class Subgraph(Workspace):
                 memcpy(self.tensors[t].data, <const char*>value, len(value))
         return 0
 
+    cdef dict save_outputs(self):
+        """Place and shape of the last run's outputs, which stay readable when an allocation is refused."""
+        cdef dict saved = {}
+        cdef const Tensor* tensor
+        cdef int i, t
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if t < 0:
+                continue
+            tensor = &self.tensors[t]
+            if self.generation > 0 and tensor.allocation == PLANNED and tensor.data != NULL and t not in self.resized:
+                saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
+        return saved
+
+    cdef int restore_outputs(self, dict saved) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t, (address, size, shape) in saved.items():
+            tensor = &self.tensors[t]
+            if tensor.allocation != PLANNED:
+                continue
+            tensor.data = <void*><uintptr_t>address
+            tensor.bytes = size
+            tensor.rank = len(shape)
+            for i, dimension in enumerate(shape):
+                tensor.dims[<int>i] = dimension
+        return 0
+
     cdef int forget_prepared(self) except -1:
         """Back to the state after loading, shapes kept."""
         cdef Tensor* tensor
@@ -253,6 +337,7 @@ cdef class Subgraph(Workspace):
         self.stage_blocks = []
         self.later_stages = None
         self.scratch_count = self.scratch_planned = 0
+        self.shared_time = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
@@ -290,6 +375,9 @@ cdef class Subgraph(Workspace):
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
+        node.share = NULL
+        node.parts = 0
+        node.in_place = 0
         self.current_step = step
         if registration is None:
             raise RuntimeError(
@@ -364,6 +452,38 @@ cdef class Subgraph(Workspace):
                 tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
         return self.reset_variables()
 
+    cdef int merge(self, int first, int end) except -1:
+        """Outputs that lie over an input of their node: `merged`, and until when the memory that they share is needed."""
+        cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t t, x, root
+        cdef const Node* node
+        cdef int step, i, j
+        cdef bint fits
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                self.merged[t] = -1
+                ends[t] = self.last_use[t]
+        if not self.fuse or self.preserve_all:
+            return 0
+        for step in range(first, end):
+            node = &self.nodes[self.plan[step]]
+            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+                continue
+            for i in range(min(node.input_count, 32)):
+                x = node.inputs[i]
+                if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
+                    continue
+                fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
+                for j in range(node.input_count):
+                    fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
+                root = x if self.merged[x] < 0 else self.merged[x]
+                if fits and ends[root] == step:
+                    self.merged[t] = root
+                    ends[root] = self.last_use[t]
+                    break
+        return 0
+
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
@@ -375,21 +495,23 @@ cdef class Subgraph(Workspace):
         cdef Block block
         cdef void** buffers
         cdef Tensor* tensor
+        cdef const int32_t* ends = self.merged + self.tensor_count
         cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.merge(first, end)
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1
         n += self.scratch_count - scratch_first
         problem = new_problem(n, HEAD_ALIGNMENT)
         i = 0
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 problem.size_of[i] = self.tensors[t].bytes
                 problem.first_of[i] = self.first_use[t]
-                problem.last_of[i] = self.last_use[t]
+                problem.last_of[i] = ends[t]
                 i += 1
         for t in range(scratch_first, self.scratch_count):
             problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
@@ -413,12 +535,15 @@ cdef class Subgraph(Workspace):
         i = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
-            if self.first_use[t] >= first:
+            if self.first_use[t] >= first and self.merged[t] < 0:
                 if tensor.bytes > 0:
                     tensor.data = base + plan.offset_of[i]
                     i += 1
                 else:
                     tensor.data = EMPTY
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.merged[t] >= 0:
+                self.tensors[t].data = self.tensors[self.merged[t]].data
         buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
         if buffers == NULL:
             raise MemoryError()
@@ -475,7 +600,12 @@ cdef class Subgraph(Workspace):
         cdef Node* node
         cdef bint flushing = False
         cdef unsigned long long mode = 0
+        cdef bint engaged = False
+        cdef int status
         self.prepared_end = self.stage_zero_end
+        if self.shared_time > 0 and not self.shared.engaged:
+            engaged = engage(self.hands, self.shared_time > WAKE_TIME)
+            self.shared.engaged = engaged
         while True:
             while step < self.prepared_end:
                 node = &self.nodes[self.plan[step]]
@@ -485,40 +615,68 @@ cdef class Subgraph(Workspace):
                         mode = flush_denormals()
                     else:
                         restore_denormals(mode)
-                if node.invoke(self, node) != 0:
-                    if flushing:
-                        restore_denormals(mode)
+                if node.parts > 1 and self.shared.engaged:
+                    self.share_node(node)
+                elif node.invoke(self, node) != 0:
                     self.failed_step = step
-                    return -1
+                    break
                 step += 1
             if flushing:
                 restore_denormals(mode)
                 flushing = False
-            if step >= self.plan_count:
-                return 0
-            if self.next_stage(step) != 0:
-                return -1
+            status = 0
+            if step < self.prepared_end or (step < self.plan_count and self.next_stage(step) != 0):
+                status = -1
+            elif step < self.plan_count:
+                continue
+            if engaged:
+                self.shared.engaged = False
+                release()
+            return status
 
-    cdef int run_recorded(self) except? -2:
+    cdef void share_node(self, Node* node) noexcept nogil:
+        cdef Shared shared
+        shared.context = <void*>self
+        shared.node = node
+        share(compute_part, &shared, node.parts)
+
+    cdef int run_recorded(self) noexcept:
         """Run with a clock; a run that fails is not recorded."""
-        cdef Block block = new_block(2 * self.plan_count * sizeof(int64_t) + 1, 16)
+        cdef Block block
         cdef int status
-        self.clock = <int64_t*>block.data
-        with nogil:
-            status = self.run_timed()
-        self.clock = NULL
-        if status == 0 and self.recorder is not None:
-            self.recorder.append((self.index, block.data[:2 * self.plan_count * sizeof(int64_t)]))
+        try:
+            block = new_block(2 * self.plan_count * sizeof(int64_t) + 1, 16)
+            self.clock = <int64_t*>block.data
+            with nogil:
+                status = self.run_timed()
+            self.clock = NULL
+            if status == 0 and self.recorder is not None:
+                self.recorder.append((self.index, block.data[:2 * self.plan_count * sizeof(int64_t)]))
+        except BaseException as error:
+            self.failure = error
+            return -1
         return status
 
     cdef int run_timed(self) noexcept nogil:
         """As `run`, with a look at the clock around each node: a loop of its own, so that `run` does not even ask whether it is wanted."""
+        cdef bint engaged = False
+        cdef int status
+        self.prepared_end = self.stage_zero_end
+        if self.shared_time > 0 and not self.shared.engaged:
+            engaged = engage(self.hands, self.shared_time > WAKE_TIME)
+            self.shared.engaged = engaged
+        status = self.run_timed_steps()
+        if engaged:
+            self.shared.engaged = False
+            release()
+        return status
+
+    cdef int run_timed_steps(self) noexcept nogil:
         cdef int step = 0
+        cdef int status
         cdef Node* node
         cdef bint flushing
-        cdef int status
         cdef unsigned long long mode = 0
-        self.prepared_end = self.stage_zero_end
         while step < self.plan_count:
             if step >= self.prepared_end and self.next_stage(step) != 0:
                 return -1
@@ -526,8 +684,12 @@ cdef class Subgraph(Workspace):
             flushing = self.flushes != NULL and self.flushes[step]
             if flushing:
                 mode = flush_denormals()
+            status = 0
             self.clock[2 * step] = nanoseconds()
-            status = node.invoke(self, node)
+            if node.parts > 1 and self.shared.engaged:
+                self.share_node(node)
+            else:
+                status = node.invoke(self, node)
             self.clock[2 * step + 1] = nanoseconds()
             if flushing:
                 restore_denormals(mode)
@@ -582,6 +744,8 @@ cdef class Subgraph(Workspace):
             stage.mark = self.arena.mark()
             stage.scratch = self.scratch_count
             stage.blocks = <int>len(self.stage_blocks)
+            stage.kept = <int>len(self.kept)
+            stage.shared_time = self.shared_time
             self.prepare_stage(step)
             self.shapes_as_seen(step, True)
             stage.end = self.prepared_end
@@ -624,6 +788,8 @@ cdef class Subgraph(Workspace):
             self.arena.rewind(stages[first].mark)
             self.scratch_count = self.scratch_planned = stages[first].scratch
             del self.stage_blocks[stages[first].blocks:]
+            del self.kept[stages[first].kept:]
+            self.shared_time = stages[first].shared_time
         for step in range(first, self.plan_count):
             stages[step].begun = False
             stages[step].end = 0

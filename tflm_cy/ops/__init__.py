@@ -37,13 +37,14 @@ def find_micro(name, custom=False):
 
 
 @cache
-def find_xnnpack(name, quantized):
+def find_xnnpack(name, values):
     """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
 
-    `quantized` is True when one of the node's tensors holds 8-bit or smaller integers: such nodes have modules of their own
-    (`xnnpack/quantized_*.pyx`, float32 ones `xnnpack/float32_*.pyx`, the rest serve both).
+    `values` says which modules serve the node: "float16" (`xnnpack/float16_*.pyx`), "quantized" when one of its tensors holds 8-bit
+    or smaller integers (`xnnpack/quantized_*.pyx`), else "float32" (`xnnpack/float32_*.pyx`); the other modules serve the latter two.
     """
     from tflm_cy.ops import index
 
-    module = (index.XNNPACK_QUANTIZED if quantized else index.XNNPACK_FLOAT32).get(name)
+    modules = {"float16": index.XNNPACK_FLOAT16, "float32": index.XNNPACK_FLOAT32, "quantized": index.XNNPACK_QUANTIZED}[values]
+    module = modules.get(name)
     return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]

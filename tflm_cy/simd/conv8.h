@@ -21,7 +21,7 @@ typedef struct {
   ptrdiff_t steps;
   int has_terms;
   int count;            /* rows to store */
-  int kind;             /* TILE_S8, TILE_U8, TILE_F32 */
+  int kind;             /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 */
   vb zero, low, high;
   float f_low, f_high;
   ptrdiff_t y_row;      /* values from one position to the next */
@@ -35,7 +35,7 @@ typedef struct {        /* a panel and its columns' constants */
   ptrdiff_t n;          /* columns to store */
 } Panel8;
 
-enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2 };
+enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2, TILE_I32 = 3 }; /* TILE_I32: the sums themselves, of whole vectors */
 
 #define UNROLL _Pragma("GCC unroll 8")
 
@@ -101,8 +101,16 @@ SIMD_INLINE void tile8_finish_floats(const int P, const int NC, const Tile8 *t, 
   }
 }
 
+SIMD_INLINE void tile8_finish_sums(const int P, const int NC, const Tile8 *t, vi acc[8][4], int32_t *y) {
+  UNROLL for (int p = 0; p < P; p++) {
+    if (p >= t->count) break;
+    UNROLL for (int j = 0; j < NC; j++) vi_store(y + p * t->y_row + j * VL, acc[p][j]);
+  }
+}
+
 SIMD_INLINE void tile8_finish(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
   if (kind == TILE_F32) tile8_finish_floats(P, NC, t, w, acc, (float *)y);
+  else if (kind == TILE_I32) tile8_finish_sums(P, NC, t, acc, (int32_t *)y);
   else tile8_finish_bytes(P, NC, t, w, kind, acc, (uint8_t *)y);
 }
 
@@ -153,11 +161,13 @@ typedef void (*Tile8Function)(const Tile8 *, const Panel8 *, void *);
 #define TILE8(NAME, P, NC)                                                                                                              \
   static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
   static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }                                 \
+  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_I32, t, w, y); }
 #define ROW8(NAME, NC)                                                                                                                  \
   static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
   static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }                                     \
+  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_I32, t, w, y); }
 
 TILE8(tile8_most_1, MOST_ROWS, 1)
 TILE8(tile8_most_2, MOST_ROWS, 2)
@@ -175,24 +185,29 @@ ROW8(row8_4, 4)
 #define tile8_most_3_s8 NULL
 #define tile8_most_3_u8 NULL
 #define tile8_most_3_f32 NULL
+#define tile8_most_3_i32 NULL
 #define tile8_wide_3_s8 NULL
 #define tile8_wide_3_u8 NULL
 #define tile8_wide_3_f32 NULL
+#define tile8_wide_3_i32 NULL
 #define tile8_wide_4_s8 NULL
 #define tile8_wide_4_u8 NULL
 #define tile8_wide_4_f32 NULL
+#define tile8_wide_4_i32 NULL
 #define row8_3_s8 NULL
 #define row8_3_u8 NULL
 #define row8_3_f32 NULL
+#define row8_3_i32 NULL
 #define row8_4_s8 NULL
 #define row8_4_u8 NULL
 #define row8_4_f32 NULL
+#define row8_4_i32 NULL
 #endif
 
-#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32}
+#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
 /* [0: most rows, 1: wide, 2: one row][vectors - 1][kind] */
-static const Tile8Function TILES8[3][4][3] = {
-  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL}},
+static const Tile8Function TILES8[3][4][4] = {
+  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL, NULL}},
   {BY_KIND(tile8_wide_1), BY_KIND(tile8_wide_2), BY_KIND(tile8_wide_3), BY_KIND(tile8_wide_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
 };

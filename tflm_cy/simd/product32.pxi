@@ -55,6 +55,7 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         widest = WIDE_PANEL32
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
+    c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1
     c.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
