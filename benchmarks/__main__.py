@@ -19,7 +19,7 @@ from pathlib import Path
 
 from compat.progress import track
 
-from . import bars, machine
+from . import bars, machine, readme
 from .models import find_cases, hello_worlds
 from .page import to_page
 from .report import to_text
@@ -46,6 +46,9 @@ def _parser():
     p.add_argument("--timeout", type=float, default=300, help="seconds without a sign of life that mean a hang")
     p.add_argument("--json", metavar="FILE", help="write machine, settings, all rows and the bars as JSON")
     p.add_argument("--html", metavar="FILE", help="write a page with plots")
+    p.add_argument(
+        "--file", metavar="README.md", help="put the table of means between a file's <!-- benchmarks --> marks"
+    )
     p.add_argument("--show", metavar="FILE", help="instead of measuring, show what --json wrote")
     p.add_argument("--check", action="store_true", help="exit code 1 when a bar is missed")
     return p
@@ -127,6 +130,10 @@ def _show(args, report):
         Path(args.json).write_text(text + "\n")
     if args.html:
         Path(args.html).write_text(to_page(report["machine"], results, judged), encoding="utf-8")
+    if args.file:
+        path = Path(args.file)
+        table = readme.markdown(report["machine"], results.get("latency", ()))
+        path.write_text(readme.replace(path.read_text(), table))
     return int(args.check and any(bar.verdict == bars.MISSED for bar in judged))
 
 

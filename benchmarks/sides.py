@@ -11,6 +11,7 @@ in SIDES, or by an importable module that has a `SIDE`.
 import importlib
 import importlib.metadata
 import importlib.util
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,9 +79,16 @@ def _openvino():
 
     class Adapter:
         def __init__(self, model, threads):
-            self._model, self._threads = core.read_model(model), threads
-            self._values = {}
+            self._model, self._threads = self._read(model), threads
             self.allocate_tensors()
+
+        def _read(self, model):
+            if not isinstance(model, bytes):
+                return core.read_model(model)
+            with tempfile.NamedTemporaryFile(suffix=".tflite") as file:  # bytes are taken for OpenVINO's own format
+                file.write(model)
+                file.flush()
+                return core.read_model(file.name)
 
         def get_input_details(self):
             shapes = [port.get_partial_shape() for port in self._model.inputs]
@@ -95,10 +103,10 @@ def _openvino():
 
         def allocate_tensors(self):
             config = {"INFERENCE_NUM_THREADS": self._threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-            self._request = core.compile_model(self._model, "CPU", config).create_infer_request()
+            self._compiled = core.compile_model(self._model, "CPU", config)
+            self._request = self._compiled.create_infer_request()
 
         def set_tensor(self, index, value):
-            self._values[index] = value
             self._request.get_input_tensor(index).data[...] = value
 
         def invoke(self):

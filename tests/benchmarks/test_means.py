@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import benchmarks.kinds
@@ -10,6 +11,7 @@ from benchmarks.kinds import kind_of
 from benchmarks.means import by_folder, by_kind
 from benchmarks.models import hello_worlds
 from benchmarks.page import to_page
+from benchmarks.readme import markdown, replace
 from benchmarks.settings import Settings
 from compat.builder import Model, Tensor
 
@@ -46,8 +48,6 @@ def product(x_type, w_type, through=None):
     graph = model.subgraph("main")
     x = graph.tensor(Tensor([1, 4], x_type, **(quantized if x_type in small else {})))
     y = Tensor([1, 2], x_type, **(quantized if x_type in small else {}))
-    import numpy as np
-
     w = Tensor.constant(np.zeros((2, 4), w_type), **(quantized if w_type in small else {}))
     if through:
         plain = Tensor([2, 4], "float32")
@@ -89,6 +89,16 @@ def test_the_page_is_complete_and_well_formed():
         root = ElementTree.fromstring("<svg" + part.split("</svg>")[0] + "</svg>")
         assert root.findall(".//{http://www.w3.org/2000/svg}circle")
     assert page.count("<circle") == 5  # four latencies that ran, one load
+
+
+def test_the_table_in_a_readme():
+    text = "a\n<!-- benchmarks -->\nold\n<!-- /benchmarks -->\nb\n"
+    new = replace(text, markdown(MACHINE, ROWS))
+    assert new.startswith("a\n<!-- benchmarks -->\n| kind | models | AUTO, 1 thread | AUTO, 2 threads |\n")
+    assert "| int8 | 2 | 0.50 (1.00) |  |" in new and "old" not in new and new.endswith("-->\nb\n")
+    assert replace(new, "x") == replace(text, "x")
+    with pytest.raises(ValueError, match="benchmarks"):
+        replace("no marks", "x")
 
 
 def test_only_one_thread_is_pinned():

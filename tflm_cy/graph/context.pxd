@@ -124,7 +124,6 @@ cdef class Context:
     cdef int set_dynamic(self, Tensor* tensor) except -1
     cdef int set_computed(self, Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
-    cdef void* unfilled(self, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
     cdef int divide(self, Node* node, ShareFunction share, double nanoseconds) except -1
@@ -149,6 +148,7 @@ cdef class Context:
     cdef int fail(self, const char* text) noexcept nogil
     cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
     cdef int fail_because(self, object error) noexcept         # with the GIL; an interruption is raised as it is
+    cdef void* unfilled(self, size_t bytes) except NULL        # in prepare
 
     cdef inline Tensor* input(self, const Node* node, int i) noexcept nogil:
         if i >= node.input_count or node.inputs[i] < 0:

@@ -22,7 +22,6 @@ cdef class Arena:
     cdef uintptr_t temp_addresses       # their addresses, combined by exclusive or
 
     cdef void* allocate_tail(self, size_t size, size_t alignment, int kind) except NULL
-    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL
     cdef void* allocate_temp(self, size_t size, size_t alignment) except NULL
     cdef int release_temp(self, void* address) except -1
     cpdef int reset_temp(self) except -1
@@ -40,6 +39,8 @@ cdef class Arena:
     cdef int note_temp(self, void* address) noexcept
     cdef int forget_temp(self, void* address) except -1
     cdef int expect_no_temp(self, str what) except -1
+
+    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL
 
 
 cdef int check_alignment(size_t alignment) except -1

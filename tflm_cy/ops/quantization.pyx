@@ -167,8 +167,8 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op = prepare_unary(context, node, name)
     if x.type == FLOAT16:
         op.kernel = <UnaryKernel>halves_to_f32
-        if kernels().float32.halves != NULL:
-            op.kernel = <UnaryKernel>kernels().float32.halves
+        if kernels().halves.widen != NULL:
+            op.kernel = <UnaryKernel>kernels().halves.widen
     elif x.scale_count > 1 and node.arithmetic != MICRO:
         use_dequantize_channels(context, op, x)
     else:

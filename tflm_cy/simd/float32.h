@@ -74,25 +74,6 @@ UNARY32(relu, clamp32(x, low, high))
 UNARY32(leaky, vf_below(x, vf_mul(x, slope), x))
 UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
-/* float16 to float32, as arithmetic/half.pxd's halves_to_f32. */
-static void halves_run32(const void *how, const void *at_x, void *at_y, int64_t n) {
-  const uint16_t *x = at_x;
-  float *y = at_y;
-  int64_t i = 0;
-  (void)how;
-  for (; i < n; i += VL) {
-    uint16_t part[VL] = {0};
-    const uint16_t *from = x + i;
-    const int64_t m = n - i < VL ? n - i : VL;
-    if (m < VL) from = memcpy(part, from, 2 * (size_t)m);
-#if SIMD_ISA == 512
-    vf_store_part(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from)), m);
-#else
-    vf_store_part(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from)), m);
-#endif
-  }
-}
-
 /* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. */
 SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
 #define TAP32(i) vf_load_part(v[i] + c, n)

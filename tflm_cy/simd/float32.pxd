@@ -3,7 +3,6 @@
     table.float32.add(&limits, a, b, y, n)           # a BinaryKernel: the bytes of add_f32
     table.float32.add_rows(&limits, a, b, y, rows, n)    # b is one row, which meets each row of a
     table.float32.relu(&parameters, x, y, n)         # map8(relu8, ...)
-    table.float32.halves(NULL, x, y, n)              # halves_to_f32
     table.float32.max_pool(&shape, x, at, y)         # max_pool_f32; shape: a PoolShape; at: room for 9 * groups_of(shape) pointers and as many int64
 
 prelu, leaky, logistic and elu are those of the AVX-512 generation, where the generations differ.
@@ -35,4 +34,3 @@ cdef struct Float32Kernels:
     MapKernel gelu
     MapKernel gelu_tanh
     MaxPoolKernel max_pool
-    MapKernel halves

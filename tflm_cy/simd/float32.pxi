@@ -19,7 +19,6 @@ cdef extern from "float32.h" nogil:
     void relu_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void leaky_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void hard_swish_run32(const void* how, const void* x, void* y, int64_t n) noexcept
-    void halves_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void max_pixel32(const float** v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float* y) noexcept
 
 
@@ -95,4 +94,3 @@ cdef void fill_float32(Float32Kernels* table) noexcept:
     table.gelu = gelu_run32
     table.gelu_tanh = gelu_tanh_run32
     table.max_pool = max_pool32
-    table.halves = halves_run32

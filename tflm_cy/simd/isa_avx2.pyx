@@ -11,6 +11,7 @@ include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
+include "halves.pxi"
 include "peak.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
@@ -28,6 +29,7 @@ def capsule():
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
+    fill_halves(&table.halves)
     fill_peak(&table.peak)
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)

@@ -12,8 +12,9 @@ from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
-from tflm_cy.simd.peak cimport PeakKernels
+from tflm_cy.simd.halves cimport HalfKernels
 from tflm_cy.simd.ordered32 cimport Ordered32Kernels
+from tflm_cy.simd.peak cimport PeakKernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -24,7 +25,8 @@ cdef struct Kernels:
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32
-    PeakKernels peak
     Fixed8Kernels fixed8
     Ordered32Kernels ordered32
     DepthwiseOrdered32Kernels depthwise_ordered32
+    HalfKernels halves
+    PeakKernels peak

@@ -32,8 +32,8 @@ static int64_t (*const peak_f32)(int64_t) = NULL; /* no float products without f
 #endif
 
 static int64_t peak_s8(int64_t rounds) {
-  vb a = vb_set1(1);
-  const vb b = vb_set1(0);
+  vb a = vb_set1(1), b = vb_set1(0);
+  SIMD_KEEP(b); /* else products with 0 are left out */
 #define PEAK_BEGIN(i) vi s##i = b;
 #define PEAK_ADD(i) SIMD_KEEP(a); s##i = vi_dot4(s##i, a, b); SIMD_KEEP(s##i); /* nothing is known of a: no product is computed once for all */
   PEAK_LOOP(PEAK_ADD)
