@@ -52,7 +52,7 @@ UNROLL = ["-O3", "-fno-semantic-interposition"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 SIMD = {
     "isa_portable": [],  # unrolled, it would be a tenth of the package, for machines that are slow anyway
-    "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2"],
+    "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2", "-mf16c"],
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }

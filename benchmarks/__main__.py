@@ -4,6 +4,8 @@ python -m benchmarks --models DIR                     # everything, on the model
 python -m benchmarks --only latency --models DIR --modes BUILTIN_REF,AUTO --json latency.json
 python -m benchmarks --quick                          # a short look; default models: those that the package ships
 python -m benchmarks --models DIR --check             # exit code 1 when a stated bar is missed
+python -m benchmarks --models DIR --only latency --modes all --threads 1,2 --json b.json --html b.html
+python -m benchmarks --show b.json --html b.html      # the tables, bars and page of a kept run; nothing is measured
 
 Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with.
 """
@@ -17,8 +19,9 @@ from pathlib import Path
 
 from compat.progress import track
 
-from . import bars, machine
+from . import bars, machine, readme
 from .models import find_cases, hello_worlds
+from .page import to_page
 from .report import to_text
 from .run import SECTIONS, Run
 from .settings import Settings
@@ -32,14 +35,21 @@ def _parser():
     p.add_argument("--models", action="append", metavar="DIR", help="models below this folder (or one); repeatable")
     p.add_argument("--case", default="", help="only files whose name contains this text")
     p.add_argument("--only", type=_choice(SECTIONS), default=SECTIONS, help=f"of {','.join(SECTIONS)}")
-    p.add_argument("--modes", type=_choice(MODES), default=("BUILTIN_REF",), help="op resolvers (default BUILTIN_REF)")
+    p.add_argument(
+        "--modes", type=_modes, default=("BUILTIN_REF",), help="op resolvers, or all that differ (default BUILTIN_REF)"
+    )
     p.add_argument("--against", type=lambda text: tuple(text.split(",")), help="sides; default: all that are installed")
-    p.add_argument("--threads", type=int, default=1, help="num_threads (default %(default)s)")
+    p.add_argument("--threads", type=_numbers, default=(1,), help="num_threads, several for latency: 1,2 (default 1)")
     p.add_argument("--quick", action="store_true", help="few pairs and runs: a look, not a measurement")
     p.add_argument("--pairs", type=int, help="pairs of bursts per model and mode (default 150, quick 30)")
     p.add_argument("--seconds", type=float, help="budget per model, mode and section (default 20, quick 1)")
     p.add_argument("--timeout", type=float, default=300, help="seconds without a sign of life that mean a hang")
     p.add_argument("--json", metavar="FILE", help="write machine, settings, all rows and the bars as JSON")
+    p.add_argument("--html", metavar="FILE", help="write a page with plots")
+    p.add_argument(
+        "--file", metavar="README.md", help="put the table of means between a file's <!-- benchmarks --> marks"
+    )
+    p.add_argument("--show", metavar="FILE", help="instead of measuring, show what --json wrote")
     p.add_argument("--check", action="store_true", help="exit code 1 when a bar is missed")
     return p
 
@@ -53,6 +63,17 @@ def _choice(known):
         return names
 
     return chosen
+
+
+def _modes(text):
+    return ("AUTO", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN_REF") if text == "all" else _choice(MODES)(text)
+
+
+def _numbers(text):
+    numbers = tuple(int(part) for part in text.split(","))
+    if min(numbers) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return numbers
 
 
 def _find_sides(parser, asked):
@@ -69,7 +90,7 @@ def _find_sides(parser, asked):
         elif asked:
             parser.error(f"{name} is not installed")
         else:
-            print(f"not measured: {name} is not installed", file=sys.stderr)
+            print(f"not measured: {name}: its package {load_side(name).package} is not installed", file=sys.stderr)
     if not found:
         parser.error("nothing to compare with: install tensorflow, ai-edge-litert or tflite-micro")
     return found
@@ -83,24 +104,36 @@ def _shipped():
 def main(arguments=None):
     parser = _parser()
     args = parser.parse_args(arguments)
-    if args.threads < 1:
-        parser.error("--threads must be at least 1")
+    if args.show:
+        return _show(args, json.loads(Path(args.show).read_text()))
     theirs = _find_sides(parser, args.against)
     cases = find_cases(args.models or _shipped(), args.case)
     if args.models and not cases:
         parser.error(f"no .tflite file below {', '.join(args.models)} whose name contains {args.case!r}")
-    settings = Settings.chosen(args.quick, args.threads, pairs=args.pairs, seconds=args.seconds)
+    settings = Settings.chosen(args.quick, args.threads[0], pairs=args.pairs, seconds=args.seconds)
     found = machine.facts([load_side(name) for name in (OURS, *theirs)])
     print(machine.summary(found), flush=True)
-    run = Run(cases or hello_worlds(), args.modes, theirs, args.only, settings, args.timeout)
+    run = Run(cases or hello_worlds(), args.modes, theirs, args.only, settings, args.timeout, threads=args.threads)
     results = {section: [] for section in args.only}
     for section, row in track(run, len(run)):
         results[section].append(row)
+    return _show(args, {"machine": found, "settings": asdict(settings), **results})
+
+
+def _show(args, report):
+    """Tables, bars, files; the exit code."""
+    results = {section: report[section] for section in SECTIONS if section in report}
     judged = bars.judge(results)
     print(to_text(results, judged if args.check else ()))
     if args.json:
-        report = {"machine": found, "settings": asdict(settings), **results, "bars": [bar.to_json() for bar in judged]}
-        Path(args.json).write_text(json.dumps(report, indent=1) + "\n")
+        text = json.dumps({**report, "bars": [bar.to_json() for bar in judged]}, indent=1)
+        Path(args.json).write_text(text + "\n")
+    if args.html:
+        Path(args.html).write_text(to_page(report["machine"], results, judged), encoding="utf-8")
+    if args.file:
+        path = Path(args.file)
+        table = readme.markdown(report["machine"], results.get("latency", ()))
+        path.write_text(readme.replace(path.read_text(), table))
     return int(args.check and any(bar.verdict == bars.MISSED for bar in judged))
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from tflm_cy.report import duration, text_table
 
 from .calls import CALLS
+from .means import by_folder, by_kind
 
 TITLES = {
     "size": "Installed size",
@@ -26,12 +27,35 @@ def to_text(results, bars=()):
             lines += ["", title]
             lines.append(text_table(*TABLES[section](shown)) if shown else "nothing ran")
             lines += _not_run([row for row in rows if "not_run" in row])
+            if section == "latency":
+                lines += _means(rows)
             unequal = [row for row in shown if row.get("same_bytes") is False]
             lines += [f"different bytes: {_place(row)}" for row in unequal]
     for bar in bars:
         lines += [""] if bar is bars[0] else []
         lines += [f"{bar.verdict.upper()}: {bar.text}", *(f"    {detail}" for detail in bar.details)]
     return "\n".join(lines)
+
+
+def _means(rows):
+    """Geometric means, as ours / theirs: what the bars are about."""
+    lines = []
+    for title, found in (("kind", by_kind(rows)), ("folder", by_folder(rows))):
+        if found:
+            lines += ["", f"Geometric means by {title}, ours / theirs: less is faster"]
+            lines.append(text_table(*means_table(found, title)))
+    return [*lines, ""]
+
+
+def means_table(found, title):
+    return ("against", "mode", "threads", title, "models", "of minima", "of medians", "slowest", "model"), [
+        (
+            *(mean[key] for key in ("theirs", "mode", "threads", "group", "models")),
+            *(f"{mean[key]:.3f}" for key in ("of_minima", "of_medians", "slowest_ratio")),
+            mean["slowest"],
+        )
+        for mean in found
+    ]
 
 
 def _place(row):
@@ -91,10 +115,10 @@ def _calls_table(rows):
 
 
 def _pairs_table(rows):
-    head = ("model", "mode", "against", "ours best", "median", "theirs best", "median")
+    head = ("model", "mode", "threads", "against", "ours best", "median", "theirs best", "median")
     return (*head, "of minima", "of medians", "quartiles", "pairs"), [
         (
-            *(row[key] for key in ("model", "mode", "theirs")),
+            *(row.get(key, 1) for key in ("model", "mode", "threads", "theirs")),
             *(duration(row[key]) for key in ("ours_min", "ours_median", "theirs_min", "theirs_median")),
             *(ratio(row[key]) for key in ("ratio_min", "ratio_median")),
             "..".join(map(ratio, row["ratio_quartiles"])),

@@ -1,15 +1,17 @@
 """A whole run: which measurements are asked for, done one after the other, what did not run beside what did.
 
-    for section, row in Run(cases, modes, theirs, sections, settings, timeout): ...
+    for section, row in Run(cases, modes, theirs, sections, settings, timeout, threads=(1, 2)): ...
 
 A row is a plain dict: its model, mode and side(s), then the section's figures, or `not_run` with the reason and
-`blamed`, the side that failed where it is known. "import" and "size" have one row per side.
+`blamed`, the side that failed where it is known. "import" and "size" have one row per side. Only "latency" is measured with every
+number of threads that is asked for, the rest with the first.
 """
 
 from functools import partial
 
 from . import calls, imports, memory, size
 from .failure import NotRunError
+from .kinds import kind_of
 from .models import hello_worlds, name_of
 from .pair import PairProcess
 from .sides import OURS, load_side
@@ -20,9 +22,10 @@ SECTIONS = ("size", "import", "calls", "latency", "load", "rss")
 class Run:
     """Iterable over (section, row); len() is the number of rows."""
 
-    def __init__(self, cases, modes, theirs, sections, settings, timeout=300.0, ours=OURS):
+    def __init__(self, cases, modes, theirs, sections, settings, timeout=300.0, ours=OURS, threads=None):
         self.cases, self.modes, self.settings, self.timeout = cases, modes, settings, timeout
         self.ours, self.theirs = load_side(ours), [load_side(name) for name in theirs]
+        self.threads = tuple(threads or (settings.threads,))
         self._pair = None
         self._imports = None
         plans = {"size": self._sizes, "import": self._import_costs, "rss": self._rss}
@@ -74,23 +77,28 @@ class Run:
         if not any("hello_world" in name_of(case) for case in tiny):
             tiny += hello_worlds()
         for section in sections:
-            for case in tiny if section == "calls" else self.cases:
-                for mode in self.modes:
-                    if self._is_new(theirs, mode):
-                        row = {"model": name_of(case), "mode": mode, "theirs": theirs.name}
-                        yield section, row, partial(self._measure_pair, theirs, section, case, mode)
+            for threads in self.threads if section == "latency" else self.threads[:1]:
+                settings = self.settings if threads == self.settings.threads else self.settings.with_threads(threads)
+                for case in tiny if section == "calls" else self.cases:
+                    for mode in self.modes:
+                        if self._is_new(theirs, mode):
+                            row = {"model": name_of(case), "mode": mode, "theirs": theirs.name, "threads": threads}
+                            row["kind"] = kind_of(case.model)
+                            yield section, row, partial(self._measure_pair, theirs, section, case, mode, settings)
 
     def _is_new(self, side, mode):
         """A side with one arithmetic is measured against the first mode only."""
         return mode in side.modes or mode == self.modes[0]
 
-    def _measure_pair(self, theirs, section, case, mode):
-        if self._pair is None or self._pair.theirs is not theirs:
+    def _measure_pair(self, theirs, section, case, mode, settings):
+        # The process is pinned to a CPU, or not, when it starts.
+        if self._pair is None or self._pair.theirs is not theirs or self._pinned != settings.cpu:
             if self._pair:
                 self._pair.close()
             self._pair = PairProcess(self.ours, theirs, self.timeout)
+            self._pinned = settings.cpu
         try:
-            return self._pair.measure(section, case, mode, self.settings)
+            return self._pair.measure(section, case, mode, settings)
         except NotRunError as error:
             if not error.fatal:
                 raise

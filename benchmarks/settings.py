@@ -1,7 +1,7 @@
 """How much is measured."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class Settings:
         values = {"pairs": 30, "seconds": 1.0, "loads": 10, "imports": 3, "fresh": 1} if quick else {}
         values.update((name, value) for name, value in given.items() if value is not None)
         return cls(**values, threads=threads, cpu=a_cpu() if threads == 1 else None)
+
+    def with_threads(self, threads):
+        """The same for another number of threads; only one thread is pinned to a CPU."""
+        return replace(self, threads=threads, cpu=a_cpu() if threads == 1 else None)
 
 
 def a_cpu():

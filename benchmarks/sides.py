@@ -11,6 +11,7 @@ in SIDES, or by an importable module that has a `SIDE`.
 import importlib
 import importlib.metadata
 import importlib.util
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +71,53 @@ def _micro():
     return lambda model, mode, threads: opened(model, mode)
 
 
+def _openvino():
+    """OpenVINO's CPU plugin, which reads .tflite files, behind the same calls; its arithmetic is its own."""
+    import openvino
+
+    core = openvino.Core()
+
+    class Adapter:
+        def __init__(self, model, threads):
+            self._model, self._threads = self._read(model), threads
+            self.allocate_tensors()
+
+        def _read(self, model):
+            if not isinstance(model, bytes):
+                return core.read_model(model)
+            with tempfile.NamedTemporaryFile(suffix=".tflite") as file:  # bytes are taken for OpenVINO's own format
+                file.write(model)
+                file.flush()
+                return core.read_model(file.name)
+
+        def get_input_details(self):
+            shapes = [port.get_partial_shape() for port in self._model.inputs]
+            fixed = [list(shape.to_shape()) if shape.is_static else [] for shape in shapes]
+            return [{"index": i, "shape": shape} for i, shape in enumerate(fixed)]
+
+        def get_output_details(self):
+            return [{"index": len(self._model.inputs) + i} for i in range(len(self._model.outputs))]
+
+        def resize_tensor_input(self, index, shape):
+            self._model.reshape({self._model.inputs[index]: openvino.PartialShape(list(map(int, shape)))})
+
+        def allocate_tensors(self):
+            config = {"INFERENCE_NUM_THREADS": self._threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+            self._compiled = core.compile_model(self._model, "CPU", config)
+            self._request = self._compiled.create_infer_request()
+
+        def set_tensor(self, index, value):
+            self._request.get_input_tensor(index).data[...] = value
+
+        def invoke(self):
+            self._request.infer()
+
+        def get_tensor(self, index):
+            return self._request.get_output_tensor(index - len(self._model.inputs)).data.copy()
+
+    return lambda model, mode, threads: Adapter(model, threads)
+
+
 SIDES = {
     side.name: side
     for side in (
@@ -93,6 +141,14 @@ SIDES = {
             "import ai_edge_litert.interpreter",
             partial(_lookalike, "ai_edge_litert.interpreter"),
             distributions=("ai-edge-litert",),
+        ),
+        Side(
+            "openvino",
+            "openvino",
+            "import openvino",
+            _openvino,
+            modes=("OPENVINO",),
+            distributions=("openvino",),
         ),
         Side(
             "tflite_micro",

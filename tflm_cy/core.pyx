@@ -743,9 +743,49 @@ cdef class Core:
             "result_types": known[1],
         }
 
+    def record(self, runs):
+        """Add each run's times to a list from now on (see Subgraph.recorder); None: stop."""
+        cdef Subgraph g
+        self.enter()
+        try:
+            for g in self.subgraphs:
+                g.recorder = runs
+        finally:
+            self.leave()
+
+    def steps(self, subgraph_index=0):
+        """What the engine runs, in order: (node, the node of the plan that it is part of, name, arithmetic, inputs, outputs).
+
+        Tensors are (index, name, type, shape, bytes, constant); None where an input is omitted.
+        """
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef const Node* node
+        cdef int step, i
+        found = []
+        for step in range(g.plan_count):
+            node = &g.nodes[g.plan[step]]
+            partition = None if g.step_partitions is None else g.step_partitions[step]
+            sides = [
+                [self.operand(g, node.inputs[i]) for i in range(node.input_count)],
+                [self.operand(g, node.outputs[i]) for i in range(node.output_count)]]
+            found.append((
+                node.index, node.index if partition is None else partition.index, g.operator_names[node.index],
+                ARITHMETICS[node.arithmetic], *sides))
+        return found
+
+    cdef object operand(self, Subgraph g, int t):
+        cdef const Tensor* tensor
+        if t < 0:
+            return None
+        tensor = &g.tensors[t]
+        return t, self.tensor_name(g, t), type_name(tensor.type), shape_of(tensor), tensor.bytes, is_constant(tensor)
+
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
         return self.primary.arena.used_bytes
+
+
+ARITHMETICS = ("reference", "optimized", "xnnpack", "micro")
 
 
 cdef object index_vector(Vector vector, int kind=1):

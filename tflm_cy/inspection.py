@@ -3,6 +3,7 @@
 interpreter.execution_plan()      # these are attributes of each interpreter, and not of the class, whose names are tf.lite's
 interpreter.delegate_nodes()
 interpreter.quirks()
+interpreter.profile()
 """
 
 
@@ -37,4 +38,28 @@ def quirks(interpreter, subgraph_index=0):
     return found(core.subgraphs[subgraph_index])
 
 
-EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, quirks)}
+def profile(interpreter):
+    """Record from now on how long each node takes, in every `invoke`; until the profile is stopped.
+
+    Returns
+    -------
+    tflm_cy.profile.Profile
+        A context manager; `nodes()` gives the times, with the multiply-adds and bytes of each node.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tflm_cy.demo
+    >>> interpreter = tflm_cy.Interpreter(os.path.join(os.path.dirname(tflm_cy.demo.__file__), "digits_int8.tflite"))
+    >>> interpreter.allocate_tensors()
+    >>> with interpreter.profile() as recorded:
+    ...     interpreter.invoke()
+    >>> {node.calls for node in recorded.nodes()}
+    {1}
+    """
+    from tflm_cy.profile import Profile
+
+    return Profile(interpreter._interpreter)
+
+
+EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, quirks, profile)}

@@ -1,4 +1,4 @@
-"""The command line: `python -m tflm_cy demo | run | inspect | arena | diff`.
+"""The command line: `python -m tflm_cy demo | run | bench | inspect | arena | diff`.
 
 Written over the package's public names and `report`, so that every command is also an example of how to use them. A
 command is a module with `add_parser(subparsers)`, which sets the function that runs it; `main.COMMANDS` lists them in

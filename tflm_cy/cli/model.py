@@ -23,12 +23,17 @@ def add_mode_argument(parser):
     )
 
 
-def open_model(path, mode="AUTO"):
-    """An interpreter that is not allocated yet; UserError when the file cannot be used."""
+def check_file(path):
+    """UserError when there is no such file, or when it is a folder."""
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
     if Path(path).is_dir():
         raise UserError(f"{path}: a folder, not a .tflite file")
+
+
+def open_model(path, mode="AUTO"):
+    """An interpreter that is not allocated yet; UserError when the file cannot be used."""
+    check_file(path)
     with refused(path):
         return Interpreter(path, experimental_op_resolver_type=OpResolverType[mode])
 

@@ -23,6 +23,14 @@ def add_parser(subparsers):
         "run", help=_HELP, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_model_argument(parser)
+    add_input_arguments(parser)
+    add_mode_argument(parser)
+    parser.add_argument("--output", metavar="F.npz", help="store the outputs, by name, as numpy.load reads them")
+    parser.set_defaults(command=run)
+
+
+def add_input_arguments(parser):
+    """--input and --random; `read_inputs` takes what they give."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--input", nargs="+", metavar="F.npy", help="the inputs, in the model's order")
     source.add_argument(
@@ -33,9 +41,6 @@ def add_parser(subparsers):
         help="random inputs from this seed (default %(default)s): floats are normal, 8 and 16 bit integers of the "
         "whole range, wider ones from 0 to 9",
     )
-    add_mode_argument(parser)
-    parser.add_argument("--output", metavar="F.npz", help="store the outputs, by name, as numpy.load reads them")
-    parser.set_defaults(command=run)
 
 
 def run(args):

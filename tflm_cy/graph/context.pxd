@@ -22,6 +22,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
 | set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
+| unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
 | divide | prepare | a node that threads can share: see below |
@@ -182,6 +183,7 @@ cdef class Context:
     cdef int fail(self, const char* text) noexcept nogil
     cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
     cdef int fail_because(self, object error) noexcept         # with the GIL; an interruption is raised as it is
+    cdef void* unfilled(self, size_t bytes) except NULL        # in prepare
 
     cdef inline Tensor* input(self, const Node* node, int i) noexcept nogil:
         if i >= node.input_count or node.inputs[i] < 0:

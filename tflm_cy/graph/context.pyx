@@ -36,6 +36,9 @@ cdef class Context:
     cdef void* persistent(self, size_t bytes) except NULL:
         raise NotImplementedError
 
+    cdef void* unfilled(self, size_t bytes) except NULL:
+        raise NotImplementedError
+
     cdef int request_scratch(self, size_t bytes) except -1:
         raise NotImplementedError
 

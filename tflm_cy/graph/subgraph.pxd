@@ -68,6 +68,8 @@ cdef class Subgraph(Workspace):
     cdef int stage_zero_scratch
     cdef int prepared_end
     cdef int failed_step
+    cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
+    cdef int64_t* clock              # of the run under way
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
     cdef int set_up(self, int threads, bint fuse) except -1
@@ -75,6 +77,9 @@ cdef class Subgraph(Workspace):
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
     cdef void run_group(self, const Group* group) noexcept nogil
+    cdef int run_recorded(self) noexcept
+    cdef int run_timed(self) noexcept nogil
+    cdef int run_timed_steps(self) noexcept nogil
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1

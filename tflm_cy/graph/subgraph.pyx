@@ -20,6 +20,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Context, Extent, Node, Registration
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
@@ -49,6 +50,12 @@ cdef struct LaterStage:          # by its first step
 cdef struct SeenShape:           # of a dynamic tensor, when the stage behind it was prepared
     int rank
     int32_t[MAX_RANK] dims
+
+cdef inline int64_t nanoseconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec * 1000000000 + now.tv_nsec
+
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
@@ -733,8 +740,11 @@ cdef class Subgraph(Workspace):
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         self.descend()
         self.running = True
-        with nogil:
-            status = self.run()
+        if self.recorder is None:
+            with nogil:
+                status = self.run()
+        else:
+            status = self.run_recorded()
         self.running = False
         self.shared.depth -= 1
         if status != 0:
@@ -798,6 +808,70 @@ cdef class Subgraph(Workspace):
         else:
             for part in range(group.parts):
                 compute_part(&job, part, group.parts, 0)
+
+    cdef int run_recorded(self) noexcept:
+        """Run with a clock; a run that fails is not recorded."""
+        cdef Block block
+        cdef int status
+        try:
+            block = new_block(2 * self.plan_count * sizeof(int64_t) + 1, 16)
+            self.clock = <int64_t*>block.data
+            with nogil:
+                status = self.run_timed()
+            self.clock = NULL
+            if status == 0 and self.recorder is not None:
+                self.recorder.append((self.index, block.data[:2 * self.plan_count * sizeof(int64_t)]))
+        except BaseException as error:
+            self.failure = error
+            return -1
+        return status
+
+    cdef int run_timed(self) noexcept nogil:
+        """As `run`, with a look at the clock around each node: a loop of its own, so that `run` does not even ask whether it is wanted."""
+        cdef bint engaged = False
+        cdef int status
+        self.prepared_end = self.stage_zero_end
+        if self.shared_time > 0 and not self.shared.engaged:
+            engaged = engage(self.hands, self.shared_time > WAKE_TIME)
+            self.shared.engaged = engaged
+        status = self.run_timed_steps()
+        if engaged:
+            self.shared.engaged = False
+            release()
+        return status
+
+    cdef int run_timed_steps(self) noexcept nogil:
+        cdef int step = 0
+        cdef int status, last
+        cdef Node* node
+        cdef bint flushing
+        cdef unsigned long long mode = 0
+        while step < self.plan_count:
+            if step >= self.prepared_end and self.next_stage(step) != 0:
+                return -1
+            node = &self.nodes[self.plan[step]]
+            flushing = self.flushes != NULL and self.flushes[step]
+            if flushing:
+                mode = flush_denormals()
+            status = 0
+            last = step
+            self.clock[2 * step] = nanoseconds()
+            if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].last > step):
+                self.run_group(&self.groups[step])
+                last = self.groups[step].last
+            else:
+                status = node.invoke(self, node)
+            self.clock[2 * step + 1] = nanoseconds()
+            if flushing:
+                restore_denormals(mode)
+            if status != 0:
+                self.failed_step = step
+                return -1
+            while step < last:               # nodes that run together: the first one has their time
+                step += 1
+                self.clock[2 * step] = self.clock[2 * step + 1] = self.clock[2 * step - 1]
+            step += 1
+        return 0
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""

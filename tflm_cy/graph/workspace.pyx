@@ -81,7 +81,7 @@ cdef class Workspace(Context):
         if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
             raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
         tensor.allocation = COMPUTED
-        tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_OP_DATA)
+        tensor.data = self.arena.allocate_unfilled(tensor.bytes, self.alignment, KIND_OP_DATA)
         return 0
 
     cdef void* persistent(self, size_t bytes) except NULL:
@@ -89,6 +89,12 @@ cdef class Workspace(Context):
         if self.state != PREPARE:
             raise RuntimeError("persistent memory can be had in prepare only")
         return self.arena.allocate_tail(bytes, self.alignment, KIND_OP_DATA)
+
+    cdef void* unfilled(self, size_t bytes) except NULL:
+        """As persistent, but with any bytes in it."""
+        if self.state != PREPARE:
+            raise RuntimeError("persistent memory can be had in prepare only")
+        return self.arena.allocate_unfilled(bytes, self.alignment, KIND_OP_DATA)
 
     cdef int request_scratch(self, size_t bytes) except -1:
         """Memory while this node runs; the handle is for `scratch`."""

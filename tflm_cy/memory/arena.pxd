@@ -40,5 +40,7 @@ cdef class Arena:
     cdef int forget_temp(self, void* address) except -1
     cdef int expect_no_temp(self, str what) except -1
 
+    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL
+
 
 cdef int check_alignment(size_t alignment) except -1

@@ -18,8 +18,8 @@
     40
 
 Rules that hold for every arena (they are TFLM's; `MicroAllocator` follows the same order):
-- The tail is zeroed by the arena; every request carries a kind, which costs nothing unless `recording` is wrapped
-  around.
+- The tail is zeroed by the arena (`allocate_unfilled` may leave that out, for who writes every byte); every request carries
+  a kind, which costs nothing unless `recording` is wrapped around.
 - Temporaries hold arbitrary bytes. All must be released before `reset_temp`, and reset before the head's size is set.
 - The head's memory is zeroed when it is new; bytes that lie within the old and the new size stay as they are.
 - `mark` is an opaque number of the arena that gave it. `rewind` returns the tail to it and drops all temporaries, so
@@ -72,6 +72,9 @@ cdef class Arena:
 
     cdef void* allocate_tail(self, size_t size, size_t alignment, int kind) except NULL:
         raise NotImplementedError
+
+    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL:
+        return self.allocate_tail(size, alignment, kind)
 
     cdef void* allocate_temp(self, size_t size, size_t alignment) except NULL:
         raise NotImplementedError

@@ -14,7 +14,7 @@ is known. `slack` bytes behind the head and each tail object may be read, so tha
 register at a tensor's end. A mark is the number of bytes of the tail in use; chunks begun after it are freed by
 `rewind`.
 """
-from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
@@ -44,6 +44,10 @@ cdef class GrowingArena(Arena):
             pop(&self.temp_chunk)
 
     cdef void* allocate_tail(self, size_t size, size_t alignment, int kind) except NULL:
+        return memset(self.allocate_unfilled(size, alignment, kind), 0, size)
+
+    cdef void* allocate_unfilled(self, size_t size, size_t alignment, int kind) except NULL:
+        """Chunks are not cleared: large ones are mostly packed weights, which are written whole."""
         cdef size_t padding
         cdef char* address
         check_alignment(alignment)
@@ -103,9 +107,7 @@ cdef class GrowingArena(Arena):
         chunk = self.tail_chunk
         if chunk != NULL:
             kept = mark - chunk.base
-            if kept < chunk.used:
-                memset(chunk.start + kept, 0, chunk.used - kept)
-                chunk.used = kept
+            chunk.used = min(chunk.used, kept)
         return 0
 
     cdef char* head_start(self) noexcept:
@@ -130,15 +132,15 @@ cdef class GrowingArena(Arena):
         if size > capacity:
             capacity += size if size < LARGEST else LARGEST
         if size < LARGEST:
-            chunk = <Chunk*> PyMem_RawCalloc(1, sizeof(Chunk) + aligned + capacity + self.slack)
+            chunk = <Chunk*> PyMem_RawMalloc(sizeof(Chunk) + aligned + capacity + self.slack)
         if chunk == NULL:
             raise MemoryError(f"no memory for {size} bytes in the arena, which holds {self.used_bytes} bytes")
         chunk.start = <char*> ((<uintptr_t> chunk + sizeof(Chunk) + aligned - 1) & ~(<uintptr_t> aligned - 1))
+        chunk.used = 0
         chunk.capacity = capacity
         chunk.step = step
         chunk.previous = top[0]
-        if top[0] != NULL:
-            chunk.base = top[0].base + top[0].used
+        chunk.base = 0 if top[0] == NULL else top[0].base + top[0].used
         top[0] = chunk
         return 0
 

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import import_module
 
 
+@cache
 def find(name, custom=False):
     """Return the Registration of a builtin or custom operator, None when there is none.
 

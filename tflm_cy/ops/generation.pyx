@@ -6,7 +6,8 @@
 Without the variable it is what TensorFlow takes on this CPU: XNNPACK's float32 kernels for AVX-512 want the F part only. The variable is
 read at each prepare. This module is compiled for any CPU: it decides whether those of ops/xnnpack may be imported at all.
 """
-import os
+from libc.stdlib cimport getenv
+from libc.string cimport strcmp
 
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX2, AVX512, cpu_has_avx2_fma, cpu_has_avx512f
 
@@ -18,13 +19,14 @@ def supported():
 
 cdef int generation() except -1:
     """AVX2 or AVX512."""
-    wanted = os.environ.get("TFLM_CY_XNNPACK", "")
-    if wanted == "avx2":
+    cdef const char* wanted = getenv("TFLM_CY_XNNPACK")      # os.environ writes through, and is slow to ask for each node
+    if wanted != NULL and strcmp(wanted, b"avx2") == 0:
         return AVX2
-    if wanted == "avx512" and not cpu_has_avx512f():
+    if wanted != NULL and strcmp(wanted, b"avx512") == 0 and not cpu_has_avx512f():
         raise ValueError("TFLM_CY_XNNPACK=avx512, but this CPU has no AVX-512 F")
-    if wanted not in ("", "avx512"):
-        raise ValueError(f"TFLM_CY_XNNPACK is avx2 or avx512, not {wanted!r}")
+    if wanted != NULL and wanted[0] != 0 and strcmp(wanted, b"avx512") != 0:
+        text = (<bytes>wanted).decode("utf-8", "replace")
+        raise ValueError(f"TFLM_CY_XNNPACK is avx2 or avx512, not {text!r}")
     return AVX512 if cpu_has_avx512f() else AVX2
 
 

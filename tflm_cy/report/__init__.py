@@ -15,8 +15,10 @@ from tflm_cy.report.page import difference_page
 from tflm_cy.report.picture import gallery, grey_picture, picture_style
 from tflm_cy.report.rules import explain
 from tflm_cy.report.table import byte_size, duration, printable, text_table
+from tflm_cy.report.time_picture import Bar, time_picture
 
 __all__ = [
+    "Bar",
     "Block",
     "Distance",
     "arena_page",
@@ -31,4 +33,5 @@ __all__ = [
     "picture_style",
     "printable",
     "text_table",
+    "time_picture",
 ]

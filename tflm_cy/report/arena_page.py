@@ -1,4 +1,4 @@
-"""A page about a model's arena: the picture of its plan, tables, and what a firmware needs, as one HTML file."""
+"""A page around a picture of a model (its arena's plan, where its time goes): tables, and a piece of source, as one HTML file."""
 
 import html
 
@@ -32,7 +32,7 @@ for (const block of document.querySelectorAll(".block")) {
 }"""
 
 
-def arena_page(title, remarks, svg, tables, source):
+def arena_page(title, remarks, svg, tables, source=None):
     """The page as text.
 
     Parameters
@@ -41,10 +41,10 @@ def arena_page(title, remarks, svg, tables, source):
     remarks : sequence of str
         Shown first, marked.
     svg : str
-        As `arena_picture` gives it.
+        As `arena_picture` or `time_picture` gives it.
     tables : sequence of (str, (header, rows))
         Title, column titles, rows of cells.
-    source : (str, str)
+    source : (str, str), optional
         Title and text of a piece of source.
 
     Examples
@@ -56,7 +56,8 @@ def arena_page(title, remarks, svg, tables, source):
     parts = [f'<p class="remark">{_text(remark)}</p>' for remark in remarks]
     parts.append(f'<div class="picture">{svg}</div>')
     parts += [f"<h2>{_text(name)}</h2>\n{_table(*table)}" for name, table in tables]
-    parts.append(f"<h2>{_text(source[0])}</h2>\n<pre>{html.escape(source[1], quote=False)}</pre>")
+    if source is not None:
+        parts.append(f"<h2>{_text(source[0])}</h2>\n<pre>{html.escape(source[1], quote=False)}</pre>")
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{_text(title)}</title>\n'
         f'<style>{_STYLE}</style>\n<h1>{_text(title)}</h1>\n<div id="hint"></div>\n'

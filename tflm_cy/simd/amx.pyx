@@ -67,6 +67,9 @@ cdef extern from "amx.h" nogil:
     void multiply_panel(const Panel* p, int tiles, const Positions* m, ptrdiff_t count, Pipeline* line) noexcept
     void window_sums(const Panel* p, const int8_t* ones, int32_t factor, Positions* m, ptrdiff_t count) noexcept
 
+cdef extern from "peak.h" nogil:
+    int64_t peak_tiles(int64_t rounds) noexcept
+
 cdef enum:
     TILE = 16                    # positions, and columns
     STEP = 64                    # bytes of a window
@@ -475,6 +478,11 @@ cdef void run_tiles(const Conv8* c, const void* x, void* scratch, void* y) noexc
         run_image_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)
 
 
+cdef int64_t peak_of_tiles(int64_t rounds) noexcept nogil:
+    ready_tiles()
+    return peak_tiles(rounds)
+
+
 def capsule():
     """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
     global table, vectors
@@ -483,4 +491,5 @@ def capsule():
     vectors = <const Kernels*>PyCapsule_GetPointer(isa_avx512.capsule(), "tflm_cy.simd.Kernels")
     table = vectors[0]
     table.conv8.plan = plan_tiles
+    table.peak.s8 = peak_of_tiles
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

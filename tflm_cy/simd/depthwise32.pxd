@@ -2,7 +2,7 @@
 
     Depthwise32 d                               # fill in the first part; zeros elsewhere
     if table.depthwise32.plan(&d):              # else: the scalar definition
-        d.packed = context.persistent(d.packed_bytes)
+        d.packed = context.unfilled(d.packed_bytes)
         handle = context.request_scratch(d.scratch_bytes)
         table.depthwise32.pack(&d, w, bias, tap_stride, channel_stride)    # as arithmetic/xnnpack/depthwise.pxd's pack_taps
     table.depthwise32.run(&d, x, scratch, y)    # the bytes of depthwise_f32

@@ -12,6 +12,7 @@ include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
 include "lstm8.pxi"
+include "peak.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
@@ -29,6 +30,7 @@ def capsule():
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
     fill_lstm8(&table.lstm8)
+    fill_peak(&table.peak)
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)

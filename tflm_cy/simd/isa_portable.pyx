@@ -12,6 +12,7 @@ include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
 include "lstm8.pxi"
+include "peak.pxi"
 include "fixed8.pxi"
 
 cdef Kernels table
@@ -24,5 +25,6 @@ def capsule():
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
     fill_lstm8(&table.lstm8)
+    fill_peak(&table.peak)
     fill_fixed8(&table.fixed8)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -14,6 +14,7 @@ from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
 from tflm_cy.simd.lstm8 cimport Lstm8Kernels
 from tflm_cy.simd.ordered32 cimport Ordered32Kernels
+from tflm_cy.simd.peak cimport PeakKernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -28,3 +29,4 @@ cdef struct Kernels:
     Fixed8Kernels fixed8
     Ordered32Kernels ordered32
     DepthwiseOrdered32Kernels depthwise_ordered32
+    PeakKernels peak

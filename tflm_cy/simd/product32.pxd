@@ -2,7 +2,7 @@
 
     Product32 c                                 # fill in the first part; zeros elsewhere
     if table.product32.plan(&c):                # else: the scalar definition
-        c.packed = context.persistent(c.packed_bytes)
+        c.packed = context.unfilled(c.packed_bytes)
         handle = context.request_scratch(c.scratch_bytes)
         table.product32.pack(&c, w, bias, column_stride, k_stride)     # as arithmetic/xnnpack/product.pxd's pack_filters
     table.product32.run(&c, x, scratch, y)      # the bytes of conv_f32, matrix_f32

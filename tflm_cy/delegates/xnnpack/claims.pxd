@@ -13,6 +13,7 @@ cdef class Claims:
     cdef readonly dict proxies       # resource tensor -> the first value that was taken
     cdef readonly set unpacked       # nodes that are unpacked once
     cdef readonly dict reasons       # node -> why it is left
+    cdef dict readers                # tensor -> the nodes that read it; None: nobody has asked
 
     cdef const Tensor* x(self, const Node* n, int i) except NULL
     cdef const Tensor* y(self, const Node* n, int i) except NULL
@@ -45,4 +46,5 @@ cdef class Claims:
     cdef int composite(self, const Node* n, str op) except -1
     cdef int attention(self, const Node* n) except -1
     cdef int judge(self, const Node* n, str op) except -1
-    cdef bint is_unpacking(self, const Node* n, str op, dict readers)
+    cdef bint is_unpacking(self, const Node* n, str op)
+    cdef list readers_of(self, int tensor)

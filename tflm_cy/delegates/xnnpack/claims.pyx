@@ -721,7 +721,7 @@ cdef class Claims:
             raise Reject("a handle goes with its readers and writers")
         raise Reject("the delegate has no such operator")
 
-    cdef bint is_unpacking(self, const Node* n, str op, dict readers):
+    cdef bint is_unpacking(self, const Node* n, str op):
         """A DEQUANTIZE or DENSIFY of a constant, whose output is then quasi-static."""
         cdef const Tensor* x
         cdef const Tensor* y
@@ -738,27 +738,34 @@ cdef class Claims:
             return False
         if x.type == FLOAT16:
             if all([self.g.operator_names[user] in MATRIX_OPERATORS and self.g.nodes[<int>user].inputs[0] != n.outputs[0]
-                    for user in readers.get(n.outputs[0], ())]):
+                    for user in self.readers_of(n.outputs[0])]):
                 self.elided[n.outputs[0]] = n.inputs[0]
             return True
         return x.type == INT8 and (x.scale_count > 0 or has_blockwise(self.g, x))
 
+    cdef list readers_of(self, int tensor):
+        """Nodes of the plan; who reads what is noted when it is first asked, by models with float16 weights."""
+        cdef const Node* n
+        cdef int i
+        if self.readers is None:
+            self.readers = {}
+            for index in self.g.execution_plan:
+                n = &self.g.nodes[<int>index]
+                for i in range(n.input_count):
+                    self.readers.setdefault(n.inputs[i], []).append(index)
+        return self.readers.get(tensor, [])
+
     def run(self):
         """Node indices of the plan that the delegate takes, ascending."""
         cdef const Node* n
-        cdef dict readers = {}
         cdef set taken = set()
         cdef int i
         if self.g.name.startswith("VALIDATION:"):
             return []
         for index in self.g.execution_plan:
             n = &self.g.nodes[<int>index]
-            for i in range(n.input_count):
-                readers.setdefault(n.inputs[i], []).append(index)
-        for index in self.g.execution_plan:
-            n = &self.g.nodes[<int>index]
             op = self.g.operator_names[index]
-            if self.is_unpacking(n, op, readers):
+            if self.is_unpacking(n, op):
                 self.unpacked.add(index)
                 self.quasi[n.outputs[0]] = index
                 continue

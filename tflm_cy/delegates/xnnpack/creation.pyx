@@ -24,7 +24,7 @@ SAME_TYPE = frozenset(("SPLIT", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
 
 
 cdef int type_of(Claims claims, int t) except -1:
-    return FP16 if t in claims.elided else datatype(claims.g, &claims.g.tensors[t])
+    return FP16 if len(claims.elided) > 0 and t in claims.elided else datatype(claims.g, &claims.g.tensors[t])
 
 
 cdef bint agree(Claims claims, int a, int b) except -1:
@@ -72,12 +72,14 @@ cpdef str creation_defect(Claims claims, int index):
     cdef int first = 1 if op == "SPLIT" or op == "TRANSPOSE_CONV" else 0
     cdef int end = 1 if op in FIRST_ONLY else 2 if op == "SPLIT" else node.input_count
     cdef int i, x, y, t
+    cdef int count = end - first + node.output_count
+    cdef bint custom = index in claims.g.custom_nodes
     cdef const Tensor* value
-    cdef list used = [node.inputs[i] for i in range(first, end)] + [node.outputs[i] for i in range(node.output_count)]
-    for t in used:
+    for i in range(count):
+        t = node.inputs[first + i] if first + i < end else node.outputs[first + i - end]
         if t < 0 or claims.g.tensors[t].type == RESOURCE:
             continue
-        if index in claims.g.custom_nodes and t not in (used[0], used[len(used) - 1]):
+        if custom and i != 0 and i != count - 1:
             continue
         if type_of(claims, t) == NO_DATATYPE:
             return f"{op}: the type or the quantization of tensor {t} is not supported (scale not positive, zero point out of range)"

@@ -27,6 +27,7 @@ from tflm_cy.schema.table cimport table_i8
 cdef float INFINITE = float("inf")
 PADDED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
+BEGINNINGS = frozenset(("SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
@@ -106,6 +107,12 @@ def rewrite(Subgraph g, Partition partition, find):
     cdef list steps = []
     cdef Node* node
     cdef int n, i, x, source, variant
+    for n in partition.nodes:
+        if g.operator_names[n] in BEGINNINGS:
+            break
+    else:
+        partition.steps = list(partition.nodes)
+        return
     for n in partition.nodes:
         node = &g.nodes[n]
         for i in range(node.output_count):

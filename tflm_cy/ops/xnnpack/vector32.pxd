@@ -40,7 +40,7 @@ cdef inline bint ready_product32(
     """True when v.run serves; the caller has filled in the first part of v.plan."""
     if kernels().product32.plan == NULL or not kernels().product32.plan(&v.plan):
         return False
-    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
+    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
     v.scratch = context.request_scratch(context.all_hands(v.plan.scratch_bytes))
     kernels().product32.pack(&v.plan, w, bias, column_stride, k_stride)
     v.run = kernels().product32.run
@@ -53,7 +53,7 @@ cdef inline bint ready_depthwise32(
     """As ready_product32."""
     if kernels().depthwise32.plan == NULL or not kernels().depthwise32.plan(&v.plan):
         return False
-    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
+    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
     v.scratch = context.request_scratch(context.all_hands(v.plan.scratch_bytes))
     kernels().depthwise32.pack(&v.plan, w, bias, tap_stride, channel_stride)
     v.run = kernels().depthwise32.run
