@@ -24,6 +24,7 @@ from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
 )
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.simd.table cimport kernels
 
 cdef enum Relation:
     EQUAL_TO = 0
@@ -178,6 +179,8 @@ cdef int prepare_maximum(Context context, Node* node) except -1:
     cdef Binary* op = prepare_extremum(context, node, &y, "MAXIMUM")
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>maximum[float]
+        if kernels().loops.maximum != NULL:
+            op.kernel = kernels().loops.maximum
     elif y.type == FLOAT16:
         op.kernel = <BinaryKernel>maximum_half
     elif y.type == INT8:
@@ -200,6 +203,8 @@ cdef int prepare_minimum(Context context, Node* node) except -1:
     cdef Binary* op = prepare_extremum(context, node, &y, "MINIMUM")
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>minimum[float]
+        if kernels().loops.minimum != NULL:
+            op.kernel = kernels().loops.minimum
     elif y.type == FLOAT16:
         op.kernel = <BinaryKernel>minimum_half
     elif y.type == INT8:

@@ -12,6 +12,7 @@ include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
 include "fixed8.pxi"
+include "loops.pxi"
 
 cdef Kernels table
 
@@ -23,4 +24,5 @@ def capsule():
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
     fill_fixed8(&table.fixed8)
+    fill_loops(&table.loops)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)
