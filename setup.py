@@ -38,9 +38,12 @@ DIRECTIVES = {
     "embedsignature": False,
     "binding": True,
     "auto_pickle": False,
+    "freethreading_compatible": True,
 }
 
 
+# Rooms that work before the first invoke: a third smaller when compiled for size.
+PREPARING = ("schema", "memory", "delegates", "micro")
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
 VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
@@ -48,11 +51,13 @@ VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
 UNROLL = ["-O3", "-fno-semantic-interposition"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 SIMD = {
-    "isa_portable": UNROLL,
+    "isa_portable": [],  # unrolled, it would be a tenth of the package, for machines that are slow anyway
     "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2"],
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
+# Operators that few models have, with many types each: small rather than fast.
+COLD = {"conv_3d", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
@@ -61,7 +66,7 @@ def declared(folder: Path, table: str) -> dict[str, list[str]]:
     found = {}
     for source in sorted(folder.glob("*.pyx")):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            found[source.stem] = re.findall(r'^    "(\w+)":', entries, re.M)
+            found[source.stem] = re.findall(r'^    "([\w.]+)":', entries, re.M)
     return found
 
 
@@ -74,8 +79,9 @@ def operator_index() -> str:
         "MODULES": declared(ops, "OPERATORS"),
         "CUSTOM_MODULES": declared(ops, "CUSTOM_OPERATORS"),
         "MICRO_MODULES": declared(ops, "MICRO_OPERATORS"),
-        "XNNPACK_FLOAT32": {name: entries for name, entries in xnnpack.items() if not name.startswith("quantized_")},
-        "XNNPACK_QUANTIZED": {name: entries for name, entries in xnnpack.items() if not name.startswith("float32_")},
+        "XNNPACK_FLOAT16": {name: xnnpack[name] for name in xnnpack if name.startswith("float16_")},
+        "XNNPACK_FLOAT32": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "quantized_"))},
+        "XNNPACK_QUANTIZED": {name: xnnpack[name] for name in xnnpack if not name.startswith(("float16_", "float32_"))},
     }
     for title, tables in titles.items():
         modules = {}
@@ -91,8 +97,12 @@ def operator_index() -> str:
 
 def target_of(source: Path) -> list[str]:
     """The flags that a module has beyond those of all."""
+    if source.relative_to(PACKAGE).parts[0] in PREPARING:
+        return ["-Os"]
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return VECTOR
+    if source.parent == PACKAGE / "ops" and source.stem in COLD:
+        return ["-Os"]
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

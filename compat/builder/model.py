@@ -40,7 +40,7 @@ class Subgraph:
         return tensor
 
     def op(
-        self, name, inputs, outputs, version=1, custom_options=None, intermediates=(), write_options=True, **options
+        self, name, inputs, outputs, /, version=1, custom_options=None, intermediates=(), write_options=True, **options
     ):
         """Append an operator. A name that is not a builtin's makes a custom operator; returns the outputs."""
         for tensor in [*inputs, *outputs, *intermediates]:

@@ -129,6 +129,19 @@ def wrong_output_scale(d):
     return d.case(Model.single("LOGISTIC", [x], [y], 3), lambda: [d.values(x)], refused=True)
 
 
+@cases("ABS", "CEIL", "COS", "EXP", "FLOOR", "HARD_SWISH", "NEG", dtypes=("float16",), variants=("every value",))
+@cases("RELU", "RELU6", "RELU_N1_TO_1", "ROUND", "RSQRT", "SIN", "SQRT", dtypes=("float16",), variants=("every value",))
+@cases("SQUARE", "LOGISTIC", "TANH", dtypes=("float16",), variants=("every value",))
+@cases("GELU", dtypes=("float16",), variants=("every value exact", "every value approximate"))
+def half(d):
+    """All 65,536 patterns, NaN included, and a few more so that there is a tail; most operators only run in the delegate."""
+    everything = np.arange(65536 + d.between(0, 9)).astype(np.uint16).view(np.float16)
+    x, y = Tensor(everything.shape, "float16"), Tensor(everything.shape, "float16")
+    options = {"approximate": True} if d.variant.endswith("approximate") else {}
+    model = Model.single(d.op, [x], [y], 3 if d.op in ("LOGISTIC", "TANH") else 1, **options)
+    return d.case(model, lambda: [d.rng.permutation(everything)], refused=True)
+
+
 @cases("PRELU", dtypes=("float32", "int8", "uint8", "int16"), variants=("random", "one alpha", "special"))
 def prelu(d):
     shape = d.shape(4, 6)

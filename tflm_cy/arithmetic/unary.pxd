@@ -115,6 +115,12 @@ cdef inline void round_f32(const void* how, const float* x, float* y, int64_t n)
         y[i] = round_even(x[i])
 
 
+cdef inline void round_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = f32_to_half(round_even(half_to_f32(x[i])))
+
+
 # ---- float16 patterns
 cdef inline void neg_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i

@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
 from tflm_cy.arithmetic.optimized.activation cimport (
-    hard_swish_run_blocks, logistic_run_eigen, logistic_run_s16, tanh_run_eigen, tanh_run_s16,
+    hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
 )
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
@@ -292,7 +292,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>logistic_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>logistic_run
     elif x.type == FLOAT16:
-        op.kernel = <UnaryKernel>logistic_half_run
+        op.kernel = <UnaryKernel>logistic_half_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>logistic_half_run
     elif x.type == INT8 or x.type == UINT8:
         if y.scale != 1.0 / 256:
             raise ValueError(f"{name}: the output scale must be 1/256, is {y.scale} (output->params.scale == 1. / 256 was not true)")
@@ -322,7 +322,7 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>tanh_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_run
     elif x.type == FLOAT16:
-        op.kernel = <UnaryKernel>tanh_half_run
+        op.kernel = <UnaryKernel>tanh_half_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_half_run
     elif x.type == INT8 or x.type == UINT8:
         if node.arithmetic == MICRO and x.type == INT8:
             use_fixed_point(context, op, x, True)

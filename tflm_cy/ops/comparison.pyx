@@ -79,28 +79,28 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     cdef Tensor* a = required_input(context, node, 1 if swapped else 0, name)
     cdef Tensor* b = required_input(context, node, 0 if swapped else 1, name)
     cdef Tensor* y = context.output(node, 0)
-    cdef Kernels kernels = kernels_of(relation)
+    cdef Kernels by_type = kernels_of(relation)
     cdef Binary* op
     check_same_type(a, b, name)
     if y != NULL:
         adopt_type(y, BOOL)
     op = prepare_binary(context, node, name, swapped)
     if a.type == FLOAT32:
-        op.kernel = kernels.f32
+        op.kernel = by_type.f32
     elif a.type == FLOAT16:
-        op.kernel = kernels.half
+        op.kernel = by_type.half
     elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
         use_scaled(context, op, a, b, name)
         op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
     elif a.type == INT16:
-        op.kernel = kernels.s16
+        op.kernel = by_type.s16
     elif a.type == INT32:
-        op.kernel = kernels.s32
+        op.kernel = by_type.s32
     elif a.type == INT64:
-        op.kernel = kernels.s64
+        op.kernel = by_type.s64
     elif a.type == INT8 or a.type == UINT8:
         use_sides(context, op, a, b, name)
-        op.kernel = kernels.quantized
+        op.kernel = by_type.quantized
     elif a.type == BOOL and relation == EQUAL_TO:
         op.kernel = <BinaryKernel>equal[uint8_t]
     elif a.type == BOOL and relation == NOT_EQUAL_TO:

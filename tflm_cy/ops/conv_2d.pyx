@@ -13,8 +13,8 @@ Quirks: the bias is required; TANH and SIGN_BIT as fused activation are ignored;
 arithmetic/hybrid.pxd unless the number of output channels is a multiple of 4.
 
 The optimized arithmetic, without groups: float32 products in Eigen's order (`convolve_f32_eigen`); 8 bits, and int16 with an int32 bias,
-round halves up; differing scales of a hybrid filter multiply the image's scale first. With more than one thread TensorFlow sums float32 in
-ways that depend on its cost model; what is done here is the commonest of them.
+round halves up; differing scales of a hybrid filter multiply the image's scale first. Where more than one thread is asked for, float32 is
+summed as TensorFlow's threads do it (arithmetic/optimized/contraction.pxd).
 
 Source: LiteRT:tflite/kernels/conv.cc.
 """
@@ -26,7 +26,10 @@ from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantize
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error
-from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.cache cimport cache_sizes, l1_data_bytes
+from tflm_cy.arithmetic.optimized.contraction cimport (
+    Contraction, conv_f32_contraction, pack_contraction, plan_contraction,
+)
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
@@ -71,6 +74,7 @@ cdef struct Conv:
     int packing                  # scratch, then
     int runs
     Product product              # of the optimized arithmetic
+    Contraction contraction      # its product with several threads
     # quantized
     Rescale rescale
     int patches                  # scratch: two windows
@@ -185,14 +189,15 @@ cdef bint use_ordered32(Context context, Conv* op, const Tensor* w, bint panels)
 
 
 cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
-    """Two threads and more take another product for constant filters without dilation: panels whatever the shape, as far as is known."""
+    """Two threads and more take another product for constant filters without dilation."""
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
-    cdef bint threaded = context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1
-    op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), threaded)
+    op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
+    if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1:
+        return prepare_contraction(context, node, op)
+    op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), False)
     if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
-        op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = convolve_vector32_eigen
         return 0
@@ -201,9 +206,21 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(sizeof(float) * packed_panels(&op.product) + 1)
-    op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
     op.sums = context.request_scratch(2 * sizeof(float) * g.oc)
     node.invoke = convolve_f32_eigen
+    return 0
+
+
+cdef int prepare_contraction(Context context, Node* node, Conv* op) except -1:
+    cdef ConvShape* g = &op.shape
+    cdef bint pixels = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1
+    cdef bint images = g.kh == g.ih and g.kw == g.iw and g.pad_h == 0 and g.pad_w == 0
+    op.contraction = plan_contraction(
+        g.oc, op.depth, g.batches * g.oh * g.ow, context.num_threads, not pixels and not images, cache_sizes())
+    op.packed = <float*>context.persistent(sizeof(float) * g.oc * op.depth + 1)
+    pack_contraction(&op.contraction, <const float*>context.input(node, 1).data, op.packed)
+    op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * g.oc)
+    node.invoke = convolve_f32_contraction
     return 0
 
 
@@ -362,6 +379,16 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
         pack_panels(&op.product, w, packed)
     conv_f32_eigen(
         &op.shape, &op.product, <const float*>context.input(node, 0).data, w, packed,
+        <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
+        <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_f32_contraction(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    conv_f32_contraction(
+        &op.shape, &op.contraction, <const float*>context.input(node, 0).data, op.packed,
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
         <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )

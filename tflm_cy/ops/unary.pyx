@@ -1,7 +1,7 @@
 """Mathematical functions of one value: ABS NEG EXP LOG SQRT RSQRT SIN COS FLOOR CEIL ROUND SQUARE LOGICAL_NOT.
 
 float32 all but LOGICAL_NOT (bool). ABS: int8, int16 (quantized or not), int32. NEG: float16, int8, int16, int32, int64, raw values.
-EXP, LOG, SQRT, RSQRT: int8, int16. FLOOR: float16. CEIL and ROUND are not in BUILTIN_REF.
+EXP, LOG, SQRT, RSQRT: int8, int16. FLOOR, ROUND: float16. CEIL and ROUND are not in BUILTIN_REF.
 - int8 is a table of 256 bytes, int16 EXP, LOG and RSQRT an interpolated one of 513 entries, both filled in prepare.
 - SQRT and RSQRT refuse a quantized value below the zero point; RSQRT of the zero point is the type's largest value.
 - LOG of what is not positive is the type's lowest value.
@@ -16,7 +16,8 @@ from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, 
 from tflm_cy.arithmetic.micro.unary cimport rsqrt_s16
 from tflm_cy.arithmetic.unary cimport (
     Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
-    not_bool, round_f32, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log, table_rsqrt,
+    not_bool, round_f32, round_half, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log,
+    table_rsqrt,
 )
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
@@ -100,11 +101,18 @@ cdef int prepare_ceil(Context context, Node* node) except -1:
     return prepare_float(context, node, <UnaryKernel>ceil_f32, "Ceil")
 
 
-cdef int prepare_round(Context context, Node* node) except -1:
-    return prepare_float(context, node, <UnaryKernel>round_f32, "Round")
-
-
 # ---- several types
+cdef int prepare_round(Context context, Node* node) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Round")
+    if x.type == FLOAT32:
+        op.kernel = <UnaryKernel>round_f32
+    elif x.type == FLOAT16:
+        op.kernel = <UnaryKernel>round_half
+    else:
+        unsupported(x, "Round")
+    return 0
 cdef int prepare_floor(Context context, Node* node) except -1:
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL

@@ -31,6 +31,7 @@ cdef extern from "amx.h" nogil:
         TILE_I32_U8
     ctypedef struct Positions:
         const uint8_t* x
+        uint8_t* y
         uint8_t* rows[16]
         int32_t terms[16]
         float inverses[16]
@@ -38,6 +39,8 @@ cdef extern from "amx.h" nogil:
         int kind
         bint has_terms
         bint clamps
+        bint even
+        ptrdiff_t y_row
         ptrdiff_t x_row
         ptrdiff_t steps
         const int32_t* offsets
@@ -105,13 +108,18 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
         return True
+    # Two tiles of columns by two of positions load less, four by one go through x once.
+    c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
     plan_copies(c)
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
         c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
     c.packed_bytes = (
-        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + 1) * c.tile_steps * TILE_BYTES + TAIL
+        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
     )
+    c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
+    c.first_tile = 0
+    c.end_tile = c.column_tiles
     c.pack = pack_tiles
     c.run = run_tiles
     return True
@@ -148,7 +156,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* scales = <float*>(sums + columns)
     cdef float* f_bias = scales + columns
     cdef int8_t* ones = <int8_t*>(f_bias + columns)
-    cdef int8_t* panels = ones + c.tile_steps * TILE_BYTES
+    cdef int8_t* panels = ones + (c.tile_steps * TILE_BYTES if c.row_factor != 0 else 0)
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
     cdef ptrdiff_t s, i, column, first, tiles
     c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
@@ -156,17 +164,25 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for s in range(c.segments):
         for i in range(per_segment):
             offsets[s * per_segment + i] = <int32_t>(segment_offset(c, s) + STEP * i)
-    for s in range(c.segments):
-        for i in range(c.segment):
-            for column in range(TILE):
-                ones[tile_place(s * per_segment + i / STEP, 1, 0, column, i % STEP)] = 1
+            if c.row_factor != 0:
+                pack_ones(ones + (s * per_segment + i) * TILE_BYTES, c.segment - STEP * i if c.segment - STEP * i < STEP else STEP)
     first = 0
     while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
-        for column in range(TILE * first, TILE * (first + tiles) if TILE * (first + tiles) < g.oc else g.oc):
-            pack_tile_column(c, <const uint8_t*>w + column * row, column, first, tiles, panels, sums, scales, f_bias)
+        tiles = c.column_tiles - first if c.column_tiles - first < c.panel_tiles else c.panel_tiles
+        pack_tile_columns(c, <const uint8_t*>w, row, first, tiles, <uint8_t*>panels)
         panels += tiles * c.tile_steps * TILE_BYTES
         first += tiles
+    for column in range(g.oc):
+        pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+
+
+cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:
+    """A tile with 1 at the first n taps of each column."""
+    cdef ptrdiff_t column, k
+    memset(ones, 1, n / 4 * 64)
+    for column in range(TILE):
+        for k in range(n / 4 * 4, n):
+            ones[tile_place(0, 1, 0, column, k)] = 1
 
 
 cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
@@ -174,30 +190,20 @@ cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdi
     return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
 
 
-cdef void pack_tile_column(
-    const Conv8* c, const uint8_t* filter, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t tiles, int8_t* panel,
-    int32_t* sums, float* scales, float* f_bias,
+cdef void pack_tile_columns(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
-    """As pack_column; x is signed when int8."""
+    """The weights of a panel, whose tiles of columns are those from `first` on."""
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t tile = channel / TILE - first
-    cdef int64_t sum = 0
-    cdef int32_t v
-    cdef ptrdiff_t s, i
-    for s in range(c.segments):
-        for i in range(c.segment):
-            v = tap_value(c, filter, s * c.segment + i)
-            sum += v
-            panel[tile_place(s * per_segment + i / STEP, tiles, tile, channel % TILE, i % STEP)] = <int8_t>v
-    if c.dynamic:
-        sums[channel] = <int32_t>sum
-        scales[channel] = c.scaling.scales[channel]
-        f_bias[channel] = c.scaling.bias[channel]
-        return
-    sum += c.row_factor * c.segments * c.segment
-    sums[channel] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(c.x_zero_point * sum))
-    if c.finish == NULL:
-        scales[channel] = c.out.scales[channel]
+    cdef ptrdiff_t tile, column, s, i
+    for tile in range(tiles):
+        column = TILE * (first + tile)
+        for s in range(c.segments):
+            for i in range(per_segment):
+                turn_taps(
+                    w + column * row + s * c.segment + i * STEP, row, c.shape.oc - column if c.shape.oc - column < TILE else TILE,
+                    c.segment - i * STEP if c.segment - i * STEP < STEP else STEP, c.w_offset,
+                    panel + tile_place(s * per_segment + i, tiles, tile, 0, 0), 64)
 
 
 cdef struct Work:                # memory of a run
@@ -230,6 +236,8 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = c.row_factor != 0
     p.steps = c.tile_steps
+    p.y_row = c.shape.oc * c.y_size
+    p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE)
     p.offsets = c.offsets
     p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
@@ -249,9 +257,9 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
     """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
-    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t first = c.first_tile
     cdef ptrdiff_t tiles, i
-    p.w = <const int8_t*>c.panels
+    p.w = <const int8_t*>c.panels + first * c.tile_steps * TILE_BYTES
     p.sums = k.sums
     p.first = k.positions
     if p.has_terms:
@@ -259,8 +267,8 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
     elif p.kind == TILE_I32_U8:
         for i in range(count):
             memset(k.positions[i].terms, 0, sizeof(k.positions[i].terms))
-    while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+    while first < c.end_tile:
+        tiles = c.end_tile - first if c.end_tile - first < c.panel_tiles else c.panel_tiles
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
@@ -290,10 +298,13 @@ cdef void finish_positions(const Conv8* c, const Work* k, const Positions* m, co
         r = end
 
 
-cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere) noexcept nogil:
-    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted."""
+cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere, bint even) noexcept nogil:
+    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted (even: all)."""
     cdef int r
     m.x = x
+    m.y = y
+    if even:
+        return
     for r in range(TILE):
         m.rows[r] = y + r * y_row
     for r in range(valid, TILE):
@@ -328,10 +339,10 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
             if c.direct and at + TILE > positions:
                 at = positions - TILE
             if c.direct:
-                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere)
+                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere, p.even)
             else:
                 describe(
-                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere)
+                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere, False)
                 copy_positions(c, x, at, positions, &k.positions[count])
             first = at + TILE
             count += 1
@@ -415,7 +426,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
             at = g.ow - TILE if ox + TILE > g.ow and g.ow >= TILE else ox
             describe(
                 &k.positions[count], image + oy * g.stride_h * c.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
-                g.ow - at, k.nowhere)
+                g.ow - at, k.nowhere, p.even)
             ox = at + TILE
             count += 1
             if count == most:

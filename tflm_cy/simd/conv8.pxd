@@ -45,10 +45,15 @@ cdef struct Conv8:
     ptrdiff_t row_bytes          # of the padded image
     ptrdiff_t image_bytes
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
+    ptrdiff_t panel_columns      # of a whole panel
     int32_t row_factor           # what the sum of a window's bytes counts (uint8)
     int32_t w_offset             # subtracted from uint8 weights
     ptrdiff_t tile_steps         # AMX: of 64 bytes, in a window
     ptrdiff_t column_tiles
+    bint tile_columns            # tiles serve: the columns can be shared as first_tile .. end_tile
+    ptrdiff_t first_tile         # those that are computed
+    ptrdiff_t end_tile
+    ptrdiff_t panel_tiles        # of columns, in a panel
     bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed

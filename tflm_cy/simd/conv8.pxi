@@ -47,6 +47,11 @@ cdef extern from "conv8.h" nogil:
     void tile8_row_sums(Tile8* t, int rows, const int32_t* ones, int32_t factor) noexcept
     int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
     void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
+    enum:
+        TURN_ROWS
+        TURN_BYTES
+    int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
+    void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t* to, ptrdiff_t step) noexcept
 
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
@@ -93,6 +98,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         c.segment = g.group_ic
     c.steps = c.segments * (round_up(c.segment, 4) / 4)
     c.group_columns = round_up(group_oc, VL)
+    c.panel_columns = PANEL * VL
     vectors = c.group_columns / VL
     c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
     if c.flat and g.batches * g.oh * g.ow == 1:
@@ -134,11 +140,6 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
     )
 
 
-cdef int32_t tap_value(const Conv8* c, const void* w, ptrdiff_t at) noexcept nogil:
-    """A weight as packed: signed."""
-    return <int32_t>(<const int8_t*>w)[at] if c.w_offset == 0 else <int32_t>(<const uint8_t*>w)[at] - c.w_offset
-
-
 cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t group_oc = g.oc / g.groups
@@ -149,7 +150,7 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int32_t* sums
     cdef float* scales
     cdef float* f_bias
-    cdef ptrdiff_t group, column, first, width
+    cdef ptrdiff_t group, column, first, width, end
     at += 2 * round_up(c.steps * 4, 64)
     sums = <int32_t*>at
     scales = <float*>(at + round_up(4 * columns, 64))
@@ -163,9 +164,11 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         first = 0
         while first < c.group_columns:
             width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
-            for column in range(first, first + width if first + width < group_oc else group_oc):
-                pack_column(c, w, row, group * group_oc + column, <int8_t*>at + 4 * (column - first), width,
-                            group * c.group_columns + column, sums, scales, f_bias)
+            end = first + width if first + width < group_oc else group_oc
+            pack_panel(c, <const uint8_t*>w + (group * group_oc + first) * row, row, end - first, at, width)
+            for column in range(first, end):
+                pack_constants(c, w, row, group * group_oc + column, group * c.group_columns + column, 128 if c.is_signed else 0,
+                               sums, scales, f_bias)
             at += width * 4 * c.steps
             first += width
 
@@ -190,29 +193,36 @@ cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept n
             ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
 
 
-cdef void pack_column(
-    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, int8_t* panel, ptrdiff_t width, ptrdiff_t column,
+cdef void pack_panel(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* panel, ptrdiff_t width) noexcept nogil:
+    """The weights of up to `width` output channels."""
+    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
+    cdef ptrdiff_t column = 0
+    cdef ptrdiff_t s, i
+    while column < columns:
+        for s in range(c.segments):
+            i = 0
+            while i < c.segment:
+                turn_taps(
+                    w + column * row + s * c.segment + i, row, columns - column if columns - column < TURN_ROWS else TURN_ROWS,
+                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset,
+                    panel + (s * per_segment + i / 4) * width * 4 + 4 * column, width * 4)
+                i += TURN_BYTES
+        column += TURN_ROWS
+
+
+cdef void pack_constants(
+    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, ptrdiff_t column, int32_t x_offset,
     int32_t* sums, float* scales, float* f_bias,
 ) noexcept nogil:
-    """One output channel; the zero points' share goes into its bias."""
-    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
-    cdef const uint8_t* filter = <const uint8_t*>w + channel * row
-    cdef int32_t x_zero = c.x_zero_point + (128 if c.is_signed else 0)
-    cdef int64_t sum = 0
-    cdef int32_t v
-    cdef ptrdiff_t s, i
-    for s in range(c.segments):
-        for i in range(c.segment):
-            v = tap_value(c, filter, s * c.segment + i)
-            sum += v
-            panel[(s * per_segment + i / 4) * width * 4 + i % 4] = <int8_t>v
+    """What a column's sums are corrected and scaled by; the zero points' share goes into its bias. x is read `x_offset` higher."""
+    cdef int64_t sum = sum_taps(<const uint8_t*>w + channel * row, c.segments * c.segment, 128 if c.w_offset == 0 else 0)
     if c.dynamic:
         sums[column] = <int32_t>sum
         scales[column] = c.scaling.scales[channel]
         f_bias[column] = c.scaling.bias[channel]
         return
     sum += c.row_factor * c.segments * c.segment
-    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(x_zero * sum))
+    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum))
     if c.finish == NULL:
         scales[column] = c.out.scales[channel]
 

@@ -34,6 +34,7 @@ cdef extern from "depthwise8.h" nogil:
     void sum_pixels(const Columns8* s, int rows, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
 
 cdef enum:
+    MOST_BYTES = 64              # of a vector
     MOST_QUADS = 16              # filters of up to 64 rows
     L1_PLANES = 16384            # bytes of the planes of a chunk
 
@@ -213,20 +214,29 @@ cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) n
 cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:
     """Per block, column, quad, quarter, output row: VL dwords of four taps below each other."""
     cdef const ConvShape* g = &d.shape
-    cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap, channel
+    cdef ptrdiff_t[MOST_BYTES] channels
+    cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap
     for block in range(blocks_of(d)):
+        for lane in range(VB):
+            channels[lane] = channel_of(d, block * VB + lane)
         for column in range(g.kw):
             for quad in range(d.quads):
                 for quarter in range(4):
                     for row in range(d.rows):
-                        for lane in range(VL):
-                            channel = channel_of(d, block * VB + quarter * VL + lane)
-                            for j in range(4):
-                                tap = 4 * quad + j - row * g.stride_h
-                                taps[0] = 0
-                                if 0 <= tap < g.kh and channel < g.oc:
-                                    taps[0] = <int8_t>depthwise_weight(d, w, (tap * g.kw + column) * g.oc + channel)
-                                taps += 1
+                        for j in range(4):
+                            tap = 4 * quad + j - row * g.stride_h
+                            if 0 <= tap < g.kh:
+                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, taps + j)
+                        taps += 4 * VL
+
+
+cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int8_t* taps) noexcept nogil:
+    """One byte of VL dwords, which are 0 before."""
+    cdef uint8_t flip = <uint8_t>d.w_offset
+    cdef ptrdiff_t lane
+    for lane in range(VL):
+        if channels[lane] < d.shape.oc:
+            taps[4 * lane] = <int8_t>(w[channels[lane]] ^ flip)
 
 
 cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:

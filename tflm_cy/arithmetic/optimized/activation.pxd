@@ -1,14 +1,17 @@
 """Activations of the optimized kernels where their bytes are not the reference's.
 
-LOGISTIC and TANH in float32 are Eigen's; in int16, for the scales that are powers of two, gemmlowp's fixed point. HARD_SWISH multiplies
-by 1/6 first in whole blocks of four values, last in the tail.
+LOGISTIC and TANH in float32 and float16 are Eigen's: float16 TANH is rounded once (the last n % 8 values are libm's), LOGISTIC is
+e / (1 + e) with e = exp(x), every step rounded to float16, and 1 where e is infinite. In int16, for the scales that are powers of two,
+they are gemmlowp's fixed point. HARD_SWISH multiplies by 1/6 first in whole blocks of four values, last in the tail.
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.math cimport INFINITY, tanhf
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
-from tflm_cy.arithmetic.eigen cimport eigen_logistic, eigen_tanh
+from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
+from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 
 cdef enum:
     INTEGER_BITS = 3
@@ -24,6 +27,23 @@ cdef inline void tanh_run_eigen(const void* how, const float* x, float* y, int64
     cdef int64_t i
     for i in range(n):
         y[i] = eigen_tanh(x[i])
+
+
+cdef inline void logistic_half_run_eigen(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef float e, sum
+    cdef int64_t i
+    for i in range(n):
+        e = half_to_f32(f32_to_half(eigen_exp(half_to_f32(x[i]))))
+        sum = half_to_f32(f32_to_half(1 + e))
+        y[i] = f32_to_half(1 if e == INFINITY else e / sum)
+
+
+cdef inline void tanh_half_run_eigen(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n - n % 8):
+        y[i] = f32_to_half(eigen_tanh(half_to_f32(x[i])))
+    for i in range(n - n % 8, n):
+        y[i] = f32_to_half(tanhf(half_to_f32(x[i])))
 
 
 cdef inline float gate(float x) noexcept nogil:

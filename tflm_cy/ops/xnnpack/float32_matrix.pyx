@@ -1,6 +1,7 @@
 """FULLY_CONNECTED and BATCH_MATMUL in float32: each output one chain of fused multiply-adds over the depth.
 
-FULLY_CONNECTED: constant weights [outputs, depth], optional constant bias. BATCH_MATMUL: x [..., m, k] times y [..., k, n], either stored
+FULLY_CONNECTED: constant weights [outputs, depth], dense or sparse, which TensorFlow's delegate takes for dense ones; optional constant
+bias. BATCH_MATMUL: x [..., m, k] times y [..., k, n], either stored
 transposed, batches broadcast, up to six dimensions; y constant or not.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
@@ -13,10 +14,12 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32, share32
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.bands cimport product32_time
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -65,6 +68,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     if w.rank != 2 or w.dims[1] <= 0 or not is_constant(w) or (b != NULL and (not is_constant(b) or count(b) != w.dims[0])):
         raise ValueError(f"FULLY_CONNECTED: weights {shape_of(w)} must be a constant matrix, the bias constant with a value per row")
+    w = dense_constant(context, w)
     op = <FullyConnected*>context.persistent(sizeof(FullyConnected))
     op.outputs, op.depth = w.dims[0], w.dims[1]
     set_fully_connected_shape(context, node, op, x, y)
@@ -75,7 +79,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     set_product(op)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = fully_connected_vector
-        return 0
+        return context.divide(node, share_product, product32_time(&op.fast.plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
@@ -118,6 +122,12 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     fast.run(
         &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
     return 0
+
+
+cdef void share_product(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share32(
+        context, &(<FullyConnected*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        part, parts, hand)
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:
@@ -245,5 +255,5 @@ cdef const float* turned(const float* x, ptrdiff_t rows, ptrdiff_t columns, floa
 
 OPERATORS = {
     "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
-    "FULLY_CONNECTED": register(prepare_fully_connected, version=99),
+    "FULLY_CONNECTED": register(prepare_fully_connected, version=99, reference_version=99, lowest_version=1, sparse_input=1),
 }

@@ -8,8 +8,9 @@
 | float32 | int8, one scale or one per row (per column in BATCH_MATMUL) | both |
 | float32 | int4, int2: one scale per row; int4: one per block of a row | FULLY_CONNECTED |
 
-Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and the
-same as those of zero point 0 beside int8; with float32 activations each row of x is quantized on its own, always asymmetric.
+Quirks: the zero point of an int8 right side is ignored; int4 weights of zero point 8 are unsigned (0 to 15, less 8) beside float32 and
+the same as those of zero point 0 beside int8; sparse filters, which TensorFlow's delegate takes for dense ones, are right here; with
+float32 activations each row of x is quantized on its own, always asymmetric.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{fully-connected,batch-matrix-multiply}.c.
 """
@@ -27,13 +28,15 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8, share8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
 cdef enum:                       # FullyConnectedOptions
@@ -82,6 +85,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     want_constant(w, "FULLY_CONNECTED", "filter")
     if w.rank != 2 or w.dims[1] <= 0:
         raise ValueError(f"FULLY_CONNECTED: a filter {shape_of(w)} wants two dimensions")
+    w = dense_constant(context, w)
     op = <Matrix*>context.persistent(sizeof(Matrix))
     node.data = op
     op.n = w.dims[0]
@@ -101,7 +105,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         plan_vector(op, x)
         if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return 0
+            return context.divide(node, share_product, conv8_time(&op.fast.plan))
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -130,6 +134,10 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
     op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
+
+
+cdef void share_product(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, part, parts, hand)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:
@@ -395,5 +403,5 @@ cdef int batch_matmul_dynamic(Context context, Node* node) noexcept nogil:
 
 OPERATORS = {
     "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
-    "FULLY_CONNECTED": register(prepare_fully_connected, version=99),
+    "FULLY_CONNECTED": register(prepare_fully_connected, version=99, reference_version=99, lowest_version=1, sparse_input=1),
 }

@@ -1,0 +1,156 @@
+"""Functions of one float16 value, of any shape up to six dimensions, as XNNPACK computes them.
+
+Definitions in arithmetic/xnnpack/half.pxd. These are the only operators that the delegate takes with float16 tensors that are no constants.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport uint16_t
+
+from tflm_cy.arithmetic.xnnpack.half cimport (
+    HalfFunction, HalfLimits, abs_half, ceil_half, clamp_half, cos_half, exp_half, floor_half, gelu_half, gelu_tanh_half, hard_swish_half,
+    map_half, neg_half, round_half, rsqrt_half, sin_half, sqrt_half, square_half,
+)
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT16, Tensor, type_name
+from tflm_cy.ops.elementwise cimport Unary, prepare_unary
+from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.table cimport table_bool
+
+cdef enum:                       # GeluOptions
+    APPROXIMATE = 0
+
+cdef struct HalfMapping:
+    Unary unary                  # first: node.data is this one
+    HalfFunction function
+    HalfLimits limits
+
+
+cdef HalfMapping* prepare_function(Context context, Node* node, HalfFunction function) except NULL:
+    cdef str name = context.operator_name(node)
+    cdef Unary* unary = prepare_unary(context, node, name)
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef HalfMapping* m = <HalfMapping*>context.persistent(sizeof(HalfMapping))
+    if x.type != FLOAT16 or y.type != FLOAT16:
+        raise ValueError(f"{name}: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    check_rank(x, name)
+    m.unary = unary[0]
+    m.function = function
+    m.limits.low = -INFINITY
+    m.limits.high = INFINITY
+    node.data = m
+    node.invoke = map_values
+    return m
+
+
+cdef int map_values(Context context, Node* node) noexcept nogil:
+    cdef HalfMapping* m = <HalfMapping*>node.data
+    map_half(
+        m.function, m.limits, <const uint16_t*>context.input(node, 0).data, <uint16_t*>context.output(node, 0).data, m.unary.count,
+    )
+    return 0
+
+
+cdef int prepare_clamp(Context context, Node* node, float low, float high) except -1:
+    cdef HalfMapping* m = prepare_function(context, node, clamp_half)
+    m.limits.low = low
+    m.limits.high = high
+    return 0
+
+
+cdef int prepare_relu(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, 0, INFINITY)
+
+
+cdef int prepare_relu6(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, 0, 6)
+
+
+cdef int prepare_relu_n1_to_1(Context context, Node* node) except -1:
+    return prepare_clamp(context, node, -1, 1)
+
+
+cdef int prepare_abs(Context context, Node* node) except -1:
+    prepare_function(context, node, abs_half)
+    return 0
+
+
+cdef int prepare_neg(Context context, Node* node) except -1:
+    prepare_function(context, node, neg_half)
+    return 0
+
+
+cdef int prepare_square(Context context, Node* node) except -1:
+    prepare_function(context, node, square_half)
+    return 0
+
+
+cdef int prepare_floor(Context context, Node* node) except -1:
+    prepare_function(context, node, floor_half)
+    return 0
+
+
+cdef int prepare_ceil(Context context, Node* node) except -1:
+    prepare_function(context, node, ceil_half)
+    return 0
+
+
+cdef int prepare_round(Context context, Node* node) except -1:
+    prepare_function(context, node, round_half)
+    return 0
+
+
+cdef int prepare_sqrt(Context context, Node* node) except -1:
+    prepare_function(context, node, sqrt_half)
+    return 0
+
+
+cdef int prepare_rsqrt(Context context, Node* node) except -1:
+    prepare_function(context, node, rsqrt_half)
+    return 0
+
+
+cdef int prepare_exp(Context context, Node* node) except -1:
+    prepare_function(context, node, exp_half)
+    return 0
+
+
+cdef int prepare_sin(Context context, Node* node) except -1:
+    prepare_function(context, node, sin_half)
+    return 0
+
+
+cdef int prepare_cos(Context context, Node* node) except -1:
+    prepare_function(context, node, cos_half)
+    return 0
+
+
+cdef int prepare_hard_swish(Context context, Node* node) except -1:
+    prepare_function(context, node, hard_swish_half)
+    return 0
+
+
+cdef int prepare_gelu(Context context, Node* node) except -1:
+    prepare_function(context, node, gelu_tanh_half if table_bool(node.options, APPROXIMATE, False) else gelu_half)
+    return 0
+
+
+OPERATORS = {
+    "ABS": register(prepare_abs, version=99),
+    "CEIL": register(prepare_ceil, version=99),
+    "COS": register(prepare_cos, version=99),
+    "EXP": register(prepare_exp, version=99),
+    "FLOOR": register(prepare_floor, version=99),
+    "GELU": register(prepare_gelu, version=99),
+    "HARD_SWISH": register(prepare_hard_swish, version=99),
+    "NEG": register(prepare_neg, version=99),
+    "RELU": register(prepare_relu, version=99),
+    "RELU6": register(prepare_relu6, version=99),
+    "RELU_N1_TO_1": register(prepare_relu_n1_to_1, version=99),
+    "ROUND": register(prepare_round, version=99),
+    "RSQRT": register(prepare_rsqrt, version=99),
+    "SIN": register(prepare_sin, version=99),
+    "SQRT": register(prepare_sqrt, version=99),
+    "SQUARE": register(prepare_square, version=99),
+}

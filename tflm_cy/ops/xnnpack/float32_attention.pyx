@@ -1,0 +1,159 @@
+"""odml.scaled_dot_product_attention, as a custom operator or as a STABLEHLO_COMPOSITE, whose decomposition is not run then.
+
+float32 q, k, v and an optional mask, each of four dimensions; attributes `scale` (default 1 / sqrt(depth)) and `logit_cap`, a FlexBuffer.
+Batches broadcast. Refused though TensorFlow runs it: groups of heads with several batches of keys for a single one of queries, where it
+mixes batches.
+
+Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
+"""
+from libc.math cimport sqrt
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t
+
+from tflm_cy.arithmetic.xnnpack.attention cimport Attention, AttentionScratch, Operand, attention_f32
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.product cimport packed_size
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
+from tflm_cy.ops.generation cimport generation
+from tflm_cy.schema.flexbuffer import float_slot
+from tflm_cy.schema.table cimport Vector, table_vector
+
+cdef str NAME = "odml.scaled_dot_product_attention"
+
+cdef enum:                       # StableHLOCompositeOptions
+    ATTRIBUTES = 2
+
+cdef struct AttentionNode:
+    Attention attention
+    int[5] scratch               # in the order of AttentionScratch
+
+
+cdef const Tensor* four_dimensions(Context context, Node* node, int i) except NULL:
+    cdef const Tensor* x = context.input(node, i)
+    if x == NULL or x.type != FLOAT32 or x.rank != 4 or count(x) == 0:
+        raise ValueError(f"{NAME}: input {i} is {'missing' if x == NULL else type_name(x.type) + ' ' + str(shape_of(x))}, "
+                         "wanted are FLOAT32 values in four dimensions")
+    return x
+
+
+cdef Operand operand_of(const Tensor* x) noexcept:
+    cdef Operand o
+    o.batches, o.rows, o.heads = x.dims[0], x.dims[1], x.dims[2]
+    return o
+
+
+cdef ptrdiff_t common(ptrdiff_t a, ptrdiff_t b, str what) except -1:
+    if a != b and a != 1 and b != 1:
+        raise ValueError(f"{NAME}: {what} {a} and {b} do not fit each other")
+    return b if a == 1 else a
+
+
+cdef int set_mask(Attention* a, const Tensor* mask) except -1:
+    """Up to four dimensions; the missing ones are leading 1s."""
+    cdef ptrdiff_t[4] dims
+    cdef int d
+    if mask.type != FLOAT32 or not 1 <= mask.rank <= 4 or count(mask) == 0:
+        raise ValueError(f"{NAME}: a mask of type {type_name(mask.type)} and shape {shape_of(mask)}")
+    dims[:] = [1, 1, 1, 1]
+    for d in range(mask.rank):
+        dims[4 - mask.rank + d] = mask.dims[d]
+    a.mask.batches, a.mask.heads, a.mask.rows, a.mask_keys = dims[0], dims[1], dims[2], dims[3]
+    if a.mask_keys != 1 and a.mask_keys != a.keys:
+        raise ValueError(f"{NAME}: a mask for {a.mask_keys} of {a.keys} keys")
+    a.batches = common(a.batches, a.mask.batches, "batches")
+    a.heads = common(a.heads, a.mask.heads, "heads")
+    a.queries = common(a.queries, a.mask.rows, "queries")
+    return 0
+
+
+cdef int set_shapes(Attention* a, const Tensor* q, const Tensor* k, const Tensor* v, const Tensor* mask) except -1:
+    cdef bint grouped
+    a.q, a.k, a.v = operand_of(q), operand_of(k), operand_of(v)
+    a.depth = q.dims[3]
+    a.one_head = a.k.heads == 1
+    grouped = not a.one_head and a.k.heads != a.q.heads
+    if k.dims[3] != a.depth or v.dims[3] != a.depth or a.q.heads % a.k.heads != 0:
+        raise ValueError(f"{NAME}: shapes {shape_of(q)}, {shape_of(k)} and {shape_of(v)} do not fit each other")
+    a.keys = a.k.batches * a.k.rows if a.one_head else a.k.rows
+    a.batches = a.q.batches if a.one_head else common(a.q.batches, a.k.batches, "batches")
+    a.heads, a.queries = a.q.heads, a.q.rows
+    if mask != NULL:
+        set_mask(a, mask)
+    if grouped and (a.batches != a.q.batches or a.queries != a.q.rows):
+        raise ValueError(f"{NAME}: groups of heads want the batches and rows of the queries {shape_of(q)} for keys and mask")
+    if a.one_head:
+        if a.v.batches * a.v.rows * a.v.heads != a.keys:
+            raise ValueError(f"{NAME}: values {shape_of(v)} for {a.keys} keys")
+        return 0
+    if a.v.rows != a.keys or a.heads % a.v.heads != 0 or (not grouped and a.v.heads != 1 and a.v.heads != a.heads):
+        raise ValueError(f"{NAME}: values {shape_of(v)} for keys {shape_of(k)}")
+    if grouped and a.v.batches != 1 and a.v.batches != a.batches:
+        raise ValueError(f"{NAME}: values {shape_of(v)} for queries {shape_of(q)}")
+    a.batches = common(a.batches, a.v.batches, "batches")
+    return 0
+
+
+cdef int set_attributes(Context context, Node* node, Attention* a) except -1:
+    cdef Vector attributes
+    cdef bytes content = b""
+    if context.operator_name(node) == "STABLEHLO_COMPOSITE":
+        attributes = table_vector(node.options, ATTRIBUTES)
+        if attributes.data != NULL:
+            content = (<const char*>attributes.data)[:attributes.length]
+    elif node.custom_options != NULL:
+        content = (<const char*>node.custom_options)[:node.custom_options_size]
+    scale = float_slot(content, "scale")
+    cap = float_slot(content, "logit_cap")
+    a.scale = <float>(1 / sqrt(<double>a.depth)) if scale is None else <float>scale
+    a.has_cap = cap is not None
+    a.cap = <float>cap if a.has_cap else <float>0
+    return 0
+
+
+cdef int prepare(Context context, Node* node) except -1:
+    cdef AttentionNode* op = <AttentionNode*>context.persistent(sizeof(AttentionNode))
+    cdef Attention* a = &op.attention
+    cdef Tensor* y = context.output(node, 0)
+    cdef int32_t[4] dims
+    if node.output_count != 1 or y == NULL or y.type != FLOAT32:
+        raise ValueError(f"{NAME} wants one FLOAT32 output")
+    set_shapes(
+        a, four_dimensions(context, node, 0), four_dimensions(context, node, 1), four_dimensions(context, node, 2),
+        context.input(node, 3) if node.input_count > 3 else NULL,
+    )
+    set_attributes(context, node, a)
+    a.wide = generation() == AVX512
+    op.scratch[0] = context.request_scratch(sizeof(float) * max(packed_size(a.keys, a.depth), packed_size(a.depth, a.keys)))
+    op.scratch[1] = context.request_scratch(sizeof(float) * max(a.queries, a.q.rows) * a.depth)
+    op.scratch[2] = context.request_scratch(sizeof(float) * a.q.rows * a.keys)
+    op.scratch[3] = context.request_scratch(sizeof(float) * a.queries * a.keys)
+    op.scratch[4] = context.request_scratch(sizeof(float) * a.depth * a.keys if a.one_head else 0)
+    dims[:] = [<int32_t>a.batches, <int32_t>a.queries, <int32_t>a.heads, <int32_t>a.depth]
+    context.set_shape(y, 4, dims)
+    node.data = op
+    node.invoke = attend
+    return 0
+
+
+cdef int attend(Context context, Node* node) noexcept nogil:
+    cdef AttentionNode* op = <AttentionNode*>node.data
+    cdef const Tensor* mask = context.input(node, 3) if node.input_count > 3 else NULL
+    cdef AttentionScratch s
+    s.columns = <float*>context.scratch(op.scratch[0])
+    s.rows = <float*>context.scratch(op.scratch[1])
+    s.logits = <float*>context.scratch(op.scratch[2])
+    s.weights = <float*>context.scratch(op.scratch[3])
+    s.turned = <float*>context.scratch(op.scratch[4])
+    attention_f32(
+        &op.attention, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
+        <const float*>context.input(node, 2).data, NULL if mask == NULL else <const float*>mask.data, &s,
+        <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+OPERATORS = {
+    "STABLEHLO_COMPOSITE": register(prepare, version=99),
+    "odml.scaled_dot_product_attention": register(prepare, version=99),
+}
