@@ -108,8 +108,10 @@ def draw_binary(rng):
     return Model.single(op, inputs, [y], 1, **options).to_bytes(), [values(rng, shape)]
 
 
-def draw_unary(rng):
-    names = ["RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "EXP", "ELU", "GELU"]
+UNARY = ["RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "EXP", "ELU", "GELU"]
+
+
+def draw_unary(rng, names=UNARY):
     op = str(rng.choice(names))
     shape = [1, int(rng.integers(1, 200))]
     options = {"alpha": float(np.float32(rng.normal()))} if op == "LEAKY_RELU" else {}

@@ -35,6 +35,7 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:
     ALPHA = 0                    # LeakyReluOptions
@@ -114,6 +115,8 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
         ends[1] = high
         op.how = ends
         op.kernel = <UnaryKernel>clip_run if bounded else <UnaryKernel>relu_run
+        if kernels().loops.clip != NULL:
+            op.kernel = kernels().loops.clip if bounded else kernels().loops.relu
         return 0
     if x.type != INT8 and x.type != UINT8 and not (x.type == INT16 and sixteen == WITH_INT16):
         unsupported(x, name)
@@ -163,6 +166,8 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
         how[0] = alpha
         op.how = how
         op.kernel = <UnaryKernel>leaky_relu_run
+        if kernels().loops.leaky_relu != NULL:
+            op.kernel = kernels().loops.leaky_relu
         return 0
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)
@@ -192,6 +197,8 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
     if x.type == FLOAT32:
         op.kernel = <BinaryKernel>prelu_f32
+        if kernels().loops.prelu != NULL:
+            op.kernel = kernels().loops.prelu
         return 0
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)

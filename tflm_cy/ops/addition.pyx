@@ -28,6 +28,7 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.table cimport kernels
 
 cdef double VALUE_TIME = 0.3     # nanoseconds
 
@@ -76,6 +77,8 @@ cdef int use_f32(Context context, Binary* op, int activation, int sign) except -
     limits[0] = activation_range_f32(activation)
     op.how = limits
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
+    if kernels().float32.add != NULL:
+        op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
     return 0
 
 
@@ -146,6 +149,8 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     if optimized and five_fold(&op.plan):
         fill_blocks(blocks, a, b, twice, op)
         op.kernel = <BinaryKernel>sum_8_in_blocks
+    if kernels().loops.fits != NULL and kernels().loops.fits(&s.out):
+        op.kernel = kernels().loops.sum_8 if op.kernel == <BinaryKernel>sum_8 else kernels().loops.sum_8_in_blocks
     return 0
 
 

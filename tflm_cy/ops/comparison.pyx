@@ -25,6 +25,7 @@ from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
 )
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.simd.table cimport kernels
 
 cdef enum Relation:
     EQUAL_TO = 0
@@ -79,30 +80,30 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     cdef Tensor* a = required_input(context, node, 1 if swapped else 0, name)
     cdef Tensor* b = required_input(context, node, 0 if swapped else 1, name)
     cdef Tensor* y = context.output(node, 0)
-    cdef Kernels kernels = kernels_of(relation)
+    cdef Kernels by_type = kernels_of(relation)
     cdef Binary* op
     check_same_type(a, b, name)
     if y != NULL:
         adopt_type(y, BOOL)
     op = prepare_binary(context, node, name, swapped)
     if a.type == FLOAT32:
-        op.kernel = kernels.f32
+        op.kernel = by_type.f32
     elif a.type == FLOAT16:
-        op.kernel = kernels.half
+        op.kernel = by_type.half
     elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
         use_scaled(context, op, a, b, name)
         op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
     elif a.type == INT16 and node.arithmetic == MICRO:
         op.kernel = <BinaryKernel>never
     elif a.type == INT16:
-        op.kernel = kernels.s16
+        op.kernel = by_type.s16
     elif a.type == INT32:
-        op.kernel = kernels.s32
+        op.kernel = by_type.s32
     elif a.type == INT64:
-        op.kernel = kernels.s64
+        op.kernel = by_type.s64
     elif a.type == INT8 or a.type == UINT8:
         use_sides(context, op, a, b, name)
-        op.kernel = kernels.quantized
+        op.kernel = by_type.quantized
     elif a.type == BOOL and relation == EQUAL_TO:
         op.kernel = <BinaryKernel>equal[uint8_t]
     elif a.type == BOOL and relation == NOT_EQUAL_TO:
@@ -181,6 +182,8 @@ cdef int prepare_maximum(Context context, Node* node) except -1:
     cdef Binary* op = prepare_extremum(context, node, &y, "MAXIMUM")
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>maximum[float]
+        if kernels().loops.maximum != NULL:
+            op.kernel = kernels().loops.maximum
     elif y.type == FLOAT16:
         op.kernel = <BinaryKernel>maximum_half
     elif y.type == INT8:
@@ -203,6 +206,8 @@ cdef int prepare_minimum(Context context, Node* node) except -1:
     cdef Binary* op = prepare_extremum(context, node, &y, "MINIMUM")
     if y.type == FLOAT32:
         op.kernel = <BinaryKernel>minimum[float]
+        if kernels().loops.minimum != NULL:
+            op.kernel = kernels().loops.minimum
     elif y.type == FLOAT16:
         op.kernel = <BinaryKernel>minimum_half
     elif y.type == INT8:

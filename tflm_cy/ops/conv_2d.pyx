@@ -25,7 +25,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row, position_sums, repair_conv_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
-from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
+from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.optimized.cache cimport cache_sizes, l1_data_bytes
 from tflm_cy.arithmetic.optimized.contraction cimport (
     Contraction, conv_f32_contraction, pack_contraction, plan_contraction,
@@ -39,6 +39,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
+from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_rescale, prepare_weights,
@@ -83,6 +84,8 @@ cdef struct Conv:
     int image                    # scratch: one quantized image
     const float* scales
     bint wraps                   # products have the sign error
+    Hybrid8 fast_hybrid          # with a vector kernel, when
+    bint fast_images
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -306,10 +309,30 @@ cdef int prepare_hybrid(Context context, Node* node, Conv* op) except -1:
     # A flattened shape would quantize all images together.
     read_shape(node, x, w, &op.shape)
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
+    op.fast_images = use_hybrid8(context, node, op)
+    if op.fast_images:
+        return 0
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
     return 0
+
+
+cdef bint use_hybrid8(Context context, Node* node, Conv* op) except -1:
+    """Weights without -128, or products without the sign error."""
+    cdef Tensor* w = context.input(node, 1)
+    cdef ConvShape g = op.shape
+    cdef const int8_t* bytes
+    cdef int how = BY_BOTH if node.invoke == convolve_hybrid else BY_FILTER_FIRST if node.invoke == convolve_hybrid_channels else BY_PRODUCT
+    if not is_constant(w):
+        return False
+    bytes = <const int8_t*>weight_bytes(context, w, &op.weights)
+    if how == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.depth):
+        return False
+    g.batches = 1
+    return ready_hybrid8(
+        context, &op.fast_hybrid, &g, context.input(node, 0), bytes, op.scales, how, <const float*>op.bias.values, op.range.low,
+        op.range.high)
 
 
 cdef int convolve_f32(Context context, Node* node) noexcept nogil:
@@ -452,6 +475,13 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
             quantize_asymmetric(x, size, image, &s)
         else:
             quantize_symmetric(x, size, image, &s)
+        if op.fast_images:
+            run_hybrid8(
+                &op.fast_hybrid, image, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
+                context.scratch(op.fast_hybrid.sums.scratch), y)
+            x += size
+            y += positions * g.oc
+            continue
         position = 0
         while position < positions:
             columns = 2 if position + 2 <= positions else 1

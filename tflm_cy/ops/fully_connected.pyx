@@ -17,6 +17,7 @@ Sparse int8 weights, in blocks of 16 columns, have the fixed point of the refere
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
+from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
@@ -41,6 +42,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
+from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
@@ -85,6 +87,8 @@ cdef struct FullyConnected:
     # hybrid
     bint asymmetric
     bint clamps
+    Hybrid8 fast_hybrid          # with a vector kernel, when
+    bint fast_rows
     const float* row_scales      # NULL: one scale
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
@@ -407,6 +411,10 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
         return 0
     if is_constant(w):
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows, op.depth)
+        op.fast_rows = not op.minimum and use_hybrid8(context, op, context.input(node, 0), w)
+        if op.fast_rows:
+            node.invoke = fully_connected_hybrid
+            return 0
         if not op.minimum:
             op.wide = <int16_t*>context.persistent(2 * op.rows * op.depth + 2)
             shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.rows * op.depth, 0, op.wide)
@@ -416,6 +424,17 @@ cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int act
     op.sums = context.request_scratch(4 * op.rows + 4)
     node.invoke = fully_connected_hybrid
     return 0
+
+
+cdef bint use_hybrid8(Context context, FullyConnected* op, const Tensor* x, const Tensor* w) except -1:
+    """A row at a time; limits are the caller's."""
+    cdef ConvShape g
+    matrix_shape(op, &g)
+    g.batches = 1
+    return ready_hybrid8(
+        context, &op.fast_hybrid, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
+        op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH,
+        <const float*>op.bias.values, -INFINITY, INFINITY)
 
 
 cdef int nothing_to_sum(Context context, Node* node) noexcept nogil:
@@ -590,7 +609,11 @@ cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
             else:
                 quantize_symmetric(row, op.depth, q, &s)
             scale = s.scale if op.row_scales != NULL else s.scale * op.scale
-            if op.wide != NULL:
+            if op.fast_rows:
+                run_hybrid8(
+                    &op.fast_hybrid, q, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
+                    context.scratch(op.fast_hybrid.sums.scratch), y)
+            elif op.wide != NULL:
                 accumulate_rows(
                     <const int16_t*>op.wide, op.rows, op.depth, q, scale, op.row_scales, s.zero_point, row_sums, False, y)
             else:

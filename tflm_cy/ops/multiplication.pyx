@@ -30,6 +30,7 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # MulOptions, DivOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -70,6 +71,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     if y.type == FLOAT32:
         op.how = float_range(context, activation)
         op.kernel = <BinaryKernel>mul_f32
+        if kernels().float32.mul != NULL:
+            op.kernel = kernels().float32.mul
     elif y.type == INT32:
         op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>mul_whole[int32_t]
@@ -116,6 +119,10 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     blocks.cuts = y.type == UINT8 and stands
     if a.type == INT16:
         op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
+    elif kernels().loops.fits != NULL and kernels().loops.fits(&p.rescale):
+        op.kernel = kernels().loops.mul_8[y.type == UINT8]
+        if arithmetic == OPTIMIZED and five_fold(&op.plan):
+            op.kernel = kernels().loops.mul_8_in_blocks[y.type == UINT8]
     elif arithmetic == OPTIMIZED and five_fold(&op.plan):
         op.kernel = <BinaryKernel>mul_8_in_blocks[int8_t] if y.type == INT8 else <BinaryKernel>mul_8_in_blocks[uint8_t]
     else:

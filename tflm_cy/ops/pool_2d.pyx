@@ -22,6 +22,8 @@ from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.loops cimport PoolLoop
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Pool2DOptions
     PADDING = 0
@@ -30,6 +32,11 @@ cdef enum:                       # Pool2DOptions
     FILTER_WIDTH = 3
     FILTER_HEIGHT = 4
     FUSED_ACTIVATION_FUNCTION = 5
+
+
+cdef struct Pool:
+    Pool2D shape                 # first: what the scalar definitions take
+    PoolLoop loop
 
 
 cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
@@ -48,7 +55,7 @@ cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     if padding != SAME and padding != VALID:
         raise ValueError(f"unknown padding {padding}")
-    p = <Pool2D*>context.persistent(sizeof(Pool2D))
+    p = <Pool2D*>context.persistent(sizeof(Pool))
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
     p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
@@ -107,7 +114,14 @@ cdef int prepare_average(Context context, Node* node) except -1:
         node.invoke = average_s16
     else:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
+    if type != INT16 and kernels().loops.average_pool[loop_of(type)] != NULL:
+        (<Pool*>node.data).loop = kernels().loops.average_pool[loop_of(type)]
+        node.invoke = average_loop
     return 0
+
+
+cdef int loop_of(int type) noexcept nogil:
+    return 0 if type == FLOAT32 else 1 if type == INT8 else 2
 
 
 cdef int prepare_max(Context context, Node* node) except -1:
@@ -123,6 +137,9 @@ cdef int prepare_max(Context context, Node* node) except -1:
         node.invoke = max_s16
     else:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
+    if type != INT16 and kernels().loops.max_pool[loop_of(type)] != NULL:
+        (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
+        node.invoke = max_loop
     return 0
 
 
@@ -137,6 +154,18 @@ cdef int prepare_l2(Context context, Node* node) except -1:
 
 cdef int no_taps(Context context) noexcept nogil:
     return context.fail(b"a window of the average lies outside of the image")
+
+
+cdef int average_loop(Context context, Node* node) noexcept nogil:
+    cdef Pool* p = <Pool*>node.data
+    if p.loop(&p.shape, context.input(node, 0).data, context.output(node, 0).data):
+        return no_taps(context)
+    return 0
+
+
+cdef int max_loop(Context context, Node* node) noexcept nogil:
+    cdef Pool* p = <Pool*>node.data
+    return p.loop(&p.shape, context.input(node, 0).data, context.output(node, 0).data)
 
 
 cdef int average_f32(Context context, Node* node) noexcept nogil:

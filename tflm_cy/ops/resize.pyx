@@ -13,6 +13,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool
+from tflm_cy.simd.loops cimport ResizeLoop
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
     BILINEAR_ALIGN_CORNERS = 2
@@ -26,6 +28,8 @@ cdef struct Resizing:
     Resize shape
     int32_t smallest             # size that is accepted
     bint known_size
+    ResizeLoop loop              # for an instruction set, NULL: the scalar definition
+    ResizeLoop doubled           # where the size doubles
 
 
 cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, int half_pixel_centers, int smallest) except NULL:
@@ -88,7 +92,18 @@ cdef int prepare_bilinear(Context context, Node* node) except -1:
     if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
         raise ValueError("If half_pixel_centers is True, align_corners must be False.")
     node.invoke = bilinear_optimized if node.arithmetic == OPTIMIZED else bilinear
+    choose_loop(r, context.input(node, 0).type, node.arithmetic == OPTIMIZED)
     return 0
+
+
+cdef void choose_loop(Resizing* r, int type, bint optimized) noexcept:
+    r.loop = r.doubled = NULL
+    if type == INT8:
+        r.loop = kernels().loops.bilinear_s8
+    elif type == FLOAT32 or type == UINT8:
+        r.loop = kernels().loops.bilinear_optimized[type == UINT8] if optimized else kernels().loops.bilinear[type == UINT8]
+    if type == FLOAT32 and optimized:
+        r.doubled = kernels().loops.double_f32
 
 
 cdef int prepare_nearest(Context context, Node* node) except -1:
@@ -103,6 +118,9 @@ cdef int bilinear(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if settle(context, node):
         return -1
+    if r.loop != NULL:
+        r.loop(&r.shape, x.data, y.data)
+        return 0
     if x.type == FLOAT32:
         bilinear_f32(&r.shape, <const float*>x.data, <float*>y.data)
     elif x.type == UINT8:
@@ -122,6 +140,12 @@ cdef int bilinear_optimized(Context context, Node* node) noexcept nogil:
         return bilinear(context, node)
     if settle(context, node):
         return -1
+    if r.doubled != NULL and doubles(&r.shape):
+        r.doubled(&r.shape, x.data, y.data)
+        return 0
+    if r.loop != NULL:                   # with it goes a kernel for doubled float32 images
+        r.loop(&r.shape, x.data, y.data)
+        return 0
     if x.type == UINT8:
         bilinear_weighted(&r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
     elif doubles(&r.shape):

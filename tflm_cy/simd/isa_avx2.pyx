@@ -17,6 +17,7 @@ include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
 include "fixed8.pxi"
+include "loops.pxi"
 include "ordered32.pxi"
 include "depthwise_ordered32.pxi"
 
@@ -35,6 +36,7 @@ def capsule():
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)
     fill_fixed8(&table.fixed8)
+    fill_loops(&table.loops)
     fill_ordered32(&table.ordered32)
     fill_depthwise_ordered32(&table.depthwise_ordered32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -14,6 +14,7 @@ include "elementwise8.pxi"
 include "lstm8.pxi"
 include "peak.pxi"
 include "fixed8.pxi"
+include "loops.pxi"
 
 cdef Kernels table
 
@@ -27,4 +28,5 @@ def capsule():
     fill_lstm8(&table.lstm8)
     fill_peak(&table.peak)
     fill_fixed8(&table.fixed8)
+    fill_loops(&table.loops)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -13,6 +13,7 @@ from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
 from tflm_cy.simd.lstm8 cimport Lstm8Kernels
+from tflm_cy.simd.loops cimport LoopKernels
 from tflm_cy.simd.ordered32 cimport Ordered32Kernels
 from tflm_cy.simd.peak cimport PeakKernels
 from tflm_cy.simd.product32 cimport Product32Kernels
@@ -28,5 +29,6 @@ cdef struct Kernels:
     Float32Kernels float32
     Fixed8Kernels fixed8
     Ordered32Kernels ordered32
+    LoopKernels loops
     DepthwiseOrdered32Kernels depthwise_ordered32
     PeakKernels peak

@@ -105,6 +105,8 @@ SIMD_INLINE void tile32o(const int R, const int NC, const int KIND, Chains32 *t,
   vf sum[ORDERED_ROWS][8];
   float sums[ORDERED_ROWS][2] = {{0}};
   int nan = 0;
+  UNROLL32O for (int r = 0; r < R; r++)
+    UNROLL32O for (int j = 0; j < NC; j++) sum[r][j] = vf_set1(0);
   for (ptrdiff_t done = 0; done < t->k;) {
     const ptrdiff_t block = t->block < t->k - done ? t->block : t->k - done;
     const ptrdiff_t main = KIND == ORDER ? block : block & ~(ptrdiff_t)7;

@@ -116,6 +116,13 @@ cdef float* pack_panel32(
     at += vectors * VL
     for v in range(vectors):
         n = columns - v * per_vector if columns - v * per_vector < per_vector else per_vector
+        from_column = w + (first + v * per_vector) * column_stride
+        if kind == ORDER and k_stride == 1:
+            turn_dwords(
+                <const uint8_t*>from_column, column_stride * <ptrdiff_t>sizeof(float), n, depth * <ptrdiff_t>sizeof(float),
+                <uint8_t*>at, VL * <ptrdiff_t>sizeof(float))
+            at += depth * VL
+            continue
         for j in range(n):
             from_column = w + (first + v * per_vector + j) * column_stride
             if kind == ORDER:

@@ -1,0 +1,77 @@
+"""The kernels outside of XNNPACK's arithmetic: in both modes without the delegate every instruction set against the scalar definition.
+
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per operator, type, mode and instruction set
+"""
+
+import functools
+import os
+
+import numpy as np
+import pytest
+
+from tflm_cy.experimental import OpResolverType
+
+from . import float32, products8
+from .instruction_sets import ISAS, check
+from .test_elementwise8 import draw_image, draw_one, draw_pair
+
+CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
+modes = pytest.mark.parametrize(
+    "mode",
+    [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES],
+    ids=["reference", "optimized"],
+)
+isas = pytest.mark.parametrize("isa", ISAS)
+
+
+def check_all(draw, isa, mode):
+    for seed in range(CASES):
+        blob, feeds = draw(np.random.default_rng(seed))
+        try:
+            check(isa, blob, feeds, experimental_op_resolver_type=mode)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from None
+
+
+@isas
+@modes
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+@pytest.mark.parametrize("op", products8.DRAWS)
+def test_products_of_bytes(op, dtype, mode, isa):
+    if op == "DEPTHWISE_CONV_2D" and dtype == "float32":
+        pytest.skip("the hybrid operator wants a scale per channel, which these draws do not always have")
+    check_all(lambda rng: products8.DRAWS[op](rng, dtype), isa, mode)
+
+
+@isas
+@modes
+@pytest.mark.parametrize("op", float32.DRAWS)
+def test_floats(op, mode, isa):
+    draw = float32.DRAWS[op]
+    if op == "unary":  # BUILTIN_REF has no ELU
+        draw = functools.partial(draw, names=[name for name in float32.UNARY if name != "ELU"])
+    check_all(draw, isa, mode)
+
+
+@isas
+@modes
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("op", ["ADD", "SUB", "MUL"])
+def test_pairs(op, dtype, mode, isa):
+    check_all(lambda rng: draw_pair(rng, dtype, op), isa, mode)
+
+
+@isas
+@modes
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("op", ["MAX_POOL_2D", "RESIZE_BILINEAR", "MEAN"])
+def test_images(op, dtype, mode, isa):
+    check_all(lambda rng: draw_image(rng, dtype, op), isa, mode)
+
+
+@isas
+@modes
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("op", ["QUANTIZE", "QUANTIZE_F32", "DEQUANTIZE"])
+def test_single_values(op, dtype, mode, isa):
+    check_all(lambda rng: draw_one(rng, dtype, op), isa, mode)
