@@ -4,21 +4,27 @@
     python -m compat.delegation --cases FILE.py                 # the models that FILE's `cases()` yields
 
 `cases()` yields (name, model's bytes, keyword arguments of the interpreter); of these `resize` is {tensor: shape}. The plans
-count also where allocation fails, on both sides. Models that kill TensorFlow's process are counted apart.
+count also where allocation fails, and so does whether it is a delegate's node that fails. What the other nodes accept is
+the business of `python -m compat`: where only that differs is counted, not judged. Models that kill TensorFlow's process
+are counted apart.
 """
 
 import argparse
 import importlib.util
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from .case import Case
 from .models import find_models
+from .outcome import difference
 from .process import SideFailedError
 from .progress import track
 from .report import Tally, to_text
-from .run import Side, run
+from .run import DIFFERS, EQUAL, NOT_COMPARED, REFUSED, Side, run
+
+DELEGATE = "TfLiteXNNPackDelegate"  # in the text of an allocation that fails by its node
 
 
 def cases_of_models(folders):
@@ -38,6 +44,20 @@ def cases_of_file(path):
     return found
 
 
+def judged(result):
+    """(verdict, difference) by what the delegate did."""
+    a, b = result.a, result.b
+    if result.verdict == NOT_COMPARED or "crashed" in (a.status, b.status) or "hung" in (a.status, b.status):
+        return result.verdict, result.difference
+    if a.plans is None and b.plans is None:
+        return REFUSED, None
+    if (a.delegates, a.plans) != (b.delegates, b.plans):
+        found = difference(replace(a, status="ok", error="", invokes=[]), replace(b, status="ok", error="", invokes=[]))
+        return DIFFERS, found or f"{a.summary()}  <>  {b.summary()}"
+    fails = [DELEGATE in outcome.text for outcome in (a, b)]
+    return (EQUAL, None) if fails[0] == fails[1] else (DIFFERS, f"{a.summary()}  <>  {b.summary()}")
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
         "python -m compat.delegation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -53,10 +73,14 @@ def main(argv=None):
     args = parser.parse_args(argv)
     cases = cases_of_models(args.models) + [case for file in args.cases for case in cases_of_file(file)]
     modes = args.mode or ["AUTO"]
-    tally, started, plans = Tally((args.a, args.b)), time.monotonic(), 0
+    tally, started = Tally((args.a, args.b)), time.monotonic()
+    plans = elsewhere = 0
     try:
         results = run(cases, Side(args.a), Side(args.b), modes, args.jobs, 60, not args.no_cache)
         for result in track(results, len(cases) * len(modes), tally):
+            elsewhere += result.verdict == DIFFERS
+            result.verdict, result.difference = judged(result)
+            elsewhere -= result.verdict == DIFFERS
             tally.add(result)
             plans += 0 if None in (result.a.plans, result.b.plans) else len(result.a.plans)
     except SideFailedError as error:
@@ -64,7 +88,9 @@ def main(argv=None):
         return 2
     tally.seconds = time.monotonic() - started
     print(to_text(tally, args.verbose))
-    print(f"the plans of {plans} subgraphs were compared")
+    print(
+        f"the plans of {plans} subgraphs were compared; {elsewhere} models differ in whether nodes of no delegate are accepted"
+    )
     return int(tally.failed() or not plans)
 
 
