@@ -5,9 +5,7 @@
 2
 """
 
-from tflm_cy import experimental, interpreter
-from tflm_cy._version import __version__
-from tflm_cy.config import show_config
+from tflm_cy import interpreter
 from tflm_cy.interpreter import (
     Delegate,
     Interpreter,
@@ -17,6 +15,7 @@ from tflm_cy.interpreter import (
     load_delegate,
 )
 
+__version__ = "0.1.0"
 __all__ = [
     "Delegate",
     "Interpreter",
@@ -25,7 +24,33 @@ __all__ = [
     "SignatureRunner",
     "__version__",
     "experimental",
+    "install",
     "interpreter",
     "load_delegate",
+    "register_custom_op",
     "show_config",
+    "uninstall",
+    "unregister_custom_op",
 ]
+
+
+_MODULES = {
+    "experimental": "experimental",
+    "install": "shim",
+    "register_custom_op": "custom.registry",
+    "show_config": "config",
+    "uninstall": "shim",
+    "unregister_custom_op": "custom.registry",
+}
+
+
+def __getattr__(name: str):
+    """Import what few programs use when it is asked for: an import costs a tenth of a millisecond."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    value = module if name == _MODULES[name] else getattr(module, name)
+    globals()[name] = value
+    return value

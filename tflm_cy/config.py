@@ -11,7 +11,7 @@ def show_config() -> dict[str, str]:
     version...
     ['available', 'kernels', 'version', 'xnnpack bytes']
     """
-    from tflm_cy._version import __version__
+    from tflm_cy import __version__
     from tflm_cy.ops import generation
     from tflm_cy.simd import table
 

@@ -11,6 +11,7 @@ A view (`view`) has a base object of `graph.view`, which keeps the memory alive 
 resize raise, so that memory never moves under it.
 """
 import os
+import sysconfig
 
 import numpy as np
 
@@ -31,10 +32,11 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.context cimport Node
-from tflm_cy.graph.partition import delegate
+from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, shape_of, type_name,
+    BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count, is_constant,
+    shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
@@ -66,6 +68,7 @@ DTYPES = [np.dtype(name) for name in (
     "float32", "float16", "int32", "uint8", "int64", "O", "bool", "int16", "complex64", "int8", "float64", "complex128", "uint64",
     "O", "O", "uint32", "uint16", "int8", "uint16", "int8", "uint8")]
 cdef list DTYPE_OF = DTYPES
+PACKED_RANGES = {17: (-8, 7), 19: (-2, 1), 20: (0, 15)}          # INT4, INT2, UINT4
 cdef object ndarray = np.ndarray
 cdef object empty = np.empty
 NUMPY_TYPE_NAMES = {
@@ -128,7 +131,8 @@ cdef bint layout_is_known():
         and seen.dimensions[1] == 3 and seen.strides[0] == 6 and seen.flags & 1 and not fields(sample[:, ::2]).flags & 1)
 
 
-cdef bint LAYOUT_KNOWN = layout_is_known()
+# Without a GIL another thread may be anywhere: no shortcut past the lock.
+cdef bint LAYOUT_KNOWN = layout_is_known() and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
@@ -153,6 +157,18 @@ cdef bint same_dtype(object dtype, object expected) except -1:
     return dtype == expected and dtype.isnative
 
 
+cdef Subgraph unborn():
+    """The graph of an object that `__init__` has not seen: nothing in it, and allocating it raises."""
+    cdef Subgraph g = Subgraph()
+    g.shared = Resources()
+    g.execution_plan = []
+    g.allocate_defect = "the interpreter was made without __init__."
+    return g
+
+
+cdef Subgraph UNBORN = unborn()
+
+
 cdef class Core:
     """See the module."""
     cdef object __weakref__
@@ -171,6 +187,7 @@ cdef class Core:
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
         self.lock_fork = fork_count
+        self.primary = UNBORN
 
     def __dealloc__(self):
         if self.lock != NULL:
@@ -179,13 +196,14 @@ cdef class Core:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
     def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True,
-                 list subgraphs=None):
+                 list subgraphs=None, bint fuse=True):
         self.default_delegate = default_delegate
         self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
+        self.primary.set_up(num_threads, fuse)
         self.cache_generation = -1
 
     def __reduce__(self):
@@ -278,6 +296,7 @@ cdef class Core:
 
     def delegate(self, mine):
         """Let a delegate take its nodes of all subgraphs."""
+        from tflm_cy.graph.partition import delegate
         for g in self.subgraphs:
             delegate(g, mine, self.clustering)
 
@@ -295,7 +314,6 @@ cdef class Core:
         try:
             self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
         finally:
             self.leave()
@@ -400,7 +418,7 @@ cdef class Core:
         cdef int d
         if tensor.type == STRING:
             return self.set_strings(g, t, value)
-        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or tensor.type == RESOURCE or tensor.type == VARIANT:
+        if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
             value = self.checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
@@ -413,7 +431,7 @@ cdef class Core:
                         f"Cannot set tensor: Dimension mismatch. Got {buffer.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
                         f"of input {t}.")
             if is_constant(tensor):
-                raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
+                self.open_constant(g, t)
             if tensor.data == NULL or g.is_hidden(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
@@ -422,10 +440,27 @@ cdef class Core:
                     pack(<const int8_t*>buffer.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
                 else:
                     memcpy(tensor.data, buffer.buf, min(<size_t>buffer.len, tensor.bytes))
+                if tensor.allocation == CONSTANT and g.ready:
+                    g.prepare_again()
                 return 0
         finally:
             PyBuffer_Release(&buffer)
         return self.set_unlocked(g, index, np.ascontiguousarray(value))
+
+    cdef int open_constant(self, Subgraph g, int t) except -1:
+        """Let a constant be written, in memory of this interpreter's own.
+
+        Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded.
+        """
+        cdef const Tensor* tensor = &g.tensors[t]
+        if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
+                or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
+            raise ValueError(
+                f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
+                "16 bits may be replaced")
+        if g.ready:
+            self.guard()
+        return g.own_constant(t)
 
     cdef object checked_value(self, Subgraph g, int t, object value):
         """A value of any kind as a native array of the tensor's dtype; never casts."""
@@ -447,10 +482,11 @@ cdef class Core:
                 f"{self.tensor_name(g, t)} ")
         if array.dtype is not expected:
             array = array.astype(expected)
-        if (tensor.type == INT4 or tensor.type == INT2) and array.size:
-            low, high = (-8, 7) if tensor.type == INT4 else (-2, 1)
+        if tensor.type in PACKED_RANGES and array.size:
+            low, high = PACKED_RANGES[tensor.type]
             if array.min() < low or array.max() > high:
-                raise ValueError(f"Cannot set tensor: values of {type_name(tensor.type)} lie in {low} .. {high}")
+                raise ValueError(
+                    f"Cannot set tensor: Values for {type_name(tensor.type)} input must be between {low} and {high}.")
         return array
 
     cdef int set_strings(self, Subgraph g, int t, object value) except -1:
@@ -587,7 +623,6 @@ cdef class Core:
             if not g.ready:
                 self.guard()
             self.apply_default_delegate()
-            g.num_threads = self.num_threads
             g.allocate()
             for name, value in values.items():
                 self.set_unlocked(g, inputs[name], value)
@@ -597,6 +632,12 @@ cdef class Core:
             self.leave()
 
     # ---------------------------------------------------------------- descriptions
+
+    def wants_flex(self):
+        """True when a custom operator that nobody has registered is one of TensorFlow's, by its name."""
+        cdef Subgraph g
+        return any([
+            g.registrations[n] is None and g.operator_names[n].startswith("Flex") for g in self.subgraphs for n in g.custom_nodes])
 
     def num_subgraphs(self):
         return len(self.subgraphs)

@@ -16,10 +16,12 @@ import ctypes
 import enum
 import operator
 import os
+import types
 
 import numpy as np
 
 from tflm_cy.core import Core
+from tflm_cy.inspection import EXTRAS
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
 
@@ -178,13 +180,26 @@ class SignatureRunner:
         return self._details(self._outputs)
 
 
+# What `__init__` makes of its arguments; everything else in an interpreter's dictionary is the user's.
+_OWN = frozenset(
+    ("_arguments", "_custom_op_registerers", "_delegates", "_interpreter", "_model_content", "_signature_defs")
+)
+
+
 def _rebuild(cls, arguments):
-    """Construct an unpickled or copied interpreter."""
-    return cls(**arguments)
+    """Construct an unpickled or copied interpreter, whatever a subclass's constructor wants."""
+    interpreter = cls.__new__(cls)
+    registerers = arguments.pop("custom_op_registerers", None)
+    Interpreter._start(interpreter, registerers, **arguments)
+    return interpreter
 
 
 class Interpreter:
     """A model, ready to be fed and run; a drop-in for tf.lite.Interpreter.
+
+    Pickling and copying carry the path or the content, the options and what a user has set on the object, but not the
+    state: the copy must allocate. Beyond tf.lite's methods every instance has those of `tflm_cy.inspection`:
+    execution_plan, delegate_nodes, quirks.
 
     Parameters
     ----------
@@ -208,6 +223,9 @@ class Interpreter:
     experimental_compress_quantization_zero_points, experimental_disable_delegate_node_fusion : bool
     experimental_force_delegate_node_profiling : bool
         Accepted; without effect.
+    fuse : bool
+        False: every node writes memory of its own and runs by itself, as the file says. Never changes results, only time and memory. Not an
+        argument of tf.lite.Interpreter.
 
     Raises
     ------
@@ -237,9 +255,38 @@ class Interpreter:
         experimental_compress_quantization_zero_points=False,
         experimental_disable_delegate_node_fusion=False,
         experimental_force_delegate_node_profiling=False,
+        *,
+        fuse=True,
     ):
-        self._custom_op_registerers = []
-        resolver = _resolver_type(experimental_op_resolver_type)
+        self._start(
+            self.__dict__.pop("_registerers", None),
+            model_path,
+            model_content,
+            experimental_delegates,
+            num_threads,
+            experimental_op_resolver_type,
+            experimental_preserve_all_tensors,
+            experimental_disable_delegate_clustering,
+            fuse,
+        )
+
+    def _start(
+        self,
+        registerers,
+        model_path=None,
+        model_content=None,
+        experimental_delegates=None,
+        num_threads=None,
+        experimental_op_resolver_type=OpResolverType.AUTO,
+        experimental_preserve_all_tensors=False,
+        experimental_disable_delegate_clustering=False,
+        fuse=True,
+    ):
+        """Load a model; the arguments that have an effect, and the registerers of custom operators."""
+        from tflm_cy.custom.registry import collect, resolver
+
+        self._custom_op_registerers = list(registerers) if registerers else []
+        mode = _resolver_type(experimental_op_resolver_type)
         threads = _thread_count(num_threads)
         model = self._open(model_path, model_content)
         self._delegates = list(experimental_delegates) if experimental_delegates else []
@@ -253,20 +300,28 @@ class Interpreter:
             "model_path": model_path,
             "model_content": model_content,
             "num_threads": num_threads,
-            "experimental_op_resolver_type": resolver,
+            "experimental_op_resolver_type": mode,
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
             "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
-            "experimental_delegates": self._delegates or None,
+            "fuse": bool(fuse),
         }
         self._interpreter = Core(
             model,
-            find,
-            resolver is OpResolverType.BUILTIN_REF,
+            resolver(find, collect(self._custom_op_registerers)),
+            mode is OpResolverType.BUILTIN_REF,
             bool(experimental_preserve_all_tensors),
             threads,
-            _default_delegate if resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
+            _default_delegate if mode in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
             not experimental_disable_delegate_clustering,
+            fuse=bool(fuse),
         )
+        if self._interpreter.wants_flex():
+            from tflm_cy.delegates.flex import FlexDelegate, installed, refuse
+
+            if installed():
+                self._interpreter.delegate(FlexDelegate())
+            else:
+                refuse(self._interpreter.subgraphs)
         if self._delegates:
             from tflm_cy.delegates.python import PythonDelegate
 
@@ -292,10 +347,26 @@ class Interpreter:
         return Model.from_buffer(content)
 
     def __reduce__(self):
-        arguments = dict(self._arguments)
-        if arguments["model_content"] is not None:
+        if self._delegates:
+            raise TypeError(
+                "an interpreter with experimental_delegates cannot be pickled or copied: their kernels belong to this process; "
+                "construct it anew where it is needed"
+            )
+        arguments = {name: value for name, value in self._arguments.items() if value is not None}
+        if "model_content" in arguments:
             arguments["model_content"] = bytes(arguments["model_content"])
-        return _rebuild, (type(self), {name: value for name, value in arguments.items() if value is not None})
+        if self._custom_op_registerers:
+            arguments["custom_op_registerers"] = self._custom_op_registerers
+        users = {name: value for name, value in self.__dict__.items() if name not in _OWN}
+        return _rebuild, (type(self), arguments), users or None
+
+    def __getattr__(self, name):
+        if name in EXTRAS:
+            return types.MethodType(EXTRAS[name], self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *EXTRAS]
 
     def allocate_tensors(self):
         """Prepare all operators and plan the arena. Needed before the first `invoke` and after a resize; nothing when it is done already.
@@ -429,33 +500,6 @@ class Interpreter:
     def _get_ops_details(self):
         return [self._interpreter.node_details(i) for i in range(self._interpreter.node_count())]
 
-    def execution_plan(self, subgraph_index=0):
-        """Node indices in the order in which they run, those of a delegate as their DELEGATE node; final after `allocate_tensors`.
-
-        Indices are those of `_get_ops_details()`.
-        """
-        return self._interpreter.execution_plan(subgraph_index)
-
-    def delegate_nodes(self, subgraph_index=0):
-        """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
-        return self._interpreter.delegate_nodes(subgraph_index)
-
-    def quirks(self, subgraph_index=0):
-        """What is peculiar about this model in this mode: results that TensorFlow's default mode gives and that would surprise.
-
-        Final after `allocate_tensors`, when the default delegate has taken its nodes. Nothing is ever printed.
-
-        Returns
-        -------
-        list of dict
-            node (int), op_name, rule (a short name), effect and way_out (sentences).
-        """
-        if not self._interpreter.execution_plan(subgraph_index):
-            return []
-        from tflm_cy.delegates.xnnpack.quirks import quirks
-
-        return quirks(self._interpreter.subgraphs[subgraph_index])
-
     def _run_node(self, node_index, subgraph_index=0):
         """Run one node on the values that its inputs hold; needs experimental_preserve_all_tensors and one `invoke` before."""
         return self._interpreter.run_node(node_index, subgraph_index)
@@ -495,9 +539,28 @@ class Interpreter:
 
 
 class InterpreterWithCustomOps(Interpreter):
-    """tf.lite's class of this name; C++ registerers cannot be used, so only none of them is accepted."""
+    """An interpreter with custom operators of its own.
+
+    Parameters
+    ----------
+    custom_op_registerers : list, optional
+        Callables, or names such as "package.module:function" of them. Each is called with a resolver, on which it calls
+        `resolver.register_custom_op(name, prepare, invoke)` as often as it likes; see `tflm_cy.register_custom_op`. C++
+        registerers, which want the address of a C++ object, cannot be used.
+    **kwargs
+        Those of `Interpreter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tflm_cy import InterpreterWithCustomOps
+    >>> def negate(node):
+    ...     np.negative(node.inputs[0], out=node.outputs[0])
+    >>> def mine(resolver):
+    ...     resolver.register_custom_op("Negate", None, negate)
+    >>> InterpreterWithCustomOps(model_path="m.tflite", custom_op_registerers=[mine])  # doctest: +SKIP
+    """
 
     def __init__(self, custom_op_registerers=None, **kwargs):
-        if custom_op_registerers:
-            raise NotImplementedError("C++ registerers of custom operators cannot be used")
+        self._registerers = custom_op_registerers
         super().__init__(**kwargs)

@@ -95,7 +95,8 @@ class Draw:
         """Integers from low to high, by default the type's whole range."""
         limits = np.iinfo(dtype)
         low, high = limits.min if low is None else low, limits.max if high is None else high
-        return self.rng.integers(low, high, shape, np.int64, endpoint=True).astype(dtype)
+        wide = np.uint64 if dtype == "uint64" else np.int64
+        return self.rng.integers(low, high, shape, wide, endpoint=True).astype(dtype)
 
     def normal(self, shape, spread=1.0):
         return (self.rng.standard_normal(shape) * spread).astype(np.float32)

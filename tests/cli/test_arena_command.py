@@ -9,6 +9,7 @@ import pytest
 
 import tflm_cy.demo
 from compat.builder import Model, Tensor
+from tests.micro.models import widening
 from tflm_cy.cli import main
 from tflm_cy.memory.problem import Problem
 from tflm_cy.micro.figures import figures
@@ -69,6 +70,31 @@ def test_the_files(tmp_path, capsys, planner):
     head = max(o + s for o, s in zip(problem.fixed_offsets, problem.sizes, strict=True))
     assert figures(Loaded.from_path(files["tflite"])).head <= head
     assert "carries an offline plan" in run(capsys, files["tflite"])[1].out
+
+
+def test_another_order_of_operators(tmp_path, capsys):
+    path, copy, numbers = (tmp_path / name for name in ("model.tflite", "copy.tflite", "a.json"))
+    path.write_bytes(widening().to_bytes())
+    code, said = run(
+        capsys,
+        path,
+        "--reorder",
+        "--planner",
+        "optimal",
+        "--export-plan",
+        copy,
+        "--json",
+        numbers,
+        "--svg",
+        path.with_suffix(".svg"),
+    )
+    assert code == 0 and "proven least of any order" in said.out and "another order of its operators" in said.out
+    data = json.loads(numbers.read_text())
+    head = data["reorder"]["optimal"]["head"]
+    assert head < data["planners"]["optimal"]["head"] and data["reorder"]["optimal"]["proven"]
+    assert figures(Loaded.from_path(copy)).head == head
+    code, said = run(capsys, path, "--reorder", "--budget", "0", "--planner", "optimal")
+    assert code == 0 and "No other order" in said.out
 
 
 def test_whether_it_fits(capsys):

@@ -30,6 +30,35 @@ def test_shapes_follow_the_values():
         assert interpreter.get_output_details()[1]["shape"].tolist() == [len(wanted), 1]
 
 
+def test_stages_whose_shapes_stay_and_stages_whose_shapes_change():
+    """Two stages, each behind a WHERE of its own; what the first one holds is needed behind the second."""
+    model = Model()
+    main = model.subgraph("main")
+    a, b = Tensor([4], "bool"), Tensor([5], "bool")
+    rows_a, more_a, twice_a, rows_b, more_b = (Tensor([0, 1], "int64") for _ in range(5))
+    one = Tensor.constant(np.array([1], np.int64))
+    main.op("WHERE", [a], [rows_a])
+    main.op("ADD", [rows_a, one], [more_a])
+    main.op("WHERE", [b], [rows_b])
+    main.op("ADD", [rows_b, one], [more_b])
+    main.op("ADD", [more_a, more_a], [twice_a])
+    main.inputs, main.outputs = [a, b], [twice_a, more_b]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    first, second = (d["index"] for d in interpreter.get_input_details())
+    outputs = [d["index"] for d in interpreter.get_output_details()]
+    rng = np.random.default_rng(3)
+    flags = [rng.random(4) < 0.5, rng.random(5) < 0.5]
+    for turn in range(60):
+        if turn % 3:
+            flags[turn % 3 - 1] = rng.random(4 + turn % 3 - 1) < 0.5
+        interpreter.set_tensor(first, flags[0])
+        interpreter.set_tensor(second, flags[1])
+        interpreter.invoke()
+        assert interpreter.get_tensor(outputs[0]).tolist() == (2 * (np.argwhere(flags[0]) + 1)).tolist()
+        assert interpreter.get_tensor(outputs[1]).tolist() == (np.argwhere(flags[1]) + 1).tolist()
+
+
 def test_a_static_part_before_is_untouched():
     model = Model()
     main = model.subgraph("main")

@@ -106,14 +106,40 @@ def test_variables_allocate_nothing(counter, tmp_path):
     assert allocations(counter, path) == 0
 
 
-def test_the_counter_counts(counter, tmp_path):
-    """A dynamic output, whose shape grows with every run, does allocate; so a zero above means something."""
-    c, rows, total = Tensor([64], "bool"), Tensor([0, 1], "int64"), Tensor([0, 1], "int64")
+def rows_of_a_flag(turning):
+    """WHERE(flag) + WHERE(flag); the flag is a variable, which every run inverts when `turning`."""
+    handle, old, new, rows, total = (
+        Tensor([], "resource"),
+        Tensor([64], "bool"),
+        Tensor([64], "bool"),
+        Tensor([0, 1], "int64"),
+        Tensor([0, 1], "int64"),
+    )
     model = Model()
-    main = model.subgraph("main")
-    main.op("WHERE", [c], [rows])
+    main, start = model.subgraph("main"), model.subgraph("start")
+    first = Tensor([], "resource")
+    start.op("VAR_HANDLE", [], [first], shared_name="v")
+    start.op("ASSIGN_VARIABLE", [first, Tensor.constant(np.zeros(64, bool))], [])
+    main.op("CALL_ONCE", [], [], init_subgraph_index=1)
+    main.op("VAR_HANDLE", [], [handle], shared_name="v")
+    main.op("READ_VARIABLE", [handle], [old])
+    main.op("LOGICAL_NOT", [old], [new])
+    if turning:
+        main.op("ASSIGN_VARIABLE", [handle, new], [])
+    main.op("WHERE", [new], [rows])
     main.op("ADD", [rows, rows], [total])
-    main.inputs, main.outputs = [c], [total]
+    main.inputs, main.outputs = [], [total]
+    return model.to_bytes()
+
+
+def test_a_dynamic_shape_that_stays_allocates_nothing(counter, tmp_path):
+    path = tmp_path / "same.tflite"
+    path.write_bytes(rows_of_a_flag(turning=False))
+    assert allocations(counter, path) == 0
+
+
+def test_the_counter_counts(counter, tmp_path):
+    """A dynamic output whose shape changes with every run does allocate; so a zero above means something."""
     path = tmp_path / "dynamic.tflite"
-    path.write_bytes(model.to_bytes())
+    path.write_bytes(rows_of_a_flag(turning=True))
     assert allocations(counter, path) > 0

@@ -18,7 +18,7 @@ def declared(table):
     names = {}
     for source in OPS.glob("*.pyx"):
         for entries in re.findall(rf"^{table} = {{$(.*?)^}}", source.read_text(), re.M | re.S):
-            names.update(dict.fromkeys(re.findall(r'^    "(\w+)":', entries, re.M), source.stem))
+            names.update(dict.fromkeys(re.findall(r'^    "([\w.]+)":', entries, re.M), source.stem))
     return names
 
 

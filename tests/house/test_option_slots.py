@@ -27,7 +27,7 @@ def test_widths_are_those_of_the_schema(family):
     for kind, name, slot, tables in reads((OPS / f"{family}.pyx").read_text()):
         assert tables, f"{name} is in no enumeration that names its options table"
         kinds = [field.split(":")[1] for table in tables for field in TABLES[table].split()[slot : slot + 1]]
-        wanted = ("str", "[i32]", "[f32]") if kind == "vector" else (kind,)
+        wanted = ("str", "[i32]", "[i64]", "[f32]") if kind == "vector" else (kind,)
         assert any(k in wanted for k in kinds), f"{name} is slot {slot} of {tables}, {kinds}, read as {kind}"
 
 

@@ -125,10 +125,105 @@ def test_set_tensor_takes_any_layout(ready, value):
     assert ready.get_tensor(0).tolist() == np.asarray(value).tolist()
 
 
-def test_constants_are_read_only(ready):
+def test_views_of_constants_are_read_only(ready):
+    view = ready.tensor(1)()
+    assert not view.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        view[:] = 0
+
+
+@pytest.mark.parametrize("mode", list(OpResolverType))
+@pytest.mark.parametrize("source", ["path", "content"])
+def test_setting_a_constant_changes_neither_file_nor_buffer(mode, source, tmp_path):
+    blob, path = bytearray(plain()), tmp_path / "m.tflite"
+    path.write_bytes(blob)
+    given = {"model_path": path} if source == "path" else {"model_content": blob}
+    interpreter = Interpreter(**given, experimental_op_resolver_type=mode)
+    interpreter.set_tensor(1, np.full(4, 5, np.float32))  # before the allocation ...
+    assert result(interpreter) == [[15, 25, 35, 45]]
+    interpreter.set_tensor(1, np.full(4, 7, np.float32))  # ... and behind it: the inputs stay
+    interpreter.invoke()
+    assert interpreter.get_tensor(2).tolist() == [[17, 27, 37, 47]]
+    assert interpreter.get_tensor(1).tolist() == [7, 7, 7, 7]
+    interpreter.resize_tensor_input(0, [2, 4])
+    interpreter.allocate_tensors()
+    assert interpreter.get_tensor(1).tolist() == [7, 7, 7, 7]
+    assert blob == plain() and path.read_bytes() == plain()
+    assert result(Interpreter(**given, experimental_op_resolver_type=mode)) == [[11, 22, 33, 44]]
+
+
+def test_setting_a_constant_keeps_variables_and_waits_for_views():
+    x, total, c, a, y = (
+        Tensor([2], "float32"),
+        Tensor([2], "float32", variable=True),
+        None,
+        Tensor([2], "float32"),
+        None,
+    )
+    c, y = Tensor.constant(np.float32([1, 1])), Tensor([2], "float32")
+    model = Model()
+    main = model.subgraph("main")
+    main.op("Accumulate", [x, total], [a])
+    main.op("MUL", [a, c], [y])
+    main.outputs = [y]
+
+    def accumulate(node):
+        values, state = node.inputs
+        state += values
+        node.outputs[0][:] = state
+
+    interpreter = tflm_cy.InterpreterWithCustomOps(
+        [lambda resolver: resolver.register_custom_op("Accumulate", None, accumulate)], model_content=model.to_bytes()
+    )
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, np.float32([1, 2]))
+    interpreter.invoke()
+    view = interpreter.tensor(0)()
+    with pytest.raises(RuntimeError, match="reference to internal data"):
+        interpreter.set_tensor(3, np.float32([9, 9]))  # would move the memory under the view
+    del view
+    interpreter.set_tensor(3, np.float32([10, 10]))
+    interpreter.invoke()
+    assert interpreter.get_tensor(4).tolist() == [20, 40]
+
+
+def test_constants_that_may_be_shapes_or_indices_stay():
+    model = Model.single(
+        "RESHAPE", [Tensor([4], "float32"), Tensor.constant(np.int32([2, 2]))], [Tensor([2, 2], "float32")]
+    )
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
     with pytest.raises(ValueError, match=r"tensor 1 .* is constant"):
-        ready.set_tensor(1, np.zeros(4, np.float32))
-    assert not ready.tensor(1)().flags.writeable
+        interpreter.set_tensor(1, np.int32([4, 1]))
+
+
+def test_int4_constants_are_packed():
+    model = Model.single(
+        "DEQUANTIZE", [Tensor.constant(np.int8([1, 2, 3]), "int4", scale=1.0)], [Tensor([3], "float32")]
+    )
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.set_tensor(0, np.int8([1, -8, 7]))
+    assert interpreter.get_tensor(0).tolist() == [1, -8, 7]
+    with pytest.raises(ValueError, match="must be between -8 and 7"):
+        interpreter.set_tensor(0, np.int8([1, 2, 8]))
+    interpreter.allocate_tensors()
+    interpreter.invoke()
+    assert interpreter.get_tensor(1).tolist() == [1, -8, 7]
+
+
+def test_outputs_stay_readable_when_an_allocation_is_refused(ready):
+    result(ready)
+    ready.resize_tensor_input(0, [1, 5])
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="failed to prepare"):
+            ready.allocate_tensors()
+        assert ready.get_tensor(2).tolist() == [[11, 22, 33, 44]]
+        with pytest.raises(ValueError, match="Tensor data is null"):
+            ready.get_tensor(0)
+        with pytest.raises(RuntimeError, match="not ready"):
+            ready.invoke()
+    ready.resize_tensor_input(0, [1, 4])
+    assert result(ready) == [[11, 22, 33, 44]]
 
 
 @pytest.mark.parametrize("index", [-1, 3, 99])

@@ -75,3 +75,21 @@ def branches():
     main.tensor(Tensor([1, 24], "int8", **SCALE, variable=True))
     main.inputs, main.outputs = [x], [y, mean]
     return model
+
+
+def widening(branches_count=3):
+    """Branches that widen and narrow again; the file runs all wide operators first."""
+    model = Model()
+    main = model.subgraph("main")
+    x = activation(1, 16)
+    wide = [activation(1, 160) for _ in range(branches_count)]
+    for y in wide:
+        main.op("CONCATENATION", [x] * 10, [y], axis=1)
+    narrow = []
+    for y in wide:
+        axis = Tensor.constant(np.array([1], np.int32))
+        narrow += main.op("MEAN", [y, axis], [activation(1, 1)], keep_dims=True)
+    out = activation(1, branches_count)
+    main.op("CONCATENATION", narrow, [out], axis=1)
+    main.inputs, main.outputs = [x], [out]
+    return model

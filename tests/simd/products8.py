@@ -73,7 +73,7 @@ def node(rng, op, dtype, shape, out_shape, w, channels, depth, version, **option
         x = Tensor(shape, dtype, scale=scale, zero_point=zero_point(rng, dtype))
         spread = scale * 0.01 * np.sqrt(depth) * rng.choice([0.05, 5, 50, 500])
         y = Tensor(out_shape, dtype, scale=float(np.float32(spread)), zero_point=zero_point(rng, dtype))
-        scales = np.full(np.size(w.scale), 1.0)
+        scales = scale * np.asarray(w.scale).reshape(-1)
         bias = Tensor.constant(rng.integers(-2000, 2000, channels).astype(np.int32), scale=scales, zero_point=0)
         feed = values(rng, dtype, shape)
     inputs = [x, w, None if op == "FULLY_CONNECTED" and rng.random() < 0.3 else bias]

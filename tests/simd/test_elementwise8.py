@@ -74,6 +74,14 @@ def draw_image(rng, dtype, op):
     return Model.single(op, [x, Tensor.constant(np.array(axes, np.int32))], [y], 2, keep_dims=True).to_bytes(), [feed]
 
 
+def draw_arg(rng, dtype, op):
+    shape = [int(rng.choice([1, 3, 50])), int(rng.choice([*CHANNELS, 300]))]
+    kind = str(rng.choice(["int32", "int64"]))
+    inputs = [quantized(rng, dtype, shape), Tensor.constant(np.array([1], np.int32))]
+    blob = Model.single(op, inputs, [Tensor(shape[:1], kind)], 1, output_type=kind.upper()).to_bytes()
+    return blob, [values(rng, dtype, shape)]
+
+
 def check_all(draw, op, dtype, isa):
     for seed in range(CASES):
         blob, feeds = draw(np.random.default_rng(seed), dtype, op)
@@ -102,3 +110,20 @@ def test_single_values(op, dtype, isa):
 @pytest.mark.parametrize("op", ["MAX_POOL_2D", "RESIZE_BILINEAR", "MEAN", "SUM"])
 def test_images(op, dtype, isa):
     check_all(draw_image, op, dtype, isa)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
+def test_positions_of_extremes(op, dtype, isa):
+    check_all(draw_arg, op, dtype, isa)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_requantizing_between_types(isa):
+    """The optimized builtin kernel, which rounds in blocks and behind them in two ways."""
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        shape = [int(rng.choice([1, 15, 64, 100, 1000]))]
+        x, y = quantized(rng, "uint8", shape), quantized(rng, "int8", shape)
+        check(isa, Model.single("QUANTIZE", [x], [y], 2).to_bytes(), [values(rng, "uint8", shape)])

@@ -13,7 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, packed_size, repair_nans
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 
 cdef struct ConvShape:
@@ -137,6 +137,30 @@ cdef inline void conv_f32(
                 y += columns * g.oc
                 ox += columns
         image += g.ih * g.iw * g.ic
+
+
+cdef inline void repair_conv_f32(const ConvShape* g, const float* x, const float* w, Run* runs, float* y) noexcept nogil:
+    """Replace the outputs that are NaN by conv_f32's choice among NaNs, from filters as they lie in the file. runs: kh * kw."""
+    cdef ptrdiff_t group_oc = g.oc / g.groups
+    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t n, oy, ox, group, c
+    cdef float total
+    cdef int count, r
+    for n in range(g.batches):
+        for oy in range(g.oh):
+            for ox in range(g.ow):
+                for group in range(g.groups):
+                    count = window_runs(g, group, oy, ox, runs)
+                    for c in range(group * group_oc, (group + 1) * group_oc):
+                        if y[c] == y[c]:
+                            continue
+                        total = 0
+                        for r in range(count):
+                            total = nan_sum(total, x + runs[r].x, 1, w + c * depth + runs[r].k, 1, runs[r].n, False)
+                        if total != total:
+                            y[c] = total
+                y += g.oc
+        x += g.ih * g.iw * g.ic
 
 
 cdef inline void gather_patch(

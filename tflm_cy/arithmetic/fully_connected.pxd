@@ -20,6 +20,7 @@ cdef struct DoubleRescale:
     int32_t high
     ptrdiff_t longest            # products that fit an int32 (product_s16)
     bint wide                    # the sum is an int64
+    ptrdiff_t columns            # of a row of outputs, where a kernel asks
     const Rescale* fixed         # not NULL: fixed point instead, and only `longest` counts of the above
 
 
@@ -38,6 +39,13 @@ cdef inline int32_t round_away(double x) noexcept nogil:
     if rest >= 0.5:
         return whole + 1
     return whole - 1 if rest <= -0.5 else whole
+
+
+cdef inline int32_t rescale_whole(int32_t total, const DoubleRescale* out, ptrdiff_t o) noexcept nogil:
+    """The output of one sum, bias included."""
+    cdef int32_t v = <int32_t>(<uint32_t>round_away(<double>total * out.scales[o]) + <uint32_t>out.zero_point)
+    v = out.low if v < out.low else v
+    return out.high if v > out.high else v
 
 
 cdef inline void rescale_double(const int64_t* sums, const DoubleRescale* out, ptrdiff_t n, activation* y) noexcept nogil:

@@ -1,5 +1,6 @@
 """TensorFlow's random numbers: the counter-based generator Philox 4x32-10, and what is made of its bits.
 
+Threefry 2x32-20 is STABLEHLO's other generator: two counters, two keys, two numbers a draw.
 A generator is four counters and two keys; each draw gives four 32-bit numbers and counts up by one.
 Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011);
 xla:tsl/lib/random/{philox_random,random_distributions_utils}.h.
@@ -52,6 +53,27 @@ cdef inline void draw(Philox* g, uint32_t* out) noexcept nogil:
         key_1 += <uint32_t>0xBB67AE85
     memcpy(out, c, 16)
     skip(g, 1)
+
+
+cdef inline void threefry(uint32_t key_0, uint32_t key_1, uint32_t counter_0, uint32_t counter_1, uint32_t* out) noexcept nogil:
+    cdef uint32_t[3] keys
+    cdef uint32_t[8] turns
+    cdef uint32_t a = counter_0 + key_0
+    cdef uint32_t b = counter_1 + key_1
+    cdef uint32_t turn
+    cdef int step
+    keys[0], keys[1], keys[2] = key_0, key_1, key_0 ^ key_1 ^ <uint32_t>0x1BD11BDA
+    turns[0], turns[1], turns[2], turns[3] = 13, 15, 26, 6
+    turns[4], turns[5], turns[6], turns[7] = 17, 29, 16, 24
+    for step in range(20):
+        turn = turns[step & 7]
+        a += b
+        b = (b << turn | b >> (32 - turn)) ^ a
+        if step & 3 == 3:
+            a += keys[(step // 4 + 1) % 3]
+            b += keys[(step // 4 + 2) % 3] + <uint32_t>(step // 4 + 1)
+    out[0] = a
+    out[1] = b
 
 
 cdef inline float unit_f32(uint32_t bits) noexcept nogil:

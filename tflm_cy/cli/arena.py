@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tflm_cy.cli.errors import UserError, refused
 from tflm_cy.cli.model import add_model_argument
-from tflm_cy.micro.survey import TARGETS, Survey, planners
+from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
 from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, text_table
 
 _HELP = "show the memory that TensorFlow Lite Micro needs, plan it better, write the plan into a copy"
@@ -17,8 +17,10 @@ about the model). Figures are TFLM's own to the byte, for its reference kernels:
 Python, arm32 a 32-bit microcontroller.
 
 Planners: greedy is TFLM's; optimal finds the least head; overlap also lays outputs over inputs that die, as far as
-TFLM's reference kernels permit (not CMSIS-NN's). A plan reaches the device with --export-plan: the copy of the model
-carries it, TFLM obeys it, other runtimes ignore it."""
+TFLM's reference kernels permit (not CMSIS-NN's). With --reorder the operators' order is searched too. A plan reaches the
+device with --export-plan: the copy of the model carries it, and the order; TFLM obeys, other runtimes ignore the plan."""
+
+REORDERED = ("optimal", "overlap")  # the planners whose heads --reorder compares
 
 _MOST_LIVE_ROWS = 24
 _BAR = 32
@@ -34,6 +36,16 @@ def add_parser(subparsers):
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose tail is shown (default host64)")
     parser.add_argument(
         "--keep-inputs", action="store_true", help="plan so that an invoke leaves its inputs as they are"
+    )
+    parser.add_argument(
+        "--reorder", action="store_true", help="also look for an order of the operators in which the planner needs less"
+    )
+    parser.add_argument(
+        "--budget",
+        type=int,
+        default=STATES,
+        metavar="N",
+        help="sets of executed operators that --reorder looks at (default %(default)s)",
     )
     parser.add_argument("--arena", type=int, metavar="N", help="whether the model fits in N bytes")
     parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
@@ -52,11 +64,12 @@ def arena(args):
         raise UserError(f"{args.model}: no such file")
     with refused(args.model):
         targets = [args.target, *(t for t in TARGETS if t != args.target)]
-        survey = Survey(args.model, args.arena, targets, args.keep_inputs)
+        given = Survey(args.model, args.arena, targets, args.keep_inputs)
+        survey = given.in_better_order(args.planner, args.budget) if args.reorder else given
         name = Path(args.model).name
-        tables = [(title, table(survey, args)) for title, table in _TABLES]
+        tables = [(title, table(given if table is _planners else survey, args)) for title, table in _TABLES]
     print(f"{printable(name)}: {_counted(survey)}\n")
-    for text in _remarks(survey):
+    for text in [*_remarks(survey), *_reordering(given, args)]:
         print(f"{text}\n")
     for title, (header, rows) in tables:
         print(f"{title}\n{text_table(header, rows)}\n")
@@ -64,7 +77,7 @@ def arena(args):
         f"For a firmware ({_firmware_target(args)}, {args.planner})\n{survey.firmware(_firmware_target(args), args.planner)}"
     )
     with refused(args.model):
-        _write(args, survey, name, tables)
+        _write(args, given, survey, name, tables)
     found = survey.figures(args.target, args.planner)
     if args.arena is not None and not found.fits:
         raise UserError(
@@ -141,6 +154,21 @@ def _remarks(survey):
         yield f"Its offline plan is wrong, and TFLM does not notice: {printable(problem)}."
 
 
+def _reordering(given, args):
+    """What --reorder came to."""
+    if not args.reorder:
+        return
+    ordered, head = given.better_order(args.planner, args.budget), given.plan(args.planner).high_water_mark
+    looked = f"{ordered.states} sets of operators were looked at"
+    if ordered.changed:
+        yield (
+            f"In another order of its operators the {args.planner} plan needs {ordered.plan.high_water_mark} bytes instead "
+            f"of {head} ({looked}); node numbers here are those of the new order."
+        )
+    else:
+        yield f"No other order of its operators was found to need less with the {args.planner} plan ({looked})."
+
+
 def _sections(survey, args):
     found = survey.figures(args.target, args.planner)
     rows = [
@@ -168,21 +196,23 @@ def _kinds(survey, args):
 def _planners(survey, args):
     rows = []
     for name, plan in survey.plans.items():
-        found = survey.figures(args.target, name)
         head, bound = plan.high_water_mark, plan.proven_lower_bound
-        saved = survey.plan("greedy").high_water_mark - head
         proof = "proven least" if bound == head else f"at least {bound}"
-        rows.append(
-            [
-                name,
-                head,
-                f"{100 * saved / (saved + head):.0f} %" if saved > 0 else "",
-                found.total,
-                found.smallest_arena,
-                proof,
-            ]
-        )
+        rows.append(_planner(name, survey, survey, args, name, proof))
+    for name in REORDERED if args.reorder else ():
+        ordered = survey.better_order(name, args.budget)
+        proof = "proven least of any order" if ordered.proven else ""
+        better = survey.in_better_order(name, args.budget)
+        rows.append(_planner(f"{name} + reorder", survey, better, args, name, proof))
     return ["planner", "head", "saved", "total", "smallest arena", "of its kind"], rows
+
+
+def _planner(title, given, survey, args, name, proof):
+    """A row; what is saved counts from TFLM's own plan of the given order."""
+    found = survey.figures(args.target, name)
+    saved = given.plan("greedy").high_water_mark - found.head
+    share = f"{100 * saved / (saved + found.head):.0f} %" if saved > 0 else ""
+    return [title, found.head, share, found.total, found.smallest_arena, proof]
 
 
 def _live(survey, args):
@@ -212,19 +242,20 @@ def _firmware_target(args):
     return args.target if args.target != TARGETS[0] else TARGETS[1]
 
 
-def _write(args, survey, name, tables):
+def _write(args, given, survey, name, tables):
     if args.svg:
         Path(args.svg).write_text(picture(name, survey, args.planner), encoding="utf-8")
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        page = arena_page(name, list(_remarks(survey)), svg, tables, ("For a firmware", lines))
+        page = arena_page(name, [*_remarks(survey), *_reordering(given, args)], svg, tables, ("For a firmware", lines))
         Path(args.html).write_text(page, encoding="utf-8")
     if args.json:
-        Path(args.json).write_text(json.dumps({"model": name, **survey.as_json()}, indent=1) + "\n", encoding="utf-8")
+        Path(args.json).write_text(json.dumps({"model": name, **given.as_json()}, indent=1) + "\n", encoding="utf-8")
     if args.csv:
         Path(args.csv).write_text(survey.csv(args.planner), encoding="utf-8")
     if args.export_plan:
         content = survey.export(args.planner)
         Path(args.export_plan).write_bytes(content)
-        print(f"\n{args.export_plan}: {byte_size(len(content))}, carries the {args.planner} plan")
+        order = " and another order of its operators" if survey is not given else ""
+        print(f"\n{args.export_plan}: {byte_size(len(content))}, carries the {args.planner} plan{order}")

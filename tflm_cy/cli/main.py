@@ -9,11 +9,11 @@ import os
 import sys
 
 from tflm_cy import __version__
-from tflm_cy.cli import arena, demo, diff, inspect, run
+from tflm_cy.cli import arena, demo, diff, inspect, run, stand_in
 from tflm_cy.cli.errors import UserError
 from tflm_cy.report import printable
 
-COMMANDS = (demo, run, inspect, arena, diff)
+COMMANDS = (demo, run, inspect, arena, diff, stand_in)
 
 _DESCRIPTION = "Run .tflite models: a drop-in replacement for tf.lite.Interpreter."
 _EPILOG = """examples:
@@ -23,6 +23,7 @@ _EPILOG = """examples:
   python -m tflm_cy run model.tflite --random 7 --mode BUILTIN_REF --output y.npz
   python -m tflm_cy arena model.tflite --svg plan.svg          the memory it needs under TensorFlow Lite Micro
   python -m tflm_cy diff model.tflite --a AUTO --b BUILTIN_REF    which node differs between two modes, and why
+  python -m tflm_cy with tflite_runtime program.py             a program that imports another interpreter, on this one
 
 `python -m tflm_cy COMMAND --help` explains a command."""
 

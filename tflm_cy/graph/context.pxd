@@ -24,16 +24,25 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
+| divide | prepare | a node that threads can share: see below |
 | resize | invoke | shape and memory of a DYNAMIC output |
 | fail, fail_with, fail_because | invoke | the error text; returns -1, to be returned by invoke |
 
 `node.arithmetic` says whose bytes are wanted; a body exists twice only where they differ. Registrations in `ops/xnnpack` serve
 nodes that the default delegate takes, with flushed denormals (FTZ and DAZ) while they run, not while they prepare.
 
+A node whose work can be cut says so in prepare: `context.divide(node, share, nanoseconds)`. Where several threads are asked for and the work
+is worth it, the engine then calls `share(context, node, part, parts, hand)` for each part, on any thread, instead of `invoke`. Parts write different
+outputs, and the bytes do not depend on their number. Memory that a part needs while it runs belongs to the hand (a number below `context.hands`):
+`context.hand_scratch` of a request of `context.all_hands(bytes)`.
+
+`node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
+as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
+
 `prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -56,6 +65,7 @@ cdef enum State:
 
 ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
+ctypedef void (*ShareFunction)(Context context, Node* node, int part, int parts, int hand) noexcept nogil
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators
@@ -75,6 +85,9 @@ cdef struct Node:
     float clamp_high
     void* data                      # the operator's own struct, from context.persistent
     InvokeFunction invoke
+    ShareFunction share             # computes a part; NULL: the node cannot be cut
+    int32_t parts                   # of the node when threads share it; 0: it is not worth it
+    uint32_t in_place               # inputs over which output 0 may lie, one bit each
 
 
 cdef class Registration:
@@ -88,11 +101,19 @@ cdef class Registration:
 cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
 
 
+cdef inline size_t per_hand(size_t bytes) noexcept nogil:
+    """Scratch memory of one hand, so that those of others begin on lines of the cache of their own."""
+    return (bytes + 127) / 64 * 64
+
+
 cdef class Context:
     cdef Tensor* tensors
     cdef int tensor_count
     cdef int state                         # State
-    cdef int num_threads
+    cdef int num_threads                   # as asked for; TensorFlow's bytes depend on it here and there
+    cdef int hands                         # threads that may take part in a node
+    cdef double shared_time                # nanoseconds that nodes which can be cut are expected to take on one thread
+    cdef bint fuse                         # nodes may be merged, and outputs lie over inputs that die
     cdef bint aligned_slack                # tensors start on 64 bytes and may be read 64 bytes past their end
     cdef void** scratch_buffers            # by handle
     cdef char[512] message                 # of the last failure in invoke
@@ -104,6 +125,7 @@ cdef class Context:
     cdef void* persistent(self, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
+    cdef int divide(self, Node* node, ShareFunction share, double nanoseconds) except -1
     cdef Context subgraph(self, int index)
     cdef object resources(self)
     cdef str operator_name(self, const Node* node)
@@ -143,3 +165,9 @@ cdef class Context:
 
     cdef inline void* scratch(self, int handle) noexcept nogil:
         return self.scratch_buffers[handle]
+
+    cdef inline size_t all_hands(self, size_t bytes) noexcept nogil:
+        return bytes if self.hands <= 1 else self.hands * per_hand(bytes)
+
+    cdef inline void* hand_scratch(self, int handle, size_t bytes, int hand) noexcept nogil:
+        return <char*>self.scratch_buffers[handle] + hand * per_hand(bytes)

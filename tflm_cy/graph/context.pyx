@@ -4,6 +4,20 @@ from libc.stdint cimport int32_t
 
 from tflm_cy.graph.tensor cimport Tensor
 
+cdef enum:
+    PARTS_PER_HAND = 4           # of a long node: a hand that is interrupted keeps the others waiting for less
+
+cdef double LEAST_TIME = 3000    # nanoseconds of a node, below which giving parts away takes longer than computing them
+cdef double LONG_TIME = 60000
+
+
+def share_from(double nanoseconds):
+    """Share nodes that are expected to take so long, from the next prepare on; returns the former limit. For tests."""
+    global LEAST_TIME
+    former = LEAST_TIME
+    LEAST_TIME = nanoseconds
+    return former
+
 
 cdef class Registration:
     """An operator: versions and functions. Made by `register`."""
@@ -42,6 +56,15 @@ cdef class Context:
 
     cdef int keep(self, object value) except -1:
         raise NotImplementedError
+
+    cdef int divide(self, Node* node, ShareFunction share, double nanoseconds) except -1:
+        """The node can be cut into parts; how many, if any, depends on the time that it is expected to take on one thread."""
+        if self.hands <= 1 or nanoseconds < LEAST_TIME:
+            return 0
+        node.share = share
+        node.parts = self.hands * (PARTS_PER_HAND if nanoseconds > LONG_TIME else 1)
+        self.shared_time += nanoseconds
+        return 0
 
     cdef Context subgraph(self, int index):
         raise NotImplementedError

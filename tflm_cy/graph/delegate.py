@@ -39,3 +39,11 @@ class Delegate:
         partition : tflm_cy.graph.partition.Partition
         """
         raise NotImplementedError
+
+    def finish(self, subgraph):
+        """All partitions of a subgraph are built, or none: forget what refers to the subgraph, which refers to this delegate.
+
+        Parameters
+        ----------
+        subgraph : tflm_cy.graph.subgraph.Subgraph
+        """

@@ -31,7 +31,6 @@ from tflm_cy.schema.slots cimport (
 from tflm_cy.schema.table cimport (
     Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
 )
-from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     CUSTOM = 32                  # BuiltinOperator.CUSTOM
@@ -54,7 +53,7 @@ cpdef list load(Model model, find, bint reference, bint preserve_all, Arena aren
         subgraph.siblings = subgraphs
         subgraph.shared = shared
         subgraph.preserve_all = preserve_all
-        subgraph.num_threads = 1
+        subgraph.num_threads = subgraph.hands = 1
         subgraph.arithmetic = MICRO if micro else REFERENCE if reference else OPTIMIZED
         subgraph.aligned_slack = not micro
         subgraph.micro = micro
@@ -71,6 +70,7 @@ cdef str text_of(Vector vector):
 
 cdef list operator_codes(Model model, find, bint reference, bint micro):
     """(name, Registration or None, version, custom) of every operator code; ValueError for an unknown builtin or version."""
+    from tflm_cy.schema.names import BUILTIN_NAMES
     cdef Vector tables = table_vector(model.root, MODEL_OPERATOR_CODES)
     cdef const uint8_t* table
     cdef Registration registration
@@ -83,7 +83,10 @@ cdef list operator_codes(Model model, find, bint reference, bint micro):
         version = table_i32(table, CODE_VERSION, 1)
         if code == CUSTOM:
             name = text_of(table_vector(table, CODE_CUSTOM))
-            codes.append((name, find(name, True), version, True))
+            registration = find(name, True)
+            if registration is not None and reference and registration.reference_version == 0:
+                registration = None
+            codes.append((name, registration, version, True))
             continue
         if not 0 <= code < len(BUILTIN_NAMES):
             raise ValueError(f"Op builtin_code out of range: {code}. Are you using old TFLite binary with newer model?")
@@ -118,6 +121,8 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
     g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
     g.first_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    if not g.micro:
+        g.merged = <int32_t*>arena.allocate_tail(2 * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.last_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.inputs = copy_indices(arena, inputs, &g.input_count)
     g.outputs = copy_indices(arena, outputs, &g.output_count)

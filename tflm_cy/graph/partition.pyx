@@ -145,15 +145,21 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
 
 def delegate(Subgraph g, mine, bint clustering):
     """Let a delegate take its nodes of a subgraph; once, before the subgraph is prepared."""
+    if g.allocate_defect is not None:
+        return
+    try:
+        take(g, mine, clustering)
+    finally:
+        mine.finish(g)
+
+
+cdef int take(Subgraph g, mine, bint clustering) except -1:
     cdef list plan = []
     cdef list made = []
     cdef Partition partition
-    cdef set claimed
-    if g.allocate_defect is not None:
-        return
-    claimed = set(mine.claim(g))
+    cdef set claimed = set(mine.claim(g))
     if not claimed:
-        return
+        return 0
     for kind, nodes, inputs, outputs in cut(g, claimed, clustering):
         if not kind:
             plan += nodes

@@ -29,6 +29,7 @@ cdef class Resources:
     cdef readonly list resources            # number -> Resource
     cdef readonly set initialized           # subgraphs that CALL_ONCE has run
     cdef int live_views                     # views of any tensor that are alive
+    cdef bint engaged                       # the invoke that is under way has the pool of threads
     cdef int depth                          # subgraphs that are being prepared or run, each called by the one before
 
     cdef int identifier(self, str container, str name) except -1

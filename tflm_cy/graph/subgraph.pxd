@@ -6,6 +6,7 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.graph.workspace cimport Workspace
+from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
 
 
@@ -38,6 +39,7 @@ cdef class Subgraph(Workspace):
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef bint preserve_all
+    cdef int32_t* merged             # per tensor: the tensor whose memory it takes over, -1: its own
     cdef int arithmetic              # of the nodes that no delegate takes
 
     # memory
@@ -46,6 +48,7 @@ cdef class Subgraph(Workspace):
     cdef int32_t* last_use
     cdef int scratch_planned         # requests that have an address in scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
+    cdef Block later_stages          # which of them are prepared, and for which shapes
 
     # progress
     cdef readonly bint ready
@@ -55,17 +58,20 @@ cdef class Subgraph(Workspace):
     cdef int stage_first             # first step of the stage in preparation
     cdef int stage_zero_end          # steps below are prepared by allocate
     cdef int stage_zero_scratch
-    cdef size_t stage_zero_mark
     cdef int prepared_end
     cdef int failed_step
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
+    cdef int set_up(self, int threads, bint fuse) except -1
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int run(self) noexcept nogil
+    cdef void share_node(self, Node* node) noexcept nogil
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int reset_variables(self) except -1
+    cdef int own_constant(self, int index) except -1
+    cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
 
     cdef int descend(self) except -1
@@ -74,10 +80,15 @@ cdef class Subgraph(Workspace):
     cdef int prepare_node(self, int step) except -1
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int allocate_variables(self) except -1
+    cdef int merge(self, int first, int end) except -1
     cdef int plan_memory(self, int first, int end) except -1
     cdef int next_stage(self, int step) noexcept with gil
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept
+    cdef int forget_later_stages(self, int first) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
+    cdef dict save_outputs(self)
+    cdef int restore_outputs(self, dict saved) except -1
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1
     cdef int check_outputs(self, int step, const Node* node) except -1
     cdef object node_error(self, int step, object reason, str verb)

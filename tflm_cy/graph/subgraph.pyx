@@ -8,7 +8,8 @@ Memory: tensors, nodes and what loading needs lie in the arena's tail before the
 lies behind it, so that allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
 
 A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are
-reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves.
+reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves. The next invoke finds them
+prepared as long as the shapes in front of the stage are the same.
 
 Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared; shapes stay.
 
@@ -16,7 +17,7 @@ What a hostile model may try is refused here rather than in the operators: writi
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
@@ -31,11 +32,39 @@ from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+from tflm_cy.threads.pool cimport engage, hands, release, share
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
 
+cdef struct LaterStage:          # by its first step
+    bint begun                   # the five below are what was there before it
+    size_t mark
+    int scratch
+    int blocks
+    int kept
+    double shared_time
+    int end                      # 0: not prepared
+
+cdef struct SeenShape:           # of a dynamic tensor, when the stage behind it was prepared
+    int rank
+    int32_t[MAX_RANK] dims
+
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
+
+cdef struct Shared:              # a node that threads share
+    void* context
+    Node* node
+
+ctypedef void (*ShareWithoutObject)(void* context, Node* node, int part, int parts, int hand) noexcept nogil
+
+
+cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
+    cdef Shared* shared = <Shared*>argument
+    (<ShareWithoutObject>shared.node.share)(shared.context, shared.node, part, parts, hand)
+
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -143,6 +172,30 @@ cdef class Subgraph(Workspace):
                 memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
         return 0
 
+    cdef int own_constant(self, int index) except -1:
+        """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
+        cdef Tensor* tensor = &self.tensors[index]
+        cdef const void* before = tensor.data
+        if before == self.owned[index]:
+            return 0
+        if self.reserve_owned(index, tensor.bytes) != 0:
+            raise MemoryError(f"no memory for tensor {index} of {tensor.bytes} bytes")
+        memcpy(tensor.data, before, tensor.bytes)
+        return 0
+
+    cdef int prepare_again(self) except -1:
+        """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
+        cdef dict saved = self.save_inputs()
+        cdef Tensor* tensor
+        cdef int t
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE and tensor.data != NULL:
+                saved[t] = (<char*>tensor.data)[:tensor.bytes]
+        self.ready = False
+        self.allocate()
+        return self.restore_inputs(saved)
+
     cdef bint is_hidden(self, int index) noexcept nogil:
         """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
         return self.hidden != NULL and self.hidden[index]
@@ -171,6 +224,15 @@ cdef class Subgraph(Workspace):
 
     # ---------------------------------------------------------------- prepare and plan
 
+    cdef int set_up(self, int threads, bint fuse) except -1:
+        """For all subgraphs of the model, before anything is prepared."""
+        cdef Subgraph g
+        for g in self.siblings:
+            g.num_threads = threads
+            g.hands = hands(threads)
+            g.fuse = fuse and not g.micro
+        return 0
+
     cdef int allocate(self) except -1:
         """Prepare all nodes (up to the first dynamic output) and give every tensor its memory."""
         cdef dict saved
@@ -184,8 +246,14 @@ cdef class Subgraph(Workspace):
         self.allocating = True
         try:
             saved = self.save_inputs()
+            outputs = self.save_outputs()
             self.forget_prepared()
-            self.prepare_stage(0)
+            try:
+                self.prepare_stage(0)
+            except Exception:
+                if self.state == PREPARE:          # the head is still the last run's
+                    self.restore_outputs(outputs)
+                raise
             self.restore_inputs(saved)
         finally:
             self.allocating = False
@@ -224,6 +292,34 @@ cdef class Subgraph(Workspace):
                 memcpy(self.tensors[t].data, <const char*>value, len(value))
         return 0
 
+    cdef dict save_outputs(self):
+        """Place and shape of the last run's outputs, which stay readable when an allocation is refused."""
+        cdef dict saved = {}
+        cdef const Tensor* tensor
+        cdef int i, t
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if t < 0:
+                continue
+            tensor = &self.tensors[t]
+            if self.generation > 0 and tensor.allocation == PLANNED and tensor.data != NULL and t not in self.resized:
+                saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
+        return saved
+
+    cdef int restore_outputs(self, dict saved) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t, (address, size, shape) in saved.items():
+            tensor = &self.tensors[t]
+            if tensor.allocation != PLANNED:
+                continue
+            tensor.data = <void*><uintptr_t>address
+            tensor.bytes = size
+            tensor.rank = len(shape)
+            for i, dimension in enumerate(shape):
+                tensor.dims[<int>i] = dimension
+        return 0
+
     cdef int forget_prepared(self) except -1:
         """Back to the state after loading, shapes kept."""
         cdef Tensor* tensor
@@ -232,7 +328,9 @@ cdef class Subgraph(Workspace):
             self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
+        self.later_stages = None
         self.scratch_count = self.scratch_planned = 0
+        self.shared_time = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
             if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
@@ -259,7 +357,6 @@ cdef class Subgraph(Workspace):
         if first == 0:
             self.stage_zero_end = step
             self.stage_zero_scratch = self.scratch_count
-            self.stage_zero_mark = self.arena.mark()
         self.state = INVOKE
         return 0
 
@@ -271,6 +368,9 @@ cdef class Subgraph(Workspace):
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
         node.data = NULL
         node.invoke = NULL
+        node.share = NULL
+        node.parts = 0
+        node.in_place = 0
         self.current_step = step
         if registration is None:
             raise RuntimeError(
@@ -345,6 +445,38 @@ cdef class Subgraph(Workspace):
                 tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
         return self.reset_variables()
 
+    cdef int merge(self, int first, int end) except -1:
+        """Outputs that lie over an input of their node: `merged`, and until when the memory that they share is needed."""
+        cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t t, x, root
+        cdef const Node* node
+        cdef int step, i, j
+        cdef bint fits
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                self.merged[t] = -1
+                ends[t] = self.last_use[t]
+        if not self.fuse or self.preserve_all:
+            return 0
+        for step in range(first, end):
+            node = &self.nodes[self.plan[step]]
+            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+                continue
+            for i in range(min(node.input_count, 32)):
+                x = node.inputs[i]
+                if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
+                    continue
+                fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
+                for j in range(node.input_count):
+                    fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
+                root = x if self.merged[x] < 0 else self.merged[x]
+                if fits and ends[root] == step:
+                    self.merged[t] = root
+                    ends[root] = self.last_use[t]
+                    break
+        return 0
+
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
@@ -356,20 +488,23 @@ cdef class Subgraph(Workspace):
         cdef Block block
         cdef void** buffers
         cdef Tensor* tensor
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.merge(first, end)
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1
         n += self.scratch_count - scratch_first
         problem = new_problem(n, HEAD_ALIGNMENT)
         i = 0
         for t in range(self.tensor_count):
-            if self.first_use[t] >= first and self.tensors[t].bytes > 0:
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 problem.size_of[i] = self.tensors[t].bytes
                 problem.first_of[i] = self.first_use[t]
-                problem.last_of[i] = self.last_use[t]
+                problem.last_of[i] = ends[t]
                 i += 1
         for t in range(scratch_first, self.scratch_count):
             problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
@@ -383,7 +518,9 @@ cdef class Subgraph(Workspace):
                 raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
         plan = greedy(problem)
         if first == 0:
+            owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
+            fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
         else:
             block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
             self.stage_blocks.append(block)
@@ -391,12 +528,15 @@ cdef class Subgraph(Workspace):
         i = 0
         for t in range(self.tensor_count):
             tensor = &self.tensors[t]
-            if self.first_use[t] >= first:
+            if self.first_use[t] >= first and self.merged[t] < 0:
                 if tensor.bytes > 0:
                     tensor.data = base + plan.offset_of[i]
                     i += 1
                 else:
                     tensor.data = EMPTY
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.merged[t] >= 0:
+                self.tensors[t].data = self.tensors[self.merged[t]].data
         buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
         if buffers == NULL:
             raise MemoryError()
@@ -407,13 +547,14 @@ cdef class Subgraph(Workspace):
         self.scratch_planned = self.scratch_count
         for i in range(self.output_count):
             t = self.outputs[i]
-            if t >= 0 and self.first_use[t] >= first:
+            if not fresh and t >= 0 and self.first_use[t] >= first:
                 memset(self.tensors[t].data, 0, self.tensors[t].bytes)
         if first == 0:
             for i in range(self.input_count):
                 t = self.inputs[i]
                 if t >= 0 and self.tensors[t].allocation == PLANNED:
-                    memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                    if not fresh:
+                        memset(self.tensors[t].data, 0, self.tensors[t].bytes)
                 elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
                     self.set_text(t, self.text(t))
         return 0
@@ -449,7 +590,12 @@ cdef class Subgraph(Workspace):
         cdef Node* node
         cdef bint flushing = False
         cdef unsigned long long mode = 0
+        cdef bint engaged = False
+        cdef int status
         self.prepared_end = self.stage_zero_end
+        if self.shared_time > 0 and not self.shared.engaged:
+            engaged = engage(self.hands, self.shared_time > WAKE_TIME)
+            self.shared.engaged = engaged
         while True:
             while step < self.prepared_end:
                 node = &self.nodes[self.plan[step]]
@@ -459,19 +605,30 @@ cdef class Subgraph(Workspace):
                         mode = flush_denormals()
                     else:
                         restore_denormals(mode)
-                if node.invoke(self, node) != 0:
-                    if flushing:
-                        restore_denormals(mode)
+                if node.parts > 1 and self.shared.engaged:
+                    self.share_node(node)
+                elif node.invoke(self, node) != 0:
                     self.failed_step = step
-                    return -1
+                    break
                 step += 1
             if flushing:
                 restore_denormals(mode)
                 flushing = False
-            if step >= self.plan_count:
-                return 0
-            if self.next_stage(step) != 0:
-                return -1
+            status = 0
+            if step < self.prepared_end or (step < self.plan_count and self.next_stage(step) != 0):
+                status = -1
+            elif step < self.plan_count:
+                continue
+            if engaged:
+                self.shared.engaged = False
+                release()
+            return status
+
+    cdef void share_node(self, Node* node) noexcept nogil:
+        cdef Shared shared
+        shared.context = <void*>self
+        shared.node = node
+        share(compute_part, &shared, node.parts)
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
@@ -503,29 +660,74 @@ cdef class Subgraph(Workspace):
         return 0
 
     cdef int next_stage(self, int step) noexcept with gil:
-        """Prepare the nodes behind a dynamic output, whose shape is known now."""
+        """The nodes behind a dynamic output, whose shape is known now: as the last invoke prepared them, or prepared anew."""
+        cdef LaterStage* stage
         try:
-            if self.prepared_end == self.stage_zero_end:
-                self.stage_blocks = []
-                self.scratch_count = self.scratch_planned = self.stage_zero_scratch
-                self.arena.rewind(self.stage_zero_mark)
-                self.forget_later_stages()
+            if self.later_stages is None:
+                self.later_stages = new_block((self.plan_count + 1) * sizeof(LaterStage) + self.tensor_count * sizeof(SeenShape), 64)
+                memset(self.later_stages.data, 0, self.later_stages.size)
+            stage = &(<LaterStage*>self.later_stages.data)[step]
+            if stage.end > 0 and self.shapes_as_seen(step, False):
+                self.prepared_end = stage.end
+                return 0
+            self.forget_later_stages(step)
+            stage.begun = True
+            stage.mark = self.arena.mark()
+            stage.scratch = self.scratch_count
+            stage.blocks = <int>len(self.stage_blocks)
+            stage.kept = <int>len(self.kept)
+            stage.shared_time = self.shared_time
             self.prepare_stage(step)
+            self.shapes_as_seen(step, True)
+            stage.end = self.prepared_end
         except BaseException as error:
             self.state = INVOKE
             self.failure = error
             return -1
         return 0
 
-    def forget_later_stages(self):
-        """What the last invoke prepared behind the first dynamic output is void."""
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept:
+        """True when the node in front of a stage gives the shapes that it gave when the stage was prepared; or note them."""
+        cdef SeenShape* seen = <SeenShape*>(self.later_stages.data + (self.plan_count + 1) * sizeof(LaterStage))
+        cdef const Node* node = &self.nodes[self.plan[step - 1]]
+        cdef const Tensor* tensor
+        cdef SeenShape* shape
+        cdef int i, d
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL:
+                continue
+            shape = &seen[tensor.index]
+            if note:
+                shape.rank = tensor.rank
+                for d in range(tensor.rank):
+                    shape.dims[d] = tensor.dims[d]
+            elif shape.rank != tensor.rank:
+                return False
+            for d in range(tensor.rank):
+                if shape.dims[d] != tensor.dims[d]:
+                    return False
+        return True
+
+    cdef int forget_later_stages(self, int first) except -1:
+        """What was prepared from a step on is void; its memory is free again."""
+        cdef LaterStage* stages = <LaterStage*>self.later_stages.data
         cdef Tensor* tensor
         cdef const Node* node
         cdef int step, i
-        for step in range(self.stage_zero_end, self.plan_count):
+        if stages[first].begun:
+            self.arena.rewind(stages[first].mark)
+            self.scratch_count = self.scratch_planned = stages[first].scratch
+            del self.stage_blocks[stages[first].blocks:]
+            del self.kept[stages[first].kept:]
+            self.shared_time = stages[first].shared_time
+        for step in range(first, self.plan_count):
+            stages[step].begun = False
+            stages[step].end = 0
             node = &self.nodes[self.plan[step]]
             for i in range(node.output_count):
                 tensor = self.output(node, i)
                 if tensor != NULL and tensor.type != STRING and tensor.allocation != VARIABLE and tensor.allocation != CONSTANT:
                     tensor.allocation = PLANNED
                     tensor.data = NULL
+        return 0

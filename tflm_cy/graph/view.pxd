@@ -1,4 +1,6 @@
 """A buffer over a tensor's memory that counts itself while it lives."""
+from libc.stddef cimport size_t
+
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -11,3 +13,4 @@ cdef class View:
 
 
 cdef View view(Subgraph owner, const Tensor* tensor, bint readonly)
+cdef View view_of(Subgraph owner, void* data, size_t bytes, bint readonly)

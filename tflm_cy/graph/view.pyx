@@ -3,7 +3,9 @@
 It keeps the subgraph and thereby the memory alive, and counts itself in the resources that all subgraphs of a model
 share: while one lives, nothing is allocated, resized or invoked, so that memory never moves under it.
 """
+cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stddef cimport size_t
 
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport Tensor
@@ -14,7 +16,8 @@ cdef class View:
 
     def __dealloc__(self):
         if self.owner is not None:
-            self.owner.shared.live_views -= 1
+            with cython.critical_section(self.owner.shared):      # views die in any thread; matters without a GIL only
+                self.owner.shared.live_views -= 1
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.data, self.bytes, self.readonly, flags)
@@ -25,10 +28,16 @@ cdef class View:
 
 cdef View view(Subgraph owner, const Tensor* tensor, bint readonly):
     """A view of a tensor that has memory."""
+    return view_of(owner, tensor.data, tensor.bytes, readonly)
+
+
+cdef View view_of(Subgraph owner, void* data, size_t bytes, bint readonly):
+    """A view of any memory that the subgraph keeps."""
     cdef View made = View.__new__(View)
     made.owner = owner
-    owner.shared.live_views += 1
-    made.data = tensor.data
-    made.bytes = tensor.bytes
+    with cython.critical_section(owner.shared):
+        owner.shared.live_views += 1
+    made.data = data
+    made.bytes = bytes
     made.readonly = readonly
     return made

@@ -222,7 +222,8 @@ cdef class Workspace(Context):
             if count(tensor) > MOST_STRINGS:
                 raise MemoryError(f"no memory for {count(tensor)} strings")
             return [b""] * count(tensor)
-        memcpy(&stored, start, 4)
+        if tensor.bytes >= 8:
+            memcpy(&stored, start, 4)
         if tensor.bytes < 8 or stored < 0 or 4 * (<size_t>stored + 2) > tensor.bytes:
             raise ValueError(f"tensor {index} holds no strings")
         for i in range(stored):

@@ -5,7 +5,9 @@ cdef class Block:
     cdef void* _memory              # what is freed, NULL over a caller's buffer
     cdef Py_buffer _view            # the caller's buffer
     cdef bint _pinned
+    cdef size_t _mapped             # bytes of a mapping of its own, else 0
 
 
 cdef Block new_block(size_t size, size_t alignment)
+cdef Block new_mapped_block(size_t size, size_t alignment)
 cdef Block block_over(object buffer)

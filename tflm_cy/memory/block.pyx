@@ -15,8 +15,14 @@ dies).
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t
+from posix.mman cimport MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap, munmap
+
+cdef extern from "Python.h":
+    int PyTraceMalloc_Track(unsigned int domain, uintptr_t pointer, size_t size)
+    int PyTraceMalloc_Untrack(unsigned int domain, uintptr_t pointer)
 
 cdef size_t LARGEST = <size_t> 1 << 62
+cdef size_t SMALLEST_MAPPING = 1 << 17
 
 
 cdef class Block:
@@ -30,7 +36,11 @@ cdef class Block:
     def __dealloc__(self):
         if self._pinned:
             PyBuffer_Release(&self._view)
-        PyMem_RawFree(self._memory)
+        if self._mapped:
+            PyTraceMalloc_Untrack(0, <uintptr_t> self._memory)
+            munmap(self._memory, self._mapped)
+        else:
+            PyMem_RawFree(self._memory)
 
     @staticmethod
     def over(buffer):
@@ -57,6 +67,22 @@ cdef class Block:
 
 cdef Block new_block(size_t size, size_t alignment):
     cdef Block block = Block.__new__(Block)
+    reserve(block, size, alignment)
+    return block
+
+
+cdef Block new_mapped_block(size_t size, size_t alignment):
+    """A block for what may stay unused: a large one is not touched even where the heap would clear recycled memory for it."""
+    cdef Block block = Block.__new__(Block)
+    cdef void* memory
+    if SMALLEST_MAPPING <= size < LARGEST and alignment <= 4096:          # what a page's start has anyway
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if memory != MAP_FAILED:
+            block._memory = memory
+            block._mapped = block.size = size
+            block.data = <char*> memory
+            PyTraceMalloc_Track(0, <uintptr_t> memory, size)
+            return block
     reserve(block, size, alignment)
     return block
 

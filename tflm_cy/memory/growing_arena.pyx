@@ -19,7 +19,7 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.memory.arena cimport Arena, check_alignment
-from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.memory.block cimport Block, new_mapped_block
 
 cdef size_t FIRST_CHUNK = 4000          # with the header, the alignment and the slack about one page
 cdef size_t LARGEST_STEP = 1 << 18
@@ -81,7 +81,7 @@ cdef class GrowingArena(Arena):
             raise MemoryError(f"no memory for a head of {size} bytes")
         if self.block is None or self.block.size < size + self.slack:
             # the old block is given up only when there is a new one: pointers to it stay valid if this raises
-            block = new_block(size + self.slack, self.alignment)
+            block = new_mapped_block(size + self.slack, self.alignment)
             self.block = block
         self.head_used = size
         return self.block.data

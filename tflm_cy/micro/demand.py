@@ -91,6 +91,7 @@ class Demand:
     prepare_bytes: list[tuple[int, int]]  # (objects made, bytes in temporary memory) at the end of each prepare
     planning_bytes: int  # in temporary memory while planning, besides the planner's own
     refusals: list[str]  # why TFLM would not take the model
+    keeps_inputs: bool = False  # whether the graph's inputs live to the end, which they do not in TFLM
 
     def problem(self, relaxed=()):
         """The planning problem; `relaxed` as in `memory.Problem`."""
@@ -108,7 +109,7 @@ class Demand:
         end = max((buffer.last for buffer in self.buffers), default=0)
         inputs = {(0, t) for t in self.graph.subgraphs[0].inputs}
         kept = [replace(b, last=end) if not b.scratch and b.place in inputs else b for b in self.buffers]
-        return replace(self, buffers=kept)
+        return replace(self, buffers=kept, keeps_inputs=True)
 
     def plan(self):
         """What TFLM's own planner does."""

@@ -83,7 +83,7 @@ def reordered(model, order, demand):
         raise ValueError(f"the order is no permutation of {len(nodes)} operators")
     written_by = {t: node.index for node in nodes for t in node.outputs}
     done = set()
-    stateful = [i for i in order if _is_stateful(nodes[i])]
+    stateful = [i for i in order if is_stateful(nodes[i])]
     if stateful != sorted(stateful):
         raise ValueError("the order exchanges operators that keep state")
     for i in order:
@@ -94,7 +94,8 @@ def reordered(model, order, demand):
     return Model.from_buffer(rewritten(model, orders={0: order}))
 
 
-def _is_stateful(node):
+def is_stateful(node):
+    """Whether its place among others of the kind is part of the result."""
     return node.custom or node.op in _STATEFUL or any(node.tensors[t].variable for t in node.inputs if t >= 0)
 
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations
 
-from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.problem import Plan, Problem
 from tflm_cy.micro.distances import aliases, relaxed_rows
 
@@ -46,7 +45,7 @@ def _overlap(planner, demand):
     """The best plan over the ways to treat copies (RESHAPE): apart from what they copy, or in its place.
 
     With few copies all ways are tried, and the least of their bounds is proven for all; with many all apart and all in
-    place, and the bound is that of `Problem`.
+    place, and the bound is that of `_taking_turns`.
     """
     rows, copies = relaxed_rows(demand), aliases(demand)
     if not copies:
@@ -64,7 +63,7 @@ def _overlap(planner, demand):
     rows = rows + _rows_within(groups)
     number = {group: i for i, group in enumerate(sorted(set(groups)))}
     offsets = [plan.offsets[number[group]] for group in groups]
-    bound = min(bounds) if few else greedy(demand.problem(rows)).proven_lower_bound
+    bound = min(bounds) if few else planner(_taking_turns(demand, copies, rows)).proven_lower_bound
     return Plan(offsets, plan.high_water_mark, min(bound, plan.high_water_mark)), rows
 
 
@@ -101,6 +100,24 @@ def _merged(demand, groups, rows):
         [buffers[0].fixed for buffers in members.values()],
         relaxed=[(*pair, d) for pair, d in relaxed.items()],
     )
+
+
+def _taking_turns(demand, copies, rows):
+    """A problem that no way to treat the copies can be higher than: where a copy and its source are both alive, only
+    one of them is there. Whoever keeps them apart or puts them together keeps all distances that are left."""
+    groups = _groups(demand, copies)
+    first, size = [b.first for b in demand.buffers], [b.size for b in demand.buffers]
+    for group in set(groups):
+        end = None
+        for k in sorted((k for k, g in enumerate(groups) if g == group), key=lambda k: demand.buffers[k].first):
+            if end is not None and demand.buffers[k].last <= end:
+                size[k] = 0
+                continue
+            first[k] = first[k] if end is None else max(first[k], end + 1)
+            end = demand.buffers[k].last
+    kept = [(o, i, d) for o, i, d in rows if size[o] and size[i]]
+    last, fixed = [b.last for b in demand.buffers], [b.fixed for b in demand.buffers]
+    return Problem(size, first, last, fixed, relaxed=kept)
 
 
 def _rows_within(groups):

@@ -16,6 +16,7 @@ from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.offline import ONLINE, check_plan
+from tflm_cy.micro.ordering import STATES, better_order
 from tflm_cy.micro.planners import plan_with, planners
 from tflm_cy.micro.resolver import firmware
 from tflm_cy.schema.model import Model
@@ -28,7 +29,7 @@ class Survey:
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, os.PathLike or schema.model.Model
     arena_size : int, optional
         Of the figures; by default the tflite_micro package's, ten times the file.
     targets : sequence of str
@@ -44,7 +45,7 @@ class Survey:
     """
 
     def __init__(self, path, arena_size=None, targets=TARGETS, keep_inputs=False):
-        self.model = Model.from_path(path)
+        self.model = path if isinstance(path, Model) else Model.from_path(path)
         self.graph = view(self.model)
         self.arena_size = arena_size
         self.targets = tuple(targets)
@@ -52,6 +53,7 @@ class Survey:
         first = self._demands[self.targets[0]]
         self.demand = first.keeping_inputs() if keep_inputs else first
         self._plans = {}
+        self._orders = {}
 
     @property
     def refusals(self):
@@ -86,6 +88,19 @@ class Survey:
     def plans(self):
         """Planner -> plan, of all planners."""
         return {name: self.plan(name) for name in self.planners}
+
+    def better_order(self, planner, states=STATES):
+        """`ordering.Ordered`: the order of operators in which this planner needs the least head, as far as found."""
+        if (planner, states) not in self._orders:
+            self._orders[planner, states] = better_order(self.model, self.demand, planner, states)
+        return self._orders[planner, states]
+
+    def in_better_order(self, planner, states=STATES):
+        """The Survey of the model in that order; this one if none is better."""
+        ordered = self.better_order(planner, states)
+        if not ordered.changed:
+            return self
+        return Survey(ordered.model, self.arena_size, self.targets, self.demand.keeps_inputs)
 
     @cached_property
     def lower_bound(self):
@@ -161,6 +176,7 @@ class Survey:
         return {
             "planners": {name: self._plan_json(name) for name in self.planners},
             "lower_bound": self.lower_bound,
+            "reorder": {planner: self._order_json(planner, states) for planner, states in self._orders},
             "peak": {
                 "time": self.peak,
                 "node": str(self.steps[self.peak] or ""),
@@ -191,6 +207,12 @@ class Survey:
         plan = self.plan(name)
         bound = plan.proven_lower_bound
         return {"head": plan.high_water_mark, "proven": bound == plan.high_water_mark, "lower_bound": bound}
+
+    def _order_json(self, planner, states):
+        ordered = self.better_order(planner, states)
+        head = ordered.plan.high_water_mark
+        order = ordered.order if ordered.changed else None
+        return {"head": head, "proven": ordered.proven, "order": order, "states": ordered.states}
 
     def _figures_json(self, name):
         found = self.figures(name)

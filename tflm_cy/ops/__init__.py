@@ -6,16 +6,8 @@ setup.py reads these tables into `index.py`, so that a module is imported only w
 README.md beside this file shows how an operator is added.
 """
 
+from functools import cache
 from importlib import import_module
-
-from tflm_cy.ops.index import (
-    CUSTOM_MODULES,
-    MICRO_MODULES,
-    MODULES,
-    XNNPACK_FLOAT16,
-    XNNPACK_FLOAT32,
-    XNNPACK_QUANTIZED,
-)
 
 
 def find(name, custom=False):
@@ -26,7 +18,9 @@ def find(name, custom=False):
     >>> find("NO_SUCH_OPERATOR") is None
     True
     """
-    module = (CUSTOM_MODULES if custom else MODULES).get(name)
+    from tflm_cy.ops import index  # four dictionaries that importing the package shall not pay for
+
+    module = (index.CUSTOM_MODULES if custom else index.MODULES).get(name)
     if module is None:
         return None
     loaded = import_module(f"{__name__}.{module}")
@@ -35,19 +29,22 @@ def find(name, custom=False):
 
 def find_micro(name, custom=False):
     """As `find` for TFLM's rules, where there are custom operators (`MICRO_OPERATORS`) that TensorFlow Lite does not have."""
-    if not custom or name not in MICRO_MODULES:
+    from tflm_cy.ops import index
+
+    if not custom or name not in index.MICRO_MODULES:
         return find(name, custom)
-    return import_module(f"{__name__}.{MICRO_MODULES[name]}").MICRO_OPERATORS[name]
+    return import_module(f"{__name__}.{index.MICRO_MODULES[name]}").MICRO_OPERATORS[name]
 
 
-XNNPACK = {"float16": XNNPACK_FLOAT16, "float32": XNNPACK_FLOAT32, "quantized": XNNPACK_QUANTIZED}
-
-
+@cache
 def find_xnnpack(name, values):
     """Return the Registration of an operator's xnnpack arithmetic, None where its bytes are the other arithmetics'.
 
     `values` says which modules serve the node: "float16" (`xnnpack/float16_*.pyx`), "quantized" when one of its tensors holds 8-bit
     or smaller integers (`xnnpack/quantized_*.pyx`), else "float32" (`xnnpack/float32_*.pyx`); the other modules serve the latter two.
     """
-    module = XNNPACK[values].get(name)
+    from tflm_cy.ops import index
+
+    modules = {"float16": index.XNNPACK_FLOAT16, "float32": index.XNNPACK_FLOAT32, "quantized": index.XNNPACK_QUANTIZED}[values]
+    module = modules.get(name)
     return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]

@@ -24,10 +24,12 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
-    output_range, prepare_binary, required_input, type_limits, whole_range,
+    output_range, prepare_binary, required_input, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
+
+cdef double VALUE_TIME = 0.3     # nanoseconds
 
 cdef enum:                       # AddOptions, SubOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -66,7 +68,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
         raise ValueError(f"Type {type_name(y.type)} is unsupported by op Add.")
     else:
         raise ValueError(f"SUB: output type {y.type} is not supported, requires float|uint8|int32 types.")
-    return 0
+    return share_values(context, node, op, VALUE_TIME)
 
 
 cdef int use_f32(Context context, Binary* op, int activation, int sign) except -1:

@@ -23,6 +23,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
+from tflm_cy.simd.bytes cimport ByteKernels
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # ArgMaxOptions, ArgMinOptions
     OUTPUT_TYPE = 0
@@ -33,6 +35,7 @@ cdef struct ArgReduction:
     int64_t inner
     bint largest
     bint known_axis
+    const ByteKernels* fast
 
 
 cdef int prepare(Context context, Node* node, bint largest) except -1:
@@ -59,6 +62,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     node.data = a
     a.largest = largest
     a.known_axis = is_constant(axis)
+    a.fast = &kernels().bytes
     if a.known_axis:
         if not fill_shape(a, x, axis, dims):
             raise ValueError(f"axis out of range for an input of rank {x.rank}")
@@ -117,6 +121,10 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
         if context.resize(y, x.rank - 1, dims):
             return -1
     if a.outer == 0 or a.inner == 0:
+        return 0
+    if a.inner == 1 and a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8):
+        a.fast.arg_rows(
+            <const uint8_t*>x.data, a.outer, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255), y.type == INT64, y.data)
         return 0
     for outer in range(a.outer):
         for inner in range(a.inner):

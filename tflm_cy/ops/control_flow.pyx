@@ -1,25 +1,40 @@
-"""IF and WHILE: subgraphs called while invoking, values copied in and out.
+"""IF, WHILE, STABLEHLO_CASE, STABLEHLO_COMPOSITE: subgraphs called while invoking, values copied in and out.
 
-IF runs one of two subgraphs on inputs 1 ..; WHILE copies its inputs to its outputs and, as long as the condition subgraph says
+IF runs one of two subgraphs on inputs 1 .., CASE one of several (the last one for an index that has none), COMPOSITE its only one on all
+inputs. WHILE copies its inputs to its outputs and, as long as the condition subgraph says
 true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
 in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls
 take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
 
-Source: LiteRT:tflite/kernels/{if,while}.cc.
+Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
 """
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport BOOL, Tensor, count, same_shape, type_name
-from tflm_cy.schema.table cimport table_i32
+from tflm_cy.graph.tensor cimport BOOL, INT32, Tensor, count, same_shape, type_name
+from tflm_cy.schema.table cimport Vector, table_i32, table_vector, vector_i32
 
 cdef enum:                       # IfOptions: then, else; WhileOptions: condition, body
     FIRST_SUBGRAPH = 0
     SECOND_SUBGRAPH = 1
 
+cdef enum:
+    MOST_BRANCHES = 1024
+
+cdef enum:                       # StablehloCaseOptions
+    BRANCH_SUBGRAPH_INDICES = 0
+
+cdef enum:                       # StableHLOCompositeOptions
+    DECOMPOSITION = 1
+
 cdef struct Callees:
     void* first                  # Context: then, or the condition
     void* second                 # Context: else, or the body
+
+cdef struct Branches:            # CASE, COMPOSITE
+    void** callees               # Context
+    int32_t count
+    int32_t skip                 # inputs of the node that are not the callee's
 
 
 cdef Callees* find_callees(Context context, Node* node) except NULL:
@@ -71,54 +86,64 @@ cdef int pass_value(Context context, const Tensor* value, Context callee, int i)
 cdef int prepare_if(Context context, Node* node) except -1:
     cdef const Tensor* condition = context.input(node, 0)
     cdef Callees* data = find_callees(context, node)
-    cdef Context then = <Context>data.first
-    cdef Context otherwise = <Context>data.second
-    cdef Context callee
-    cdef const Tensor* a
-    cdef const Tensor* b
-    cdef Tensor* y
-    cdef bint dynamic
-    cdef int i
+    cdef void* branches[2]
+    branches[0] = data.first
+    branches[1] = data.second
     if condition == NULL or condition.type != BOOL or count(condition) != 1:
         raise ValueError("IF wants a condition of one BOOL")
-    for callee in (then, otherwise):
-        expect_arity(callee, node.input_count - 1, node.output_count)
-        shape_inputs(context, node, 1, callee)
-    dynamic = then.has_dynamic() or otherwise.has_dynamic()
-    for i in range(node.output_count):
-        a = then.graph_output(i)
-        b = otherwise.graph_output(i)
-        if a == NULL or b == NULL or a.type != b.type:
-            raise ValueError(f"the branches give different types for output {i}")
-        dynamic = dynamic or not same_shape(a, b)
-    for i in range(node.output_count):
-        y = context.output(node, i)
-        if y == NULL:
-            continue
-        if y.type != then.graph_output(i).type:
-            raise ValueError(f"output {i} has type {type_name(y.type)}, the branches give {type_name(then.graph_output(i).type)}")
-        if dynamic:
-            context.set_dynamic(y)
-        else:
-            context.set_shape(y, then.graph_output(i).rank, then.graph_output(i).dims)
+    shape_branches(context, node, branches, 2, 1)
     node.invoke = run_if
     return 0
 
 
+cdef int shape_branches(Context context, Node* node, void** branches, int total, int skip) except -1:
+    """Prepare the subgraphs of which one will run, and give the outputs their shapes."""
+    cdef Context first = <Context>branches[0]
+    cdef Context callee
+    cdef const Tensor* a
+    cdef const Tensor* b
+    cdef Tensor* y
+    cdef bint dynamic = False
+    cdef int i, k
+    for k in range(total):
+        callee = <Context>branches[k]
+        expect_arity(callee, node.input_count - skip, node.output_count)
+        shape_inputs(context, node, skip, callee)
+        dynamic = dynamic or callee.has_dynamic()
+        for i in range(node.output_count):
+            a = first.graph_output(i)
+            b = callee.graph_output(i)
+            if a == NULL or b == NULL or a.type != b.type:
+                raise ValueError(f"the branches give different types for output {i}")
+            dynamic = dynamic or not same_shape(a, b)
+    for i in range(node.output_count):
+        y = context.output(node, i)
+        if y == NULL:
+            continue
+        a = first.graph_output(i)
+        if y.type != a.type:
+            raise ValueError(f"output {i} has type {type_name(y.type)}, the branches give {type_name(a.type)}")
+        if dynamic:
+            context.set_dynamic(y)
+        else:
+            context.set_shape(y, a.rank, a.dims)
+    return 0
+
+
 cdef int run_if(Context context, Node* node) noexcept nogil:
+    cdef const Callees* data = <const Callees*>node.data
+    cdef void* branch = data.first if (<const uint8_t*>context.input(node, 0).data)[0] else data.second
     cdef int status
     with gil:
-        status = call_branch(context, node)
+        status = call_branch(context, node, <Context>branch, 1)
     return status
 
 
-cdef int call_branch(Context context, Node* node) noexcept:
-    cdef Callees* data = <Callees*>node.data
-    cdef Context callee = <Context>(data.first if (<const uint8_t*>context.input(node, 0).data)[0] else data.second)
+cdef int call_branch(Context context, Node* node, Context callee, int skip) noexcept:
     cdef int i
     try:
         for i in range(callee.input_total()):
-            pass_value(context, context.input(node, i + 1), callee, i)
+            pass_value(context, context.input(node, i + skip), callee, i)
         callee.prepare_call()
         if callee.call(context) != 0:
             return -1
@@ -128,6 +153,66 @@ cdef int call_branch(Context context, Node* node) noexcept:
     except BaseException as error:
         return context.fail_because(error)
     return 0
+
+
+# ---------------------------------------------------------------- STABLEHLO_CASE, STABLEHLO_COMPOSITE
+
+cdef Branches* find_branches(Context context, Node* node, int total, int skip) except NULL:
+    cdef Branches* data = <Branches*>context.persistent(sizeof(Branches))
+    data.callees = <void**>context.persistent(total * sizeof(void*))
+    data.count = total
+    data.skip = skip
+    node.data = data
+    return data
+
+
+cdef int prepare_case(Context context, Node* node) except -1:
+    cdef const Tensor* index = context.input(node, 0)
+    cdef Vector indices = table_vector(node.options, BRANCH_SUBGRAPH_INDICES)
+    cdef Branches* data
+    cdef Context callee
+    cdef uint32_t k
+    if not 1 <= indices.length <= MOST_BRANCHES:
+        raise ValueError(f"params->num_branches > 0 was not true ({indices.length}), or there are more than {MOST_BRANCHES}")
+    if index == NULL or index.type != INT32 or count(index) != 1:
+        raise ValueError("STABLEHLO_CASE wants an index of one INT32")
+    data = find_branches(context, node, <int>indices.length, 1)
+    for k in range(indices.length):
+        callee = context.subgraph(vector_i32(indices, k))
+        data.callees[k] = <void*>callee
+    shape_branches(context, node, data.callees, data.count, 1)
+    node.invoke = run_case
+    return 0
+
+
+cdef int run_case(Context context, Node* node) noexcept nogil:
+    cdef const Branches* data = <const Branches*>node.data
+    cdef int32_t index = (<const int32_t*>context.input(node, 0).data)[0]
+    cdef int status
+    if index < 0 or index >= data.count:
+        index = data.count - 1
+    with gil:
+        status = call_branch(context, node, <Context>data.callees[index], data.skip)
+    return status
+
+
+cdef int prepare_composite(Context context, Node* node) except -1:
+    cdef Branches* data = find_branches(context, node, 1, 0)
+    cdef Context callee = context.subgraph(table_i32(node.options, DECOMPOSITION, 0))
+    if node.input_count == 0:
+        raise ValueError("node->inputs->size > 0 was not true")
+    data.callees[0] = <void*>callee
+    shape_branches(context, node, data.callees, 1, 0)
+    node.invoke = run_composite
+    return 0
+
+
+cdef int run_composite(Context context, Node* node) noexcept nogil:
+    cdef const Branches* data = <const Branches*>node.data
+    cdef int status
+    with gil:
+        status = call_branch(context, node, <Context>data.callees[0], 0)
+    return status
 
 
 # ---------------------------------------------------------------- WHILE
@@ -210,5 +295,7 @@ cdef int loop(Context context, Node* node) noexcept:
 
 OPERATORS = {
     "IF": register(prepare_if, version=1),
+    "STABLEHLO_CASE": register(prepare_case, version=1, reference_version=0),
+    "STABLEHLO_COMPOSITE": register(prepare_composite, version=1),
     "WHILE": register(prepare_while, version=1),
 }

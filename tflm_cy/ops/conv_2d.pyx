@@ -22,7 +22,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row, position_sums
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row, position_sums, repair_conv_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric, quantize_symmetric, sign_error
@@ -30,14 +30,16 @@ from tflm_cy.arithmetic.optimized.cache cimport cache_sizes, l1_data_bytes
 from tflm_cy.arithmetic.optimized.contraction cimport (
     Contraction, conv_f32_contraction, pack_contraction, plan_contraction,
 )
-from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen
-from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_slices
+from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_rescale, prepare_weights,
     weight_bytes,
@@ -75,6 +77,8 @@ cdef struct Conv:
     # quantized
     Rescale rescale
     int patches                  # scratch: two windows
+    FixedConv8 fast              # with a vector kernel
+    FastOrdered32 fast32
     # hybrid
     int image                    # scratch: one quantized image
     const float* scales
@@ -158,15 +162,27 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     op.packed = NULL
     if node.arithmetic == OPTIMIZED and op.shape.groups == 1:
         return prepare_eigen(context, node, op)
+    op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
+    if is_constant(w) and use_ordered32(context, op, w, False):
+        node.invoke = convolve_vector32
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(packed_bytes(op))
         pack_filter(op, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(packed_bytes(op))
-    op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
     op.sums = context.request_scratch(2 * sizeof(float) * (op.shape.oc / op.shape.groups + 3))
     node.invoke = convolve_f32
     return 0
+
+
+cdef bint use_ordered32(Context context, Conv* op, const Tensor* w, bint panels) except -1:
+    op.fast32.plan.window.shape = op.shape
+    op.fast32.plan.window.low = op.range.low
+    op.fast32.plan.window.high = op.range.high
+    op.fast32.plan.panels = panels
+    op.fast32.plan.block = op.product.block if panels else 0
+    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1)
 
 
 cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
@@ -177,6 +193,11 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
     if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1:
         return prepare_contraction(context, node, op)
     op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), False)
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+        op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
+        op.sums = context.request_scratch(32 * sizeof(float))
+        node.invoke = convolve_vector32_eigen
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(sizeof(float) * packed_panels(&op.product) + 1)
         pack_panels(&op.product, <const float*>w.data, op.packed)
@@ -248,6 +269,11 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
+    if x.type != INT16 and is_constant(w) and ready_fixed_conv8(
+            context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
+            <const int64_t*>op.bias.values, &op.rescale):
+        node.invoke = convolve_vector8
+        return 0
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
@@ -299,6 +325,28 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        repair_conv_f32(&op.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+    return 0
+
+
+cdef int convolve_vector32_eigen(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        conv_f32_eigen_slices(
+            &op.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values, op.range.low,
+            op.range.high, <float*>context.scratch(op.packing), <float*>context.scratch(op.patches),
+            <float*>context.scratch(op.sums), y,
+        )
+    return 0
+
+
 cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
     cdef const float* w = <const float*>context.input(node, 1).data
@@ -321,6 +369,13 @@ cdef int convolve_f32_contraction(Context context, Node* node) noexcept nogil:
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.range.low, op.range.high,
         <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
+    return 0
+
+
+cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+    cdef Conv* op = <Conv*>node.data
+    op.fast.fast.plan.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
     return 0
 
 

@@ -22,6 +22,8 @@ from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
+from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
+from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
 )
@@ -51,6 +53,9 @@ cdef struct Depthwise:
     ptrdiff_t scaled_apart       # channels that the optimized hybrid kernel scales by the filter first, then by the image
     void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
     int runs                     # scratch: kh * kw runs, then
+    FixedDepthwise8 fast         # with a vector kernel
+    FixedConv8 fast_single
+    FastDepthwiseOrdered32 fast32
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -89,6 +94,8 @@ cdef int prepare(Context context, Node* node) except -1:
         node.invoke = convolve_f32
         if single and not op.bias_first:
             prepare_single_channel(context, node, op)
+        elif is_constant(w) and use_ordered32(context, op, <const float*>w.data):
+            node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
     else:
@@ -121,6 +128,14 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
 
 
+cdef bint use_ordered32(Context context, Depthwise* op, const float* w) except -1:
+    op.fast32.plan.shape = op.shape
+    op.fast32.plan.low = op.range.low
+    op.fast32.plan.high = op.range.high
+    op.fast32.plan.bias_first = op.bias_first
+    return ready_depthwise_ordered32(context, &op.fast32, w, <const float*>op.bias.values)
+
+
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
     """With one input channel and a constant filter this is CONV_2D: the filter is turned into one row of taps per output channel."""
     cdef Tensor* x = context.input(node, 0)
@@ -142,6 +157,11 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     for c in range(g.oc):
         for k in range(taps):
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
+    if ready_fixed_conv8(
+            context, &op.fast_single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
+            <const int64_t*>op.bias.values, &op.rescale):
+        node.invoke = convolve_single_vector8
+        return 0
     op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
     op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
     node.invoke = convolve_single_quantized
@@ -164,6 +184,11 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16,
         op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, "DEPTHWISE_CONV_2D",
     )
+    if is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
+            context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
+            <const int64_t*>op.bias.values, &op.rescale):
+        node.invoke = convolve_vector8
+        return 0
     op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -183,12 +208,35 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     return 0
 
 
+cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    if op.fast32.run(&op.fast32.plan, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+        return convolve_f32(context, node)
+    return 0
+
+
 cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     depthwise_f32(
         &op.shape, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.bias_first, op.range.low,
         op.range.high, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    op.fast.fast.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    return 0
+
+
+cdef int convolve_single_vector8(Context context, Node* node) noexcept nogil:
+    cdef Depthwise* op = <Depthwise*>node.data
+    op.fast_single.fast.plan.run(
+        &op.fast_single.fast.plan, context.input(node, 0).data, context.scratch(op.fast_single.fast.scratch),
+        context.output(node, 0).data,
     )
     return 0
 

@@ -25,26 +25,32 @@ from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_NONE, ACT_RELU, ACT_RELU6, Multiplier, RangeF, activation_range_f32, clamp_f32, quantize_multiplier,
 )
-from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
-from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized
+from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale, factor_of, repair_conv_f32
+from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, fully_connected_f32, fully_connected_quantized, rescale_whole
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale, accumulate_dot_f32, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
 )
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_moved, move_weights, moves_weights, quantize_row
-from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
-from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns, packed_size
+from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
+from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT, shift_values
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -52,6 +58,9 @@ cdef enum:                       # FullyConnectedOptions
     KEEP_NUM_DIMS = 2
     ASYMMETRIC_QUANTIZE_INPUTS = 3
     QUANTIZED_BIAS_TYPE = 4
+
+ctypedef bint (*RowsOrdered32)(
+    const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y) noexcept nogil
 
 cdef struct FullyConnected:
     ptrdiff_t batches
@@ -65,9 +74,13 @@ cdef struct FullyConnected:
     float* packed                # NULL when the weights are not constant
     int packing                  # scratch, then
     Product product              # of the optimized arithmetic
+    FastOrdered32 fast32         # with a vector kernel
+    RowsOrdered32 rows_kernel
+    int runs                     # scratch, for NaN
     # quantized
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
+    FixedConv8 fast              # with a vector kernel
     int shifted                  # scratch: two rows of x less the zero point, or one quantized row
     # hybrid
     bint asymmetric
@@ -155,6 +168,12 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
         return prepare_eigen(context, node, op)
     if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
         return prepare_blocks(context, node, op)
+    if is_constant(w) and w.sparsity == NULL:
+        prepare_bias(context, b, op.rows, &op.bias)
+        if use_ordered32(context, op, w, False):
+            op.runs = context.request_scratch(sizeof(Run))
+            node.invoke = fully_connected_vector32
+            return 0
     if is_constant(w):
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
@@ -168,6 +187,25 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
     node.invoke = fully_connected_float
     return 0
+
+
+cdef void matrix_shape(const FullyConnected* op, ConvShape* g) noexcept nogil:
+    """A 1x1 convolution over images of one pixel."""
+    g.batches = op.batches
+    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
+    g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    g.pad_h = g.pad_w = 0
+    g.ic = g.group_ic = op.depth
+    g.oc = op.rows
+
+
+cdef bint use_ordered32(Context context, FullyConnected* op, const Tensor* w, bint panels) except -1:
+    matrix_shape(op, &op.fast32.plan.window.shape)
+    op.fast32.plan.window.low = op.range.low
+    op.fast32.plan.window.high = op.range.high
+    op.fast32.plan.panels = panels
+    op.fast32.plan.block = op.product.block if panels else 0
+    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1)
 
 
 cdef int prepare_blocks(Context context, Node* node, FullyConnected* op) except -1:
@@ -188,17 +226,25 @@ cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -
     cdef Tensor* b = context.input(node, 2)
     cdef ptrdiff_t o
     op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()), False)
+    prepare_bias(context, b, op.rows, &op.bias)
+    if b == NULL:
+        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
+            (<float*>op.bias.values)[o] = <float>-0.0
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+        op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
+        op.sums = context.request_scratch(32 * sizeof(float))
+        node.invoke = fully_connected_vector32_eigen
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
-    prepare_bias(context, b, op.rows, &op.bias)
-    if b == NULL:
-        for o in range(op.rows):           # nothing is added: a sum of -0.0 stays
-            (<float*>op.bias.values)[o] = <float>-0.0
     op.sums = context.request_scratch(2 * 4 * op.rows + 4)
     node.invoke = fully_connected_eigen
+    if op.product.method == MATRIX_VECTOR and kernels().ordered32.rows != NULL:
+        op.rows_kernel = kernels().ordered32.rows
+        node.invoke = fully_connected_vector32_row
     return 0
 
 
@@ -246,6 +292,9 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
         prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
     prepare_bias(context, b, op.rows, &op.bias)
+    if x.type != INT16 and is_constant(w) and ready_vector8(context, op, x, w):
+        node.invoke = fully_connected_vector8
+        return 0
     op.shifted = context.request_scratch(2 * 2 * op.depth + 2)
     op.sums = context.request_scratch(2 * 8 * op.rows + 8)
     node.invoke = fully_connected_s8
@@ -277,6 +326,43 @@ cdef int prepare_fixed(
     op.fixed.wide = wide
     op.rescale.fixed = &op.fixed
     return 0
+
+
+cdef bint ready_vector8(Context context, FullyConnected* op, const Tensor* x, const Tensor* w) except -1:
+    """A 1x1 convolution over images of one pixel."""
+    cdef Conv8* c = &op.fast.fast.plan
+    cdef const int64_t* bias = <const int64_t*>op.bias.values
+    if bias == NULL or (w.type != UINT8 and w.scale_count == 1 and w.zero_point != 0):
+        return False
+    c.finish = finish_double
+    c.how = &op.rescale
+    if op.rescale.fixed != NULL:
+        op.fixed.bias = bias
+        if not ready_fixed8(context, &op.fast.fixed, 1, op.rows, op.depth, x, bias, &op.fixed):
+            return False
+        c.finish = kernels().fixed8.finish
+        c.how = &op.fast.fixed
+    matrix_shape(op, &c.shape)
+    c.is_signed = x.type == INT8
+    c.x_zero_point = x.zero_point
+    c.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    c.out.bias = narrow_bias(context, bias, op.rows)
+    c.y_size = 1
+    op.rescale.columns = op.rows
+    return ready_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.depth)
+
+
+cdef void finish_double(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+) noexcept nogil:
+    """The reference's rescaling of whole sums."""
+    cdef const DoubleRescale* out = <const DoubleRescale*>how
+    cdef ptrdiff_t r, o
+    for r in range(rows):
+        for o in range(out.columns):
+            y[o] = <uint8_t>rescale_whole(sums[o], out, o)
+        sums += sum_row
+        y += y_row
 
 
 cdef int prepare_hybrid(Context context, Node* node, FullyConnected* op, int activation) except -1:
@@ -348,6 +434,38 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        repair_conv_f32(
+            &op.fast32.plan.window.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+    return 0
+
+
+cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        conv_f32_eigen_slices(
+            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values,
+            op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
+        )
+    return 0
+
+
+cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
+    if op.rows_kernel(
+            <const float*>context.input(node, 1).data, op.rows, op.depth, <const float*>context.input(node, 0).data, bias,
+            op.range.low, op.range.high, <float*>context.output(node, 0).data):
+        return fully_connected_eigen(context, node)
+    return 0
+
+
 cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
     cdef FullyConnected* op = <FullyConnected*>node.data
     cdef const float* w = <const float*>context.input(node, 1).data
@@ -385,6 +503,13 @@ cdef int fully_connected_blocks(Context context, Node* node) noexcept nogil:
                 accumulate_dot_f32(0, op.packed + o * op.depth, x, op.depth) + bias[o], op.range.low, op.range.high)
         x += op.depth
         y += op.rows
+    return 0
+
+
+cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
+    cdef FullyConnected* op = <FullyConnected*>node.data
+    op.fast.fast.plan.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
     return 0
 
 

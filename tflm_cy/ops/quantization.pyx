@@ -29,6 +29,7 @@ from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, prepare_unary, required_input, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.simd.table cimport kernels
 
 
 cdef int done(Context context, Node* node) noexcept nogil:
@@ -134,6 +135,8 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
             table.body[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
         op.how = table if optimized else <void*>table.tail
         op.kernel = <UnaryKernel>lookup_split if optimized else <UnaryKernel>lookup_8
+        if kernels().bytes.lookup != NULL:
+            op.kernel = kernels().bytes.lookup_split if optimized else kernels().bytes.lookup
     elif x.type == INT16 and y.type == INT8:
         op.kernel = <UnaryKernel>requantize_s8[int16_t]
     elif x.type == INT16 and y.type == INT16:

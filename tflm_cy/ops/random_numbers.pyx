@@ -1,22 +1,28 @@
-"""RANDOM_UNIFORM, RANDOM_STANDARD_NORMAL and MULTINOMIAL, from TensorFlow's generator and the seeds in the file.
+"""RANDOM_UNIFORM, RANDOM_STANDARD_NORMAL and MULTINOMIAL, from TensorFlow's generator and the seeds in the file; STABLEHLO_RNG_BIT_GENERATOR.
 
 The generator starts anew in prepare and goes on from invoke to invoke. Of a seed only the lower 32 bits count, as a signed number; two
 seeds of 0 mean seeds that nobody knows.
 The first two: float32, of an int32 shape. MULTINOMIAL: int32 or int64 from float32 logits [batch, classes] and an int32 number
 of samples; its output is dynamic unless both are constant.
 
-Source: LiteRT:tflite/kernels/random_ops.cc.
+STABLEHLO_RNG_BIT_GENERATOR: 32-bit or 64-bit whole numbers from a state that is fed, and the state behind them; Threefry (uint64[2]) or Philox (uint64[2] or
+[3], the default).
+
+Source: LiteRT:tflite/kernels/{random_ops,rng_bit_generator,rng_util}.cc.
 """
 import os
 
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.philox cimport Philox, box_muller, draw, philox, skip, unit_f32, unit_f64
+from tflm_cy.arithmetic.philox cimport Philox, box_muller, draw, philox, skip, threefry, unit_f32, unit_f64
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, Tensor, bytes_of, count, is_constant, type_name
+from tflm_cy.graph.tensor cimport (
+    FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
+)
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_one
-from tflm_cy.schema.table cimport table_i64
+from tflm_cy.schema.table cimport table_i8, table_i64
 
 cdef extern from "<math.h>" nogil:
     bint isfinite(double)
@@ -24,6 +30,14 @@ cdef extern from "<math.h>" nogil:
 cdef enum:                       # RandomOptions
     SEED = 0
     SEED2 = 1
+
+cdef enum:                       # StablehloRngBitGeneratorOptions
+    ALGORITHM = 0
+
+cdef enum:
+    DEFAULT = 0
+    PHILOX = 1
+    THREEFRY = 2
 
 cdef struct Source:
     Philox generator
@@ -211,8 +225,73 @@ cdef int64_t above(const double* sorted, int64_t n, double x) noexcept nogil:
     return first
 
 
+# ---- STABLEHLO_RNG_BIT_GENERATOR
+cdef int prepare_bits(Context context, Node* node) except -1:
+    cdef int algorithm = table_i8(node.options, ALGORITHM, 0)
+    want_arity(context, node, 1, 1, 2)
+    cdef Tensor* state = operand(context, node, 0)
+    cdef Tensor* state_after = result(context, node, 0)
+    cdef Tensor* y = result(context, node, 1)
+    if state.type != UINT64 or state.rank != 1 or state_after.type != UINT64 or not same_shape(state, state_after):
+        raise ValueError("STABLEHLO_RNG_BIT_GENERATOR wants UINT64 vectors of one size as states")
+    if y.type != INT32 and y.type != INT64 and y.type != UINT32 and y.type != UINT64:
+        raise ValueError(f"Unsupported output data type: {type_name(y.type)}")
+    if algorithm != DEFAULT and algorithm != PHILOX and algorithm != THREEFRY:
+        raise ValueError(f"Unknown RNG algorithm: {algorithm}")
+    if state.dims[0] != 2 and (algorithm == THREEFRY or state.dims[0] != 3):
+        raise ValueError(f"a state of {state.dims[0]} numbers is not one of this generator")
+    context.set_shape(state_after, 1, state.dims)
+    context.set_shape(y, y.rank, y.dims)
+    node.invoke = threefry_bits if algorithm == THREEFRY else philox_bits
+    return 0
+
+
+cdef int philox_bits(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* state = context.input(node, 0)
+    cdef uint32_t* state_after = <uint32_t*>context.output(node, 0).data
+    cdef char* y = <char*>context.output(node, 1).data
+    cdef int64_t left = <int64_t>context.output(node, 1).bytes
+    cdef uint32_t[6] words
+    cdef uint32_t[4] bits
+    cdef Philox g
+    memcpy(words, state.data, state.bytes)
+    g.key[0], g.key[1] = words[0], words[1]
+    g.counter[0], g.counter[1] = words[2], words[3]
+    if state.dims[0] == 2:
+        words[4], words[5] = words[0], words[1]
+    while left > 0:
+        g.counter[2], g.counter[3] = words[4], words[5]      # the lower half counts without a carry
+        draw(&g, bits)
+        memcpy(y, bits, min(left, <int64_t>16))
+        y += 16
+        left -= 16
+    memcpy(state_after, state.data, state.bytes)
+    state_after[2] = g.counter[0]
+    state_after[3] = g.counter[1]
+    return 0
+
+
+cdef int threefry_bits(Context context, Node* node) noexcept nogil:
+    cdef uint32_t* state_after = <uint32_t*>context.output(node, 0).data
+    cdef char* y = <char*>context.output(node, 1).data
+    cdef int64_t left = <int64_t>context.output(node, 1).bytes
+    cdef uint32_t[4] words
+    cdef uint32_t[2] bits
+    memcpy(words, context.input(node, 0).data, 16)
+    while left > 0:
+        threefry(words[0], words[1], words[2], words[3], bits)
+        memcpy(y, bits, min(left, <int64_t>8))
+        words[2] += 1
+        words[3] += 1 if words[2] == 0 else 0
+        y += 8
+        left -= 8
+    memcpy(state_after, words, 16)
+    return 0
+
+
 OPERATORS = {
     "MULTINOMIAL": register(prepare_multinomial, version=1, reference_version=1),
     "RANDOM_STANDARD_NORMAL": register(prepare_random_standard_normal, version=1, reference_version=1),
     "RANDOM_UNIFORM": register(prepare_random_uniform, version=1, reference_version=1),
+    "STABLEHLO_RNG_BIT_GENERATOR": register(prepare_bits, version=1, reference_version=1),
 }

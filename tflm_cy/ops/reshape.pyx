@@ -119,6 +119,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         raise ValueError(refusal.decode())
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
+    node.in_place = 1
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
         memcpy(y.data, x.data, y.bytes)
@@ -231,6 +232,7 @@ cdef int prepare_expand_dims(Context context, Node* node) except -1:
         raise ValueError(refusal.decode())
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
+    node.in_place = 1
     return 0
 
 
@@ -240,9 +242,10 @@ cdef int known(Context context, Node* node) noexcept nogil:
 
 
 cdef int copy_bytes(Context context, Node* node) noexcept nogil:
+    cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    if y.bytes > 0:
-        memcpy(y.data, context.input(node, 0).data, y.bytes)
+    if y.bytes > 0 and y.data != x.data:
+        memcpy(y.data, x.data, y.bytes)
     return 0
 
 

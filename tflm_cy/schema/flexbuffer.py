@@ -6,13 +6,19 @@
 Files are read backwards: the last byte is the width of the root, the byte before it the root's type. A map is a vector
 of values, then a type per value; in front of the values stand an offset to the vector of keys, its width and the length.
 Offsets point backwards from where they stand. The file's verifier does not look into these bytes, so every position is
-checked here. Strings and vectors, which no known operator needs, read as None.
+checked here. Strings and vectors in a map, which no known operator needs, read as None.
+
+A Flex operator's options are a vector of strings instead, whose bytes need not be text:
+
+    >>> strings(bytes.fromhex("0141000280ff0206041464042801"))
+    [b'A', b'\\x80\\xff']
 
 Source of the format: google/flatbuffers:docs/source/internals.md, section FlexBuffers.
 """
 
 import struct
 
+_STRING, _VECTOR, _BLOB = 5, 10, 25
 _INT, _UINT, _FLOAT, _INDIRECT_INT, _INDIRECT_UINT, _INDIRECT_FLOAT, _MAP, _BOOL = 1, 2, 3, 6, 7, 8, 9, 26
 _FORMATS = {_INT: "bhiq", _UINT: "BHIQ", _FLOAT: " efd", _BOOL: "BHIQ"}
 _DIRECT = {_INDIRECT_INT: _INT, _INDIRECT_UINT: _UINT, _INDIRECT_FLOAT: _FLOAT}
@@ -42,6 +48,17 @@ def float_slot(content, key):
     return _read(bytes(content), lambda content: _float_slot(content, key))
 
 
+def strings(content):
+    """The strings of a vector of them, as bytes.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no FlexBuffer, or its root is no vector of strings.
+    """
+    return _read(bytes(content), _strings)
+
+
 def _read(content, reader):
     try:
         return reader(content)
@@ -52,6 +69,29 @@ def _read(content, reader):
 def _float_slot(content, key):
     at, _, packed = dict(_places(content)).get(key, (0, 0, 0))
     return struct.unpack_from("<f", content, at)[0] if packed >> 2 in (_FLOAT, _INDIRECT_FLOAT) else None
+
+
+def _strings(content):
+    width, packed = content[-1], content[-2]
+    if packed >> 2 != _VECTOR or width not in (1, 2, 4, 8):
+        raise ValueError(f"custom options: the root has type {packed >> 2}, not a vector")
+    start = _follow(content, len(content) - 2 - width, width)
+    width = 1 << (packed & 3)
+    length = _unsigned(content, start - width, width)
+    if length > len(content):
+        raise ValueError(f"custom options: a vector of {length} values")
+    return [_text(content, start + i * width, width, content[start + length * width + i]) for i in range(length)]
+
+
+def _text(content, at, width, packed):
+    kind, own = packed >> 2, 1 << (packed & 3)
+    if kind not in (_STRING, _BLOB):
+        raise ValueError(f"custom options: a value of type {kind}, not a string")
+    start = _follow(content, at, width)
+    length = _unsigned(content, start - own, own)
+    if start + length > len(content):
+        raise IndexError(f"position {start + length}")
+    return content[start : start + length]
 
 
 def _places(content):

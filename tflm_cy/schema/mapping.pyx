@@ -12,8 +12,6 @@ import stat
 from cpython.buffer cimport PyBuffer_FillInfo
 from posix.mman cimport MAP_FAILED, MAP_PRIVATE, PROT_READ, mmap, munmap
 
-from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
-
 
 def printable(path):
     """The path for a message: bytes that are no characters are written as escapes."""
@@ -22,6 +20,8 @@ def printable(path):
 
 def open_regular(path):
     """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
+    from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
+
     shown = printable(path)
     hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
     try:
@@ -62,6 +62,8 @@ cdef class Mapping:
             os.close(descriptor)
         if self.start == MAP_FAILED:
             self.start = NULL
+            from tflm_cy.schema.errors import ModelFileError
+
             shown = printable(path)
             raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
         self.size = size

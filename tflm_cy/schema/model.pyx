@@ -23,9 +23,7 @@ from tflm_cy.schema.span cimport Span, buffer_span, builtin_code, custom_options
 from tflm_cy.schema.table cimport Vector, load_u32, table_table, table_u8, table_u32, table_vector, vector_table
 from tflm_cy.schema.verifier cimport verify
 
-from tflm_cy.schema.layouts import OPTIONS_OF, UNIONS
 from tflm_cy.schema.mapping import file_bytes
-from tflm_cy.schema.names import BUILTIN_NAMES
 
 cdef enum:
     OPERATOR_COUNT = 256
@@ -33,14 +31,21 @@ cdef enum:
 
 # Builtin operator -> number of the union member that it reads; + SECOND_UNION in BuiltinOptions2.
 cdef uint16_t expected_options[OPERATOR_COUNT]
-cdef int initial
-for initial in range(OPERATOR_COUNT):
-    expected_options[initial] = 0
-for union, offset in (("BuiltinOptions", 1), ("BuiltinOptions2", 1 + SECOND_UNION)):
-    members = UNIONS[union].split()
-    for operator_name, table_name in OPTIONS_OF.items():
-        if table_name in members:
-            expected_options[BUILTIN_NAMES.index(operator_name)] = members.index(table_name) + offset
+cdef bint options_known = False
+
+
+cdef int read_expected_options() except -1:
+    """Take in the schema: with the first file, so that importing the package does not pay for it."""
+    global options_known
+    from tflm_cy.schema.layouts import OPTIONS_OF, UNIONS
+    from tflm_cy.schema.names import BUILTIN_NAMES
+    for union, offset in (("BuiltinOptions", 1), ("BuiltinOptions2", 1 + SECOND_UNION)):
+        members = UNIONS[union].split()
+        for operator_name, table_name in OPTIONS_OF.items():
+            if table_name in members:
+                expected_options[BUILTIN_NAMES.index(operator_name)] = members.index(table_name) + offset
+    options_known = True
+    return 0
 
 
 cdef class Model:
@@ -79,6 +84,8 @@ cdef class Model:
             Its buffer is not C-contiguous, or it is not a model.
         """
         cdef Model self = Model.__new__(Model)
+        if not options_known:
+            read_expected_options()
         if isinstance(content, str):
             raise TypeError("model_content wants bytes; for a path use model_path")
         if not PyObject_CheckBuffer(content):

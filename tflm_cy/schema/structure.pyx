@@ -16,8 +16,6 @@ from libc.stdlib cimport malloc
 
 from tflm_cy.schema.table cimport load_i32, load_u16, load_u32
 
-from tflm_cy.schema.layouts import TABLES, UNIONS
-
 cdef enum Kind:
     SCALAR                   # `width` bytes in the table
     STRING
@@ -55,11 +53,20 @@ for initial in range(MOST_TABLES):
 for initial in range(MOST_UNIONS):
     unions[initial].count = -1
 
-TABLE_NAMES = list(TABLES)
-UNION_NAMES = list(UNIONS)
-TABLE_NUMBERS = {name: number for number, name in enumerate(TABLE_NAMES)}
+TABLES = UNIONS = TABLE_NUMBERS = {}
+TABLE_NAMES = UNION_NAMES = []
 WIDTHS = {"i8": 1, "u8": 1, "bool": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8}
-assert len(TABLE_NAMES) <= MOST_TABLES and len(UNION_NAMES) <= MOST_UNIONS
+
+
+cdef int read_layouts() except -1:
+    """Take in the schema: with the first file, so that importing the package does not pay for it."""
+    global TABLES, UNIONS, TABLE_NAMES, UNION_NAMES, TABLE_NUMBERS
+    from tflm_cy.schema.layouts import TABLES as tables, UNIONS as members
+    assert len(tables) <= MOST_TABLES and len(members) <= MOST_UNIONS
+    TABLES, UNIONS, UNION_NAMES = tables, members, list(members)
+    TABLE_NUMBERS = {name: number for number, name in enumerate(tables)}
+    TABLE_NAMES = list(tables)
+    return 0
 
 
 def field_names(int layout):
@@ -130,6 +137,8 @@ cdef class Structure:
 
     cdef int walk(self) except -1:
         """Check everything reachable from the root, which is a Model."""
+        if not TABLE_NAMES:
+            read_layouts()
         self.depth = 0
         # A table and the offset that refers to it take eight bytes; some writers share equal tables or vectors.
         self.tables_left = self.size // 8 + 1024

@@ -9,19 +9,22 @@
 #ifndef TFLM_CY_SIMD_AMX_H
 #define TFLM_CY_SIMD_AMX_H
 
-enum { STEPS = 16, CHUNK = 64 };
+enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 typedef struct {
   const uint8_t *x;       /* of the first position */
-  uint8_t *rows[16];      /* where each position's outputs go */
+  uint8_t *y;             /* even: where its outputs go; those of the others follow y_row bytes apart */
+  uint8_t *rows[16];      /* else: where each position's outputs go */
   int32_t terms[16];      /* added to its sums; dynamic: times the column's sum of weights */
   float inverses[16];     /* dynamic */
 } Positions;
 
 typedef struct {
-  int kind;               /* TILE_S8, TILE_U8, TILE_F32 */
+  int kind;               /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 (x is int8), TILE_I32_U8 */
   int has_terms;
   int clamps;             /* the limits are not those of the type */
+  int even;
+  ptrdiff_t y_row;
   ptrdiff_t x_row;        /* bytes between positions */
   ptrdiff_t steps;        /* of 64 bytes */
   const int32_t *offsets; /* per step, from a window's first byte */
@@ -33,6 +36,9 @@ typedef struct {
   ptrdiff_t n;            /* columns to store */
   vb zero, low, high;
   float f_low, f_high;
+  int32_t *sums;          /* TILE_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
+  const Positions *first;
+  ptrdiff_t sum_row;
 } Panel;
 
 typedef struct {          /* sums that wait */
@@ -72,13 +78,15 @@ typedef struct {
   const int32_t *sums;
   const Positions *const *positions;
   const int32_t *bias;
-  vi biases[4];
   vf scales[4];
   const float *f_bias;
-  ptrdiff_t column, n;
+  ptrdiff_t column, n, y_row;
   vb zero, low, high;
   vf f_low, f_high;
   int clamps;
+  uint8_t *raw;           /* TILE_I32 */
+  const Positions *first;
+  ptrdiff_t sum_row;
 } Finish;
 
 SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const Waiting *u) {
@@ -86,17 +94,19 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const
   f.sums = u->sums;
   f.positions = u->positions;
   f.bias = u->bias;
-  _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
-    f.scales[j] = vf_load(u->scales + j * VL);
-    f.biases[j] = vi_load(u->bias + j * VL);
-  }
+  _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) f.scales[j] = vf_load(u->scales + j * VL);
   f.f_bias = u->f_bias;
   f.column = u->column;
   f.n = u->n;
+  f.y_row = p->y_row;
   f.clamps = p->clamps;
   if (kind == TILE_F32) {
     f.f_low = vf_set1(p->f_low);
     f.f_high = vf_set1(p->f_high);
+  } else if (kind >= TILE_I32) {
+    f.raw = (uint8_t *)p->sums;
+    f.first = p->first;
+    f.sum_row = p->sum_row;
   } else {
     f.zero = p->zero;
     f.low = p->low;
@@ -105,9 +115,13 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const
   return f;
 }
 
-SIMD_INLINE void amx_store_floats(const Finish *f, vi sum, int r, int m, int j) {
+SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, const Positions *positions, int r) {
+  return (even ? positions->y + r * f->y_row : positions->rows[r]) + f->column;
+}
+
+SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r, int m, int j) {
   const Positions *positions = f->positions[m];
-  float *y = (float *)(positions->rows[r] + f->column) + j * VL;
+  float *y = (float *)amx_row(even, f, positions, r) + j * VL;
   sum = vi_add(sum, vi_mul(vi_load(f->bias + j * VL), vi_set1(positions->terms[r])));
   vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(positions->inverses[r])), f->scales[j], vf_load(f->f_bias + j * VL));
   v = vf_min(vf_max(v, f->f_low), f->f_high);
@@ -115,8 +129,47 @@ SIMD_INLINE void amx_store_floats(const Finish *f, vi sum, int r, int m, int j) 
   else vf_store_part(y, v, f->n - j * VL);
 }
 
+/* `across` rows of bytes, from row r on. */
+SIMD_INLINE void amx_store_bytes(const int NT, const int even, const Finish *f, vb out, int r, int m) {
+  const Positions *positions = f->positions[m];
+#define ROW(I) amx_row(even, f, positions, r + (I))
+#define PART16(I) (I == 0 ? _mm512_castsi512_si128(out) : _mm512_extracti32x4_epi32(out, I))
+  if (NT >= 3) {
+    if (NT == 4 && f->n == 64) vb_store(ROW(0), out);
+    else vb_store_part(ROW(0), out, f->n);
+  } else if (NT == 2 && f->n == 32) {
+    if (even && f->y_row == 32) {
+      vb_store(ROW(0), out);
+    } else {
+      _mm256_storeu_si256((__m256i *)ROW(0), _mm512_castsi512_si256(out));
+      _mm256_storeu_si256((__m256i *)ROW(1), _mm512_extracti64x4_epi64(out, 1));
+    }
+  } else if (NT == 2) {
+    const __mmask32 some = _bzhi_u32(~0u, (unsigned)f->n);
+    _mm256_mask_storeu_epi8(ROW(0), some, _mm512_castsi512_si256(out));
+    _mm256_mask_storeu_epi8(ROW(1), some, _mm512_extracti64x4_epi64(out, 1));
+  } else if (f->n == 16) {
+    if (even && f->y_row == 16) {
+      vb_store(ROW(0), out);
+    } else {
+      _mm_storeu_si128((__m128i *)ROW(0), PART16(0));
+      _mm_storeu_si128((__m128i *)ROW(1), PART16(1));
+      _mm_storeu_si128((__m128i *)ROW(2), PART16(2));
+      _mm_storeu_si128((__m128i *)ROW(3), PART16(3));
+    }
+  } else {
+    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)f->n);
+    _mm_mask_storeu_epi8(ROW(0), some, PART16(0));
+    _mm_mask_storeu_epi8(ROW(1), some, PART16(1));
+    _mm_mask_storeu_epi8(ROW(2), some, PART16(2));
+    _mm_mask_storeu_epi8(ROW(3), some, PART16(3));
+  }
+#undef ROW
+#undef PART16
+}
+
 /* Step s of 16 of a waiting unit: one row for NT = 4, 3, two for 2, four for 1. */
-SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const Finish *f, int s) {
+SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const int even, const Finish *f, int s) {
   const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
   const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
@@ -126,45 +179,25 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
       const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
       vi sum = vi_load(f->sums + tile * 256 + (r + a) * 16);
-      if (kind != TILE_F32) sum = vi_add(sum, f->biases[j]);
+      if (kind >= TILE_I32) {
+        if (kind == TILE_I32_U8) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
+        vi_store((int32_t *)(f->raw + ((positions - f->first) * 16 + r + a) * f->sum_row + f->column) + j * VL, sum);
+        continue;
+      }
       if (kind == TILE_F32) {
-        amx_store_floats(f, sum, r + a, m, j);
+        amx_store_floats(even, f, sum, r + a, m, j);
         continue;
       }
       if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
       v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), f->scales[j]));
     }
-  if (kind == TILE_F32) return;
+  if (kind >= TILE_F32) return;
   vb out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
   if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
-  out = vb_unlane(out);
-  uint8_t *const *rows = positions->rows + r;
-  const ptrdiff_t at = f->column;
-  if (NT >= 3) {
-    if (NT == 4 && f->n == 64) vb_store(rows[0] + at, out);
-    else vb_store_part(rows[0] + at, out, f->n);
-  } else if (NT == 2 && f->n == 32) {
-    _mm256_storeu_si256((__m256i *)(rows[0] + at), _mm512_castsi512_si256(out));
-    _mm256_storeu_si256((__m256i *)(rows[1] + at), _mm512_extracti64x4_epi64(out, 1));
-  } else if (NT == 2) {
-    const __mmask32 some = _bzhi_u32(~0u, (unsigned)f->n);
-    _mm256_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si256(out));
-    _mm256_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti64x4_epi64(out, 1));
-  } else if (f->n == 16) {
-    _mm_storeu_si128((__m128i *)(rows[0] + at), _mm512_castsi512_si128(out));
-    _mm_storeu_si128((__m128i *)(rows[1] + at), _mm512_extracti32x4_epi32(out, 1));
-    _mm_storeu_si128((__m128i *)(rows[2] + at), _mm512_extracti32x4_epi32(out, 2));
-    _mm_storeu_si128((__m128i *)(rows[3] + at), _mm512_extracti32x4_epi32(out, 3));
-  } else {
-    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)f->n);
-    _mm_mask_storeu_epi8(rows[0] + at, some, _mm512_castsi512_si128(out));
-    _mm_mask_storeu_epi8(rows[1] + at, some, _mm512_extracti32x4_epi32(out, 1));
-    _mm_mask_storeu_epi8(rows[2] + at, some, _mm512_extracti32x4_epi32(out, 2));
-    _mm_mask_storeu_epi8(rows[3] + at, some, _mm512_extracti32x4_epi32(out, 3));
-  }
+  amx_store_bytes(NT, even, f, vb_unlane(out), r, m);
 }
 
-#define AMX_DOT(C, A, B) do { if (kind == TILE_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
+#define AMX_DOT(C, A, B) do { if (kind == TILE_U8 || kind == TILE_I32_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
 
 /* Tile t's share of one step of 64 bytes: its operands, its product. */
 SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
@@ -187,18 +220,34 @@ SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const P
   }
 }
 
-/* Tile t of the unit before to memory, and empty for the next. */
-SIMD_INLINE void amx_turn(const int NT, const int t, int32_t *sums) {
-  if (t == 0) { _tile_stored(0, sums, 64); _tile_zero(0); }
-  if (t == 1) { _tile_stored(1, sums + 256, 64); _tile_zero(1); }
-  if (t == 2) { _tile_stored(2, sums + 512, 64); _tile_zero(2); }
-  if (t == 3 && NT != 3) { _tile_stored(3, sums + 768, 64); _tile_zero(3); }
+/* Tile t of the unit before to memory. */
+SIMD_INLINE void amx_store(const int NT, const int t, int32_t *sums) {
+  if (t == 0) _tile_stored(0, sums, 64);
+  if (t == 1) _tile_stored(1, sums + 256, 64);
+  if (t == 2) _tile_stored(2, sums + 512, 64);
+  if (t == 3 && NT != 3) _tile_stored(3, sums + 768, 64);
+}
+
+/* Tile t begins with the bias of its columns (dynamic: with 0). */
+SIMD_INLINE void amx_start(const int NT, const int t, const int kind, const int32_t *bias) {
+  if (kind == TILE_F32) {
+    if (t == 0) _tile_zero(0);
+    if (t == 1) _tile_zero(1);
+    if (t == 2) _tile_zero(2);
+    if (t == 3 && NT != 3) _tile_zero(3);
+    return;
+  }
+  const int32_t *from = bias + (NT == 1 ? 0 : NT == 2 ? t % 2 : t) * 16;
+  if (t == 0) _tile_loadd(0, from, 0);
+  if (t == 1) _tile_loadd(1, from, 0);
+  if (t == 2) _tile_loadd(2, from, 0);
+  if (t == 3 && NT != 3) _tile_loadd(3, from, 0);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
-SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const Panel *p, const Positions *positions, ptrdiff_t count,
-                           Pipeline *line) {
+SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
+                           ptrdiff_t count, Pipeline *line) {
   const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
@@ -215,15 +264,16 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     u->n = p->n;
     const Finish f = amx_begin(NT, kind, p, s < STEPS ? done : u);
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-      amx_turn(NT, t, before->sums);
+      amx_store(NT, t, before->sums);
+      amx_start(NT, t, kind, p->bias);
       amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w);
-      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, &f, s);
+      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
         amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w);
-        for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, &f, s);
+        for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }
     line->current = (line->current + 1) % 3;
@@ -232,44 +282,58 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
   }
 }
 
-SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, const Panel *p, Pipeline *line) {
+SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, const int even, const Panel *p, Pipeline *line) {
   Waiting *before = &line->units[(line->current + 2) % 3];
-  _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_turn(NT, t, before->sums);
+  _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_store(NT, t, before->sums);
   if (line->filled == 2) {
     const Finish f = amx_begin(NT, kind, p, &line->units[(line->current + 1) % 3]);
-    for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, &f, s);
+    for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   }
   const Finish f = amx_begin(NT, kind, p, before);
-  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, &f, s);
+  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   line->tiles = line->filled = 0;
 }
 
-#define AMX_PANEL(NT, NAME, KIND, TERMS)                                                                                             \
+#define AMX_PANEL(NT, NAME, KIND, TERMS, EVEN)                                                                                       \
   static void amx_panel_##NT##_##NAME(const Panel *p, const Positions *m, ptrdiff_t count, Pipeline *line) {                         \
-    amx_panel(NT, KIND, TERMS, p, m, count, line);                                                                                   \
+    amx_panel(NT, KIND, TERMS, EVEN, p, m, count, line);                                                                             \
   }                                                                                                                                  \
-  static void amx_flush_##NT##_##NAME(const Panel *p, Pipeline *line) { amx_flush(NT, KIND, TERMS, p, line); }
-#define AMX_PANELS(NAME, KIND, TERMS) \
-  AMX_PANEL(1, NAME, KIND, TERMS) AMX_PANEL(2, NAME, KIND, TERMS) AMX_PANEL(3, NAME, KIND, TERMS) AMX_PANEL(4, NAME, KIND, TERMS)
-AMX_PANELS(s8, TILE_S8, 0)
-AMX_PANELS(u8, TILE_U8, 0)
-AMX_PANELS(u8_terms, TILE_U8, 1)
-AMX_PANELS(f32, TILE_F32, 1)
+  static void amx_flush_##NT##_##NAME(const Panel *p, Pipeline *line) { amx_flush(NT, KIND, TERMS, EVEN, p, line); }
+#define AMX_PANELS(NAME, KIND, TERMS, EVEN)                                                          \
+  AMX_PANEL(1, NAME, KIND, TERMS, EVEN) AMX_PANEL(2, NAME, KIND, TERMS, EVEN)                        \
+  AMX_PANEL(3, NAME, KIND, TERMS, EVEN) AMX_PANEL(4, NAME, KIND, TERMS, EVEN)
+AMX_PANELS(s8, TILE_S8, 0, 0)
+AMX_PANELS(u8, TILE_U8, 0, 0)
+AMX_PANELS(f32, TILE_F32, 1, 0)
+AMX_PANELS(u8_terms, TILE_U8, 1, 0)
+AMX_PANELS(s8_even, TILE_S8, 0, 1)
+AMX_PANELS(u8_even, TILE_U8, 0, 1)
+AMX_PANELS(f32_even, TILE_F32, 1, 1)
+AMX_PANELS(u8_terms_even, TILE_U8, 1, 1)
+AMX_PANELS(i32, TILE_I32, 0, 0)
+AMX_PANELS(i32_u8, TILE_I32_U8, 1, 0)
 
 typedef void (*PanelFunction)(const Panel *, const Positions *, ptrdiff_t, Pipeline *);
 typedef void (*FlushFunction)(const Panel *, Pipeline *);
 #define AMX_BY_TILES(NAME, KIND) {amx_##NAME##_1_##KIND, amx_##NAME##_2_##KIND, amx_##NAME##_3_##KIND, amx_##NAME##_4_##KIND}
-static const PanelFunction AMX_RUN[4][4] = {AMX_BY_TILES(panel, s8), AMX_BY_TILES(panel, u8), AMX_BY_TILES(panel, f32), AMX_BY_TILES(panel, u8_terms)};
-static const FlushFunction AMX_FLUSH[4][4] = {AMX_BY_TILES(flush, s8), AMX_BY_TILES(flush, u8), AMX_BY_TILES(flush, f32), AMX_BY_TILES(flush, u8_terms)};
+#define AMX_BY_KIND(NAME)                                                                                                            \
+  {{AMX_BY_TILES(NAME, s8), AMX_BY_TILES(NAME, u8), AMX_BY_TILES(NAME, f32), AMX_BY_TILES(NAME, i32), AMX_BY_TILES(NAME, i32_u8),    \
+    AMX_BY_TILES(NAME, u8_terms)},                                                                                                   \
+   {AMX_BY_TILES(NAME, s8_even), AMX_BY_TILES(NAME, u8_even), AMX_BY_TILES(NAME, f32_even), AMX_BY_TILES(NAME, i32),                 \
+    AMX_BY_TILES(NAME, i32_u8), AMX_BY_TILES(NAME, u8_terms_even)}} /* i32 is never even */
+static const PanelFunction AMX_RUN[2][6][4] = AMX_BY_KIND(panel);
+static const FlushFunction AMX_FLUSH[2][6][4] = AMX_BY_KIND(flush);
+
+SIMD_INLINE int amx_kind(const Panel *p) { return p->kind == TILE_U8 && p->has_terms ? 5 : p->kind; }
 
 static void finish_waiting(const Panel *p, Pipeline *line) {
-  if (line->tiles != 0) AMX_FLUSH[p->kind == TILE_U8 && p->has_terms ? 3 : p->kind][line->tiles - 1](p, line);
+  if (line->tiles != 0) AMX_FLUSH[p->even][amx_kind(p)][line->tiles - 1](p, line);
 }
 
 /* NT tiles of columns; what waits with another NT is finished first. */
 static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdiff_t count, Pipeline *line) {
   if (line->tiles != tiles) finish_waiting(p, line);
-  AMX_RUN[p->kind == TILE_U8 && p->has_terms ? 3 : p->kind][tiles - 1](p, m, count, line);
+  AMX_RUN[p->even][amx_kind(p)][tiles - 1](p, m, count, line);
 }
 
 /* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */

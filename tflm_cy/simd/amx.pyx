@@ -28,8 +28,10 @@ include "conv8.pxi"
 cdef extern from "amx.h" nogil:
     enum:
         CHUNK
+        TILE_I32_U8
     ctypedef struct Positions:
         const uint8_t* x
+        uint8_t* y
         uint8_t* rows[16]
         int32_t terms[16]
         float inverses[16]
@@ -37,6 +39,8 @@ cdef extern from "amx.h" nogil:
         int kind
         bint has_terms
         bint clamps
+        bint even
+        ptrdiff_t y_row
         ptrdiff_t x_row
         ptrdiff_t steps
         const int32_t* offsets
@@ -51,6 +55,9 @@ cdef extern from "amx.h" nogil:
         vb high
         float f_low
         float f_high
+        int32_t* sums
+        const Positions* first
+        ptrdiff_t sum_row
     ctypedef struct Pipeline:
         int current
         int filled
@@ -66,6 +73,7 @@ cdef enum:
     TILE_BYTES = 1024
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
     L1_POSITIONS = 16384
+    L2_SUMS = 262144             # waiting for `finish`
     SMALL = 20000                # multiplications below which tiles do not pay
 
 cdef double TILE_TIME = 5.2      # ns: a product of tiles; and of vectors, four taps times 16 columns
@@ -100,10 +108,18 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
         return True
+    # Two tiles of columns by two of positions load less, four by one go through x once.
+    c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
     plan_copies(c)
+    if c.finish != NULL:
+        c.sums_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
     c.packed_bytes = (
-        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + 1) * c.tile_steps * TILE_BYTES + TAIL
+        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
     )
+    c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
+    c.first_tile = 0
+    c.end_tile = c.column_tiles
     c.pack = pack_tiles
     c.run = run_tiles
     return True
@@ -116,7 +132,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
     cdef ptrdiff_t padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
     cdef bint behind = c.segment % STEP != 0       # the last step reads behind its stretch
-    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up((4 if c.dynamic else 1) * g.oc, 64) + 4 * TAIL
+    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * g.oc, 64) + 4 * TAIL
     if c.flat:
         c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
         c.row_bytes = g.ic
@@ -140,7 +156,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* scales = <float*>(sums + columns)
     cdef float* f_bias = scales + columns
     cdef int8_t* ones = <int8_t*>(f_bias + columns)
-    cdef int8_t* panels = ones + c.tile_steps * TILE_BYTES
+    cdef int8_t* panels = ones + (c.tile_steps * TILE_BYTES if c.row_factor != 0 else 0)
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
     cdef ptrdiff_t s, i, column, first, tiles
     c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
@@ -148,17 +164,25 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for s in range(c.segments):
         for i in range(per_segment):
             offsets[s * per_segment + i] = <int32_t>(segment_offset(c, s) + STEP * i)
-    for s in range(c.segments):
-        for i in range(c.segment):
-            for column in range(TILE):
-                ones[tile_place(s * per_segment + i / STEP, 1, 0, column, i % STEP)] = 1
+            if c.row_factor != 0:
+                pack_ones(ones + (s * per_segment + i) * TILE_BYTES, c.segment - STEP * i if c.segment - STEP * i < STEP else STEP)
     first = 0
     while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
-        for column in range(TILE * first, TILE * (first + tiles) if TILE * (first + tiles) < g.oc else g.oc):
-            pack_tile_column(c, <const uint8_t*>w + column * row, column, first, tiles, panels, sums, scales, f_bias)
+        tiles = c.column_tiles - first if c.column_tiles - first < c.panel_tiles else c.panel_tiles
+        pack_tile_columns(c, <const uint8_t*>w, row, first, tiles, <uint8_t*>panels)
         panels += tiles * c.tile_steps * TILE_BYTES
         first += tiles
+    for column in range(g.oc):
+        pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+
+
+cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:
+    """A tile with 1 at the first n taps of each column."""
+    cdef ptrdiff_t column, k
+    memset(ones, 1, n / 4 * 64)
+    for column in range(TILE):
+        for k in range(n / 4 * 4, n):
+            ones[tile_place(0, 1, 0, column, k)] = 1
 
 
 cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
@@ -166,29 +190,20 @@ cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdi
     return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
 
 
-cdef void pack_tile_column(
-    const Conv8* c, const uint8_t* filter, ptrdiff_t channel, ptrdiff_t first, ptrdiff_t tiles, int8_t* panel,
-    int32_t* sums, float* scales, float* f_bias,
+cdef void pack_tile_columns(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
-    """As pack_column; x is signed when int8."""
+    """The weights of a panel, whose tiles of columns are those from `first` on."""
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t tile = channel / TILE - first
-    cdef int64_t sum = 0
-    cdef int32_t v
-    cdef ptrdiff_t s, i
-    for s in range(c.segments):
-        for i in range(c.segment):
-            v = tap_value(c, filter, s * c.segment + i)
-            sum += v
-            panel[tile_place(s * per_segment + i / STEP, tiles, tile, channel % TILE, i % STEP)] = <int8_t>v
-    if c.dynamic:
-        sums[channel] = <int32_t>sum
-        scales[channel] = c.scaling.scales[channel]
-        f_bias[channel] = c.scaling.bias[channel]
-        return
-    sum += c.row_factor * c.segments * c.segment
-    sums[channel] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(c.x_zero_point * sum))
-    scales[channel] = c.out.scales[channel]
+    cdef ptrdiff_t tile, column, s, i
+    for tile in range(tiles):
+        column = TILE * (first + tile)
+        for s in range(c.segments):
+            for i in range(per_segment):
+                turn_taps(
+                    w + column * row + s * c.segment + i * STEP, row, c.shape.oc - column if c.shape.oc - column < TILE else TILE,
+                    c.segment - i * STEP if c.segment - i * STEP < STEP else STEP, c.w_offset,
+                    panel + tile_place(s * per_segment + i, tiles, tile, 0, 0), 64)
 
 
 cdef struct Work:                # memory of a run
@@ -196,6 +211,7 @@ cdef struct Work:                # memory of a run
     Pipeline* line
     uint8_t* nowhere             # outputs thrown away
     uint8_t* copy
+    int32_t* sums                # finish
 
 
 cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
@@ -206,7 +222,8 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     k.positions = <Positions*>at
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
-    k.copy = at + round_up((4 if c.dynamic else 1) * c.shape.oc, 64) + TAIL
+    k.copy = at + round_up(c.y_size * c.shape.oc, 64) + TAIL
+    k.sums = <int32_t*>(<uint8_t*>scratch + c.sums_at)
     k.line.current = 0
     k.line.filled = 0
     k.line.tiles = 0
@@ -219,9 +236,14 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = c.row_factor != 0
     p.steps = c.tile_steps
+    p.y_row = c.shape.oc * c.y_size
+    p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE)
     p.offsets = c.offsets
     p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
-    if c.dynamic:
+    if c.finish != NULL:
+        p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
+        p.sum_row = TILE * c.column_tiles * sizeof(int32_t)
+    elif c.dynamic:
         p.f_low = c.scaling.low
         p.f_high = c.scaling.high
     else:
@@ -234,28 +256,55 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
 
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
     """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here."""
-    cdef ptrdiff_t first = 0
-    cdef ptrdiff_t tiles
-    p.w = <const int8_t*>c.panels
+    cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
+    cdef ptrdiff_t first = c.first_tile
+    cdef ptrdiff_t tiles, i
+    p.w = <const int8_t*>c.panels + first * c.tile_steps * TILE_BYTES
+    p.sums = k.sums
+    p.first = k.positions
     if p.has_terms:
         window_sums(p, c.tile_ones, c.row_factor, k.positions, count)
-    while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < 4 else 4
+    elif p.kind == TILE_I32_U8:
+        for i in range(count):
+            memset(k.positions[i].terms, 0, sizeof(k.positions[i].terms))
+    while first < c.end_tile:
+        tiles = c.end_tile - first if c.end_tile - first < c.panel_tiles else c.panel_tiles
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
-        p.column = TILE * first * (4 if c.dynamic else 1)
+        p.column = TILE * first * size
         p.n = c.shape.oc - TILE * first if c.shape.oc - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         p.w += tiles * c.tile_steps * TILE_BYTES
         first += tiles
     finish_waiting(p, k.line)
+    if c.finish != NULL:
+        for i in range(count):
+            finish_positions(c, k, &k.positions[i], k.sums + i * TILE * TILE * c.column_tiles)
 
 
-cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere) noexcept nogil:
-    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted."""
+cdef void finish_positions(const Conv8* c, const Work* k, const Positions* m, const int32_t* sums) noexcept nogil:
+    """Outputs of the tile's sums, in stretches of positions that lie together."""
+    cdef ptrdiff_t sum_row = TILE * c.column_tiles
+    cdef ptrdiff_t y_row = c.shape.oc * c.y_size
+    cdef int r = 0
+    cdef int end
+    while r < TILE:
+        end = r + 1
+        if m.rows[r] != k.nowhere:
+            while end < TILE and m.rows[end] == m.rows[end - 1] + y_row:
+                end += 1
+            c.finish(c.how, 0, sums + r * sum_row, sum_row, end - r, m.rows[r], y_row)
+        r = end
+
+
+cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere, bint even) noexcept nogil:
+    """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted (even: all)."""
     cdef int r
     m.x = x
+    m.y = y
+    if even:
+        return
     for r in range(TILE):
         m.rows[r] = y + r * y_row
     for r in range(valid, TILE):
@@ -265,14 +314,19 @@ cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, 
 cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
     cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.shape.ic)
+    cdef ptrdiff_t limit = CHUNK
+    if c.finish != NULL:
+        limit = L2_SUMS / (4 * TILE * TILE * c.column_tiles) / 4 * 4
+        limit = 4 if limit < 4 else CHUNK if limit > CHUNK else limit
     if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
-        return CHUNK
-    return 8 if most < 8 else CHUNK if most > CHUNK else most / 4 * 4
+        return limit
+    most = 8 if most < 8 else most / 4 * 4
+    return limit if most > limit else most
 
 
 cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
-    cdef ptrdiff_t y_row = c.shape.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t y_row = c.shape.oc * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t at, count
@@ -285,10 +339,10 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
             if c.direct and at + TILE > positions:
                 at = positions - TILE
             if c.direct:
-                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere)
+                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere, p.even)
             else:
                 describe(
-                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere)
+                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere, False)
                 copy_positions(c, x, at, positions, &k.positions[count])
             first = at + TILE
             count += 1
@@ -356,13 +410,13 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
         else:
             run_rows(c, &p, &k, image, y)
         x += g.ih * g.iw * g.ic * size
-        y += g.oh * g.ow * g.oc * size
+        y += g.oh * g.ow * g.oc * c.y_size
 
 
 cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles within output rows."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t y_row = g.oc * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t oy, ox, at
@@ -372,7 +426,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
             at = g.ow - TILE if ox + TILE > g.ow and g.ow >= TILE else ox
             describe(
                 &k.positions[count], image + oy * g.stride_h * c.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
-                g.ow - at, k.nowhere)
+                g.ow - at, k.nowhere, p.even)
             ox = at + TILE
             count += 1
             if count == most:
@@ -385,7 +439,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
 cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles over the padded image, from row to row."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t y_row = g.oc * (4 if c.dynamic else 1)
+    cdef ptrdiff_t y_row = g.oc * c.y_size
     cdef ptrdiff_t width = c.row_bytes / g.ic
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t total = (g.oh - 1) * width + g.ow

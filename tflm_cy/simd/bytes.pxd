@@ -1,10 +1,17 @@
-"""Kernels on single bytes: tables of 256 entries.
+"""Kernels on single bytes: tables of 256 entries, and where the largest byte is.
 
     table.bytes.lookup(table, x, y, n)           # y[i] = table[x[i]]; as arithmetic/lookup.pxd's lookup_8
+    table.bytes.lookup_split(tables, x, y, n)    # as arithmetic/optimized/conversion.pxd's
+    table.bytes.arg_rows(x, rows, n, flip, wide, y)     # as arithmetic/arg_reduction.pxd's arg_strided on rows of n bytes
+
+`flip` holds the bits that turn the order that is wanted into that of unsigned bytes: 128 for int8, 255 more for the smallest. `wide`: y is
+int64, else int32.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 ctypedef void (*ByteKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct ByteKernels:
     ByteKernel lookup
+    ByteKernel lookup_split
+    void (*arg_rows)(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept nogil

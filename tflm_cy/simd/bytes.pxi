@@ -1,8 +1,25 @@
+from libc.stdint cimport int64_t, uint8_t
+
+from tflm_cy.arithmetic.optimized.conversion cimport BYTE_BLOCK, SplitBytes
 from tflm_cy.simd.bytes cimport ByteKernel, ByteKernels
 
 cdef extern from "bytes.h" nogil:
     ByteKernel best_lookup() noexcept
+    void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
+
+cdef ByteKernel byte_lookup = NULL
+
+
+cdef void lookup_split_bytes(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    cdef const SplitBytes* tables = <const SplitBytes*>how
+    cdef int64_t body = n - n % BYTE_BLOCK
+    byte_lookup(tables.body, x, y, body)
+    byte_lookup(tables.tail, <const uint8_t*>x + body, <uint8_t*>y + body, n - body)
 
 
 cdef void fill_bytes(ByteKernels* table) noexcept:
-    table.lookup = best_lookup()
+    global byte_lookup
+    byte_lookup = best_lookup()
+    table.lookup = byte_lookup
+    table.lookup_split = lookup_split_bytes
+    table.arg_rows = arg_rows

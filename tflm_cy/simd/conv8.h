@@ -21,7 +21,7 @@ typedef struct {
   ptrdiff_t steps;
   int has_terms;
   int count;            /* rows to store */
-  int kind;             /* TILE_S8, TILE_U8, TILE_F32 */
+  int kind;             /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 */
   vb zero, low, high;
   float f_low, f_high;
   ptrdiff_t y_row;      /* values from one position to the next */
@@ -35,7 +35,7 @@ typedef struct {        /* a panel and its columns' constants */
   ptrdiff_t n;          /* columns to store */
 } Panel8;
 
-enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2 };
+enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2, TILE_I32 = 3 }; /* TILE_I32: the sums themselves, of whole vectors */
 
 #define UNROLL _Pragma("GCC unroll 8")
 
@@ -101,8 +101,16 @@ SIMD_INLINE void tile8_finish_floats(const int P, const int NC, const Tile8 *t, 
   }
 }
 
+SIMD_INLINE void tile8_finish_sums(const int P, const int NC, const Tile8 *t, vi acc[8][4], int32_t *y) {
+  UNROLL for (int p = 0; p < P; p++) {
+    if (p >= t->count) break;
+    UNROLL for (int j = 0; j < NC; j++) vi_store(y + p * t->y_row + j * VL, acc[p][j]);
+  }
+}
+
 SIMD_INLINE void tile8_finish(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
   if (kind == TILE_F32) tile8_finish_floats(P, NC, t, w, acc, (float *)y);
+  else if (kind == TILE_I32) tile8_finish_sums(P, NC, t, acc, (int32_t *)y);
   else tile8_finish_bytes(P, NC, t, w, kind, acc, (uint8_t *)y);
 }
 
@@ -153,11 +161,13 @@ typedef void (*Tile8Function)(const Tile8 *, const Panel8 *, void *);
 #define TILE8(NAME, P, NC)                                                                                                              \
   static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
   static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }                                 \
+  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_I32, t, w, y); }
 #define ROW8(NAME, NC)                                                                                                                  \
   static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
   static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }
+  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }                                     \
+  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_I32, t, w, y); }
 
 TILE8(tile8_most_1, MOST_ROWS, 1)
 TILE8(tile8_most_2, MOST_ROWS, 2)
@@ -175,24 +185,29 @@ ROW8(row8_4, 4)
 #define tile8_most_3_s8 NULL
 #define tile8_most_3_u8 NULL
 #define tile8_most_3_f32 NULL
+#define tile8_most_3_i32 NULL
 #define tile8_wide_3_s8 NULL
 #define tile8_wide_3_u8 NULL
 #define tile8_wide_3_f32 NULL
+#define tile8_wide_3_i32 NULL
 #define tile8_wide_4_s8 NULL
 #define tile8_wide_4_u8 NULL
 #define tile8_wide_4_f32 NULL
+#define tile8_wide_4_i32 NULL
 #define row8_3_s8 NULL
 #define row8_3_u8 NULL
 #define row8_3_f32 NULL
+#define row8_3_i32 NULL
 #define row8_4_s8 NULL
 #define row8_4_u8 NULL
 #define row8_4_f32 NULL
+#define row8_4_i32 NULL
 #endif
 
-#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32}
+#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
 /* [0: most rows, 1: wide, 2: one row][vectors - 1][kind] */
-static const Tile8Function TILES8[3][4][3] = {
-  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL}},
+static const Tile8Function TILES8[3][4][4] = {
+  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL, NULL}},
   {BY_KIND(tile8_wide_1), BY_KIND(tile8_wide_2), BY_KIND(tile8_wide_3), BY_KIND(tile8_wide_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
 };
@@ -225,6 +240,69 @@ SIMD_INLINE int32_t sum_bytes(const uint8_t *x, ptrdiff_t n) {
   if (i < n) sum = vi_dot4(sum, vb_load_part(x + i, n - i), ones);
   return vi_sum(sum);
 }
+
+/* The sum of n weights, once `flip` has made unsigned bytes of them that are greater by 128. */
+SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
+  const vb ones = vb_set1(1), change = vb_set1(flip);
+  int64_t total = -128 * (int64_t)n;
+  while (n >= VB) { /* sums of a million vectors stay below 2^31 */
+    const ptrdiff_t some = n / VB < 1000000 ? n / VB : 1000000;
+    vi sum = vi_set1(0);
+    for (ptrdiff_t i = 0; i < some; i++) sum = vi_dot4(sum, vb_xor(vb_load(w + i * VB), change), ones);
+    total += vi_sum(sum);
+    w += some * VB;
+    n -= some * VB;
+  }
+  for (ptrdiff_t i = 0; i < n; i++) total += w[i] ^ flip;
+  return total;
+}
+
+/* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
+ * behind the n-th byte becomes 0. flip: the bits of a byte to change. */
+enum { TURN_ROWS = 16, TURN_BYTES = 64 };
+#if SIMD_ISA == 512
+static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {
+  const __mmask64 some = SIMD_MASK64(n);
+  const __m512i change = _mm512_maskz_set1_epi8(some, (char)flip);
+  __m512i r[16], t[16];
+#define TURN _Pragma("GCC unroll 16") for (int i = 0; i < 16; i++)
+  TURN r[i] = i < rows ? _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change) : _mm512_setzero_si512();
+  TURN t[i] = i & 1 ? _mm512_unpackhi_epi32(r[i - 1], r[i]) : _mm512_unpacklo_epi32(r[i], r[i + 1]);
+  TURN {
+    const int four = i / 4 * 4, pair = i % 4 / 2; /* of dwords: rows four .. four + 3 of dword i % 4 of each 16 bytes */
+    r[i] = i & 1 ? _mm512_unpackhi_epi64(t[four + pair], t[four + 2 + pair]) : _mm512_unpacklo_epi64(t[four + pair], t[four + 2 + pair]);
+  }
+  TURN { /* 16 bytes each of eight rows */
+    const int d = i % 4, eight = i / 8 * 8;
+    t[i] = i & 4 ? _mm512_shuffle_i32x4(r[eight + d], r[eight + 4 + d], 0xDD) : _mm512_shuffle_i32x4(r[eight + d], r[eight + 4 + d], 0x88);
+  }
+  TURN { /* dword d of 16 bytes i / 4 */
+    const int d = i % 4, odd = i / 4 & 1;
+    const __m512i low = t[(odd ? 4 : 0) + d], high = t[8 + (odd ? 4 : 0) + d];
+    const __m512i out = i / 8 ? _mm512_shuffle_i32x4(low, high, 0xDD) : _mm512_shuffle_i32x4(low, high, 0x88);
+    if (4 * i < n) _mm512_storeu_si512(to + i * step, out);
+  }
+#undef TURN
+}
+#else
+static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {
+  const uint32_t change = 0x01010101u * (uint32_t)flip;
+  for (ptrdiff_t c = 0; c < rows; c++, w += row) {
+    for (ptrdiff_t k = 0; 4 * k < n; k++) {
+      uint32_t four;
+      if (n - 4 * k >= 4) {
+        memcpy(&four, w + 4 * k, 4);
+        four ^= change;
+      } else {
+        uint8_t rest[4] = {0};
+        for (ptrdiff_t i = 0; i < n - 4 * k; i++) rest[i] = (uint8_t)(w[4 * k + i] ^ flip);
+        memcpy(&four, rest, 4);
+      }
+      memcpy(to + k * step + 4 * c, &four, 4);
+    }
+  }
+}
+#endif
 
 /* y = x with the highest bit of each byte changed: int8 less -128. */
 SIMD_INLINE void flip_bytes(const uint8_t *x, uint8_t *y, ptrdiff_t n) {

@@ -7,7 +7,8 @@
         c.pack(&c, w, row)                      # w: filters of `row` bytes each, their taps in front
     c.run(&c, x, scratch, y)                    # the bytes of conv_8, multiply_8, conv_dynamic, multiply_dynamic
 
-A matrix product is a filter of 1x1 over `batches` images of one pixel. With dynamic range each image is one row to quantize.
+A matrix product is a filter of 1x1 over `batches` images of one pixel. With dynamic range each image is one row to quantize. With `finish`
+the exact sums (int32, wrapping) become outputs in another arithmetic (fixed8.pxd).
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
@@ -15,6 +16,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.simd.fixed8 cimport Finish8
 
 cdef struct Conv8:
     ConvShape shape
@@ -25,11 +27,15 @@ cdef struct Conv8:
     int32_t w_zero_point
     Requantize out               # 8-bit
     Scaling scaling              # dynamic
+    Finish8 finish               # not NULL: makes y of the sums, and `out` has only the bias
+    const void* how
+    ptrdiff_t y_size             # bytes of what it makes
     # the plan
     void (*pack)(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil
     void (*run)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
+    ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a tile are
     bint flat                    # positions lie one after the other in x
     bint direct                  # x is read where it is
     int rows                     # positions of a tile
@@ -39,10 +45,15 @@ cdef struct Conv8:
     ptrdiff_t row_bytes          # of the padded image
     ptrdiff_t image_bytes
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
+    ptrdiff_t panel_columns      # of a whole panel
     int32_t row_factor           # what the sum of a window's bytes counts (uint8)
     int32_t w_offset             # subtracted from uint8 weights
     ptrdiff_t tile_steps         # AMX: of 64 bytes, in a window
     ptrdiff_t column_tiles
+    bint tile_columns            # tiles serve: the columns can be shared as first_tile .. end_tile
+    ptrdiff_t first_tile         # those that are computed
+    ptrdiff_t end_tile
+    ptrdiff_t panel_tiles        # of columns, in a panel
     bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed

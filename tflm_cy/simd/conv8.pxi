@@ -20,6 +20,7 @@ cdef extern from "conv8.h" nogil:
         TILE_S8
         TILE_U8
         TILE_F32
+        TILE_I32
     ctypedef struct Tile8:
         const uint8_t* rows[8]
         int32_t terms[8]
@@ -46,6 +47,11 @@ cdef extern from "conv8.h" nogil:
     void tile8_row_sums(Tile8* t, int rows, const int32_t* ones, int32_t factor) noexcept
     int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
     void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
+    enum:
+        TURN_ROWS
+        TURN_BYTES
+    int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
+    void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t* to, ptrdiff_t step) noexcept
 
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
@@ -60,7 +66,7 @@ cdef bint stays_small(const Conv8* c) noexcept nogil:
     cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
     cdef ptrdiff_t i
     cdef double most
-    if c.dynamic:
+    if c.dynamic or c.finish != NULL:
         return True
     for i in range(c.shape.oc):
         most = <double>depth * (255 * 255) + (<double>c.out.bias[i] if c.out.bias[i] > 0 else -<double>c.out.bias[i])
@@ -76,6 +82,8 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
     c.pack = pack_conv8
     c.run = run_conv8
+    if c.finish == NULL:
+        c.y_size = 4 if c.dynamic else 1
     if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
         return False
     group_oc = g.oc / g.groups
@@ -90,6 +98,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         c.segment = g.group_ic
     c.steps = c.segments * (round_up(c.segment, 4) / 4)
     c.group_columns = round_up(group_oc, VL)
+    c.panel_columns = PANEL * VL
     vectors = c.group_columns / VL
     c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
     if c.flat and g.batches * g.oh * g.ow == 1:
@@ -115,6 +124,9 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         if c.direct:
             c.row_bytes = g.iw * g.ic
             c.scratch_bytes = TAIL
+    if c.finish != NULL:
+        c.sums_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = c.sums_at + c.rows * c.group_columns * 4 + 64
     if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
         return False
     c.packed_bytes = round_up(c.steps * 4, 64) * 2 + 16 * g.groups * c.group_columns + g.groups * c.group_columns * c.steps * 4 + 4 * TAIL
@@ -128,11 +140,6 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
     )
 
 
-cdef int32_t tap_value(const Conv8* c, const void* w, ptrdiff_t at) noexcept nogil:
-    """A weight as packed: signed."""
-    return <int32_t>(<const int8_t*>w)[at] if c.w_offset == 0 else <int32_t>(<const uint8_t*>w)[at] - c.w_offset
-
-
 cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t group_oc = g.oc / g.groups
@@ -143,7 +150,7 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int32_t* sums
     cdef float* scales
     cdef float* f_bias
-    cdef ptrdiff_t group, column, first, width
+    cdef ptrdiff_t group, column, first, width, end
     at += 2 * round_up(c.steps * 4, 64)
     sums = <int32_t*>at
     scales = <float*>(at + round_up(4 * columns, 64))
@@ -157,9 +164,11 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         first = 0
         while first < c.group_columns:
             width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
-            for column in range(first, first + width if first + width < group_oc else group_oc):
-                pack_column(c, w, row, group * group_oc + column, <int8_t*>at + 4 * (column - first), width,
-                            group * c.group_columns + column, sums, scales, f_bias)
+            end = first + width if first + width < group_oc else group_oc
+            pack_panel(c, <const uint8_t*>w + (group * group_oc + first) * row, row, end - first, at, width)
+            for column in range(first, end):
+                pack_constants(c, w, row, group * group_oc + column, group * c.group_columns + column, 128 if c.is_signed else 0,
+                               sums, scales, f_bias)
             at += width * 4 * c.steps
             first += width
 
@@ -184,30 +193,38 @@ cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept n
             ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
 
 
-cdef void pack_column(
-    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, int8_t* panel, ptrdiff_t width, ptrdiff_t column,
+cdef void pack_panel(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* panel, ptrdiff_t width) noexcept nogil:
+    """The weights of up to `width` output channels."""
+    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
+    cdef ptrdiff_t column = 0
+    cdef ptrdiff_t s, i
+    while column < columns:
+        for s in range(c.segments):
+            i = 0
+            while i < c.segment:
+                turn_taps(
+                    w + column * row + s * c.segment + i, row, columns - column if columns - column < TURN_ROWS else TURN_ROWS,
+                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset,
+                    panel + (s * per_segment + i / 4) * width * 4 + 4 * column, width * 4)
+                i += TURN_BYTES
+        column += TURN_ROWS
+
+
+cdef void pack_constants(
+    const Conv8* c, const void* w, ptrdiff_t row, ptrdiff_t channel, ptrdiff_t column, int32_t x_offset,
     int32_t* sums, float* scales, float* f_bias,
 ) noexcept nogil:
-    """One output channel; the zero points' share goes into its bias."""
-    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
-    cdef const uint8_t* filter = <const uint8_t*>w + channel * row
-    cdef int32_t x_zero = c.x_zero_point + (128 if c.is_signed else 0)
-    cdef int64_t sum = 0
-    cdef int32_t v
-    cdef ptrdiff_t s, i
-    for s in range(c.segments):
-        for i in range(c.segment):
-            v = tap_value(c, filter, s * c.segment + i)
-            sum += v
-            panel[(s * per_segment + i / 4) * width * 4 + i % 4] = <int8_t>v
+    """What a column's sums are corrected and scaled by; the zero points' share goes into its bias. x is read `x_offset` higher."""
+    cdef int64_t sum = sum_taps(<const uint8_t*>w + channel * row, c.segments * c.segment, 128 if c.w_offset == 0 else 0)
     if c.dynamic:
         sums[column] = <int32_t>sum
         scales[column] = c.scaling.scales[channel]
         f_bias[column] = c.scaling.bias[channel]
         return
     sum += c.row_factor * c.segments * c.segment
-    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>(x_zero * sum))
-    scales[column] = c.out.scales[channel]
+    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum))
+    if c.finish == NULL:
+        scales[column] = c.out.scales[channel]
 
 
 cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
@@ -221,31 +238,41 @@ cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
         t.f_low = c.scaling.low
         t.f_high = c.scaling.high
         return
+    if c.finish != NULL:
+        t.kind = TILE_I32
+        t.y_row = c.group_columns
+        return
     t.kind = TILE_S8 if c.is_signed else TILE_U8
     t.zero = vb_set1_16(zero)
     t.low = vb_set1(<int32_t>c.out.low + zero)
     t.high = vb_set1(<int32_t>c.out.high + zero)
 
 
-cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, void* y) noexcept nogil:
+cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scratch, uint8_t* y) noexcept nogil:
     """All columns of a group for the tile's rows."""
     cdef ptrdiff_t group_oc = c.shape.oc / c.shape.groups
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef uint8_t* to = y + group * group_oc * c.y_size
+    cdef ptrdiff_t size = c.y_size
     cdef int shape = 2 if c.rows == 1 else 0 if c.rows == MOST_ROWS and c.group_columns < PANEL * VL else 1
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t column = group * c.group_columns
     cdef ptrdiff_t width
     cdef Panel8 w
     w.w = <const int8_t*>c.panels + column * 4 * c.steps
+    if c.finish != NULL:
+        to = scratch + c.sums_at
+        size = sizeof(int32_t)
     while first < c.group_columns:
         width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
         w.bias = c.bias + column + first
         w.scales = c.scales + column + first
         w.f_bias = c.float_bias + column + first
         w.n = group_oc - first if group_oc - first < width else width
-        tile8_function(shape, <int>(width / VL), t.kind)(t, &w, <uint8_t*>y + (group * group_oc + first) * size)
+        tile8_function(shape, <int>(width / VL), t.kind)(t, &w, to + first * size)
         w.w += width * 4 * c.steps
         first += width
+    if c.finish != NULL:
+        c.finish(c.how, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
 
 
 cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -263,7 +290,7 @@ cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* 
         for p in range(t.count, c.rows):
             t.rows[p] = t.rows[0]
             t.terms[p] = 0
-        multiply_tile(c, &t, 0, y + first * c.shape.oc * size)
+        multiply_tile(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
         first += t.count
 
 
@@ -355,10 +382,10 @@ cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
                         t.rows[p] += g.group_ic
                 if t.has_terms:
                     tile8_row_sums(&t, t.count, c.ones, c.row_factor)
-                multiply_tile(c, &t, group, y + first * g.oc * size)
+                multiply_tile(c, &t, group, scratch, y + first * g.oc * c.y_size)
             first += t.count
         x += g.ih * g.iw * g.ic * size
-        y += g.oh * g.ow * g.oc * size
+        y += g.oh * g.ow * g.oc * c.y_size
 
 
 cdef void run_conv8(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil:

@@ -33,6 +33,8 @@ typedef struct {
   ptrdiff_t y_row;
   ptrdiff_t y_pixel;
   vb zero, low, high;
+  int32_t *sums;          /* not NULL: where the sums go, in the order of the outputs, whose first one `y0` stands for */
+  const uint8_t *y0;
 } Columns8;
 
 /* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0). */
@@ -77,10 +79,31 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, p
   else interleave_some(4, 4, rows, n, step, flip, plane);
 }
 
+/* The same without rounding: the sums themselves. */
+SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, ptrdiff_t at,
+                             ptrdiff_t n) {
+  _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
+    if (r >= s->rows) break;
+    _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
+      int32_t *to = s->sums + at + r * s->y_row + g * y_group;
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        const ptrdiff_t left = (g + 1 < X ? VB : n) - i * VL;
+        int32_t *here = to + (pieces == 0 ? i * VL : i / (4 / (pieces ? pieces : 1)) * s->y_pixel + i % (4 / (pieces ? pieces : 1)) * VL);
+        if (left >= VL) vi_store(here, acc[r][g][i]);
+        else if (left > 0) vi_store_part(here, acc[r][g][i], left);
+      }
+    }
+  }
+}
+
 /* X groups of R rows as bytes. y: of the first group; n: values of the last group. */
 SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
                                ptrdiff_t n) {
   vf scales[4];
+  if (s->sums) {
+    finish_sums(R, X, pieces, s, acc, y_group, y - s->y0, n);
+    return;
+  }
   const vb zero = s->zero, low = s->low, high = s->high;
   const int is_signed = s->is_signed;
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) scales[i] = vf_load(s->scales + i * VL);

@@ -12,6 +12,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.simd.fixed8 cimport Finish8
 
 cdef struct Depthwise8:
     ConvShape shape
@@ -19,9 +20,13 @@ cdef struct Depthwise8:
     int32_t x_zero_point
     int32_t w_zero_point
     Requantize out
+    Finish8 finish               # not NULL: makes y of the sums, and `out` has only the bias
+    const void* how
+    ptrdiff_t y_size             # bytes of what it makes
     # the plan
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
+    ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a pass are
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
     bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
     ptrdiff_t quads              # planes: of four rows each

@@ -27,11 +27,14 @@ cdef extern from "depthwise8.h" nogil:
         vb zero
         vb low
         vb high
+        int32_t* sums
+        const uint8_t* y0
     void interleave_rows(const uint8_t** rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
     void sum_pixels(const Columns8* s, int rows, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
 
 cdef enum:
+    MOST_BYTES = 64              # of a vector
     MOST_QUADS = 16              # filters of up to 64 rows
     L1_PLANES = 16384            # bytes of the planes of a chunk
 
@@ -77,6 +80,10 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.scratch_bytes += 4 * d.quads * line
     if d.narrowed:
         d.scratch_bytes += d.rows * round_up(g.ow * d.channels, 64) + VB
+    d.sums_at = 0
+    if d.finish != NULL:
+        d.sums_at = round_up(d.scratch_bytes, 64)
+        d.scratch_bytes = d.sums_at + 4 * (d.rows * g.ow * d.channels + VB)
     d.packed_bytes = (
         round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line + TAIL
     )
@@ -125,6 +132,8 @@ cdef bint stays_small_depthwise(const Depthwise8* d) noexcept nogil:
     """See stays_small."""
     cdef ptrdiff_t i
     cdef double most
+    if d.finish != NULL:
+        return True
     for i in range(d.shape.oc):
         most = <double>(d.shape.kh * d.shape.kw) * (255 * 255) + (
             <double>d.out.bias[i] if d.out.bias[i] > 0 else -<double>d.out.bias[i])
@@ -161,7 +170,8 @@ cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
         channel = channel_of(d, v)
         if channel < g.oc:
             bias[v] = bias_of(d, <const uint8_t*>w, channel)
-            scales[v] = d.out.scales[channel]
+            if d.finish == NULL:
+                scales[v] = d.out.scales[channel]
     pack_taps(d, <const uint8_t*>w, <int8_t*>at)
     fill_factors(d, factors)
     at += blocks_of(d) * block_taps(d)
@@ -204,20 +214,29 @@ cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) n
 cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:
     """Per block, column, quad, quarter, output row: VL dwords of four taps below each other."""
     cdef const ConvShape* g = &d.shape
-    cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap, channel
+    cdef ptrdiff_t[MOST_BYTES] channels
+    cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap
     for block in range(blocks_of(d)):
+        for lane in range(VB):
+            channels[lane] = channel_of(d, block * VB + lane)
         for column in range(g.kw):
             for quad in range(d.quads):
                 for quarter in range(4):
                     for row in range(d.rows):
-                        for lane in range(VL):
-                            channel = channel_of(d, block * VB + quarter * VL + lane)
-                            for j in range(4):
-                                tap = 4 * quad + j - row * g.stride_h
-                                taps[0] = 0
-                                if 0 <= tap < g.kh and channel < g.oc:
-                                    taps[0] = <int8_t>depthwise_weight(d, w, (tap * g.kw + column) * g.oc + channel)
-                                taps += 1
+                        for j in range(4):
+                            tap = 4 * quad + j - row * g.stride_h
+                            if 0 <= tap < g.kh:
+                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, taps + j)
+                        taps += 4 * VL
+
+
+cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int8_t* taps) noexcept nogil:
+    """One byte of VL dwords, which are 0 before."""
+    cdef uint8_t flip = <uint8_t>d.w_offset
+    cdef ptrdiff_t lane
+    for lane in range(VL):
+        if channels[lane] < d.shape.oc:
+            taps[4 * lane] = <int8_t>(w[channels[lane]] ^ flip)
 
 
 cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:
@@ -294,7 +313,8 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     cdef uint8_t* lines = <uint8_t*>scratch + d.quads * d.plane_bytes + TAIL
     cdef uint8_t* narrow = lines + (4 * d.quads * round_up(g.iw * d.channels, 64) if d.widened else 0)
     cdef const uint8_t* rows[4 * MOST_QUADS]
-    cdef ptrdiff_t n, oy
+    cdef ptrdiff_t y_size = 1 if d.finish == NULL else d.y_size
+    cdef ptrdiff_t n, oy, row
     cdef Columns8 s
     s.planes = <const uint8_t*>scratch
     s.plane_bytes = d.plane_bytes
@@ -307,7 +327,11 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.is_signed = d.is_signed
     s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else g.ow * g.oc
     s.y_pixel = d.channels
-    s.zero = vb_set1_16(d.out.zero_point)
+    s.sums = NULL
+    if d.finish != NULL:
+        s.sums = <int32_t*>(<uint8_t*>scratch + d.sums_at)
+        s.y_row = g.ow * d.channels
+    s.zero = vb_set1_16(d.out.zero_point)             # of no use with `finish`
     s.low = vb_set1(<int32_t>d.out.low + d.out.zero_point)
     s.high = vb_set1(<int32_t>d.out.high + d.out.zero_point)
     for n in range(g.batches):
@@ -315,13 +339,17 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
         while oy < g.oh:
             find_rows(d, image, oy, lines, rows)
             s.rows = <int>(d.rows if oy + d.rows <= g.oh else 1)
+            s.y0 = narrow if d.narrowed else to
             if d.slabs:
                 sum_slabs(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
             else:
                 sum_period(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
-            if d.narrowed:
+            if d.finish != NULL:
+                for row in range(s.rows):
+                    d.finish(d.how, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * g.ow * g.oc * y_size, g.oc * y_size)
+            elif d.narrowed:
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
-            to += s.rows * g.ow * g.oc
+            to += s.rows * g.ow * g.oc * y_size
             oy += d.rows
         image += g.ih * g.iw * g.ic
 

@@ -14,6 +14,9 @@ include "elementwise8.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
+include "fixed8.pxi"
+include "ordered32.pxi"
+include "depthwise_ordered32.pxi"
 
 cdef Kernels table
 
@@ -27,4 +30,7 @@ def capsule():
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)
+    fill_fixed8(&table.fixed8)
+    fill_ordered32(&table.ordered32)
+    fill_depthwise_ordered32(&table.depthwise_ordered32)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

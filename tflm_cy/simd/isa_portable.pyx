@@ -11,6 +11,7 @@ include "bytes.pxi"
 include "conv8.pxi"
 include "depthwise8.pxi"
 include "elementwise8.pxi"
+include "fixed8.pxi"
 
 cdef Kernels table
 
@@ -21,4 +22,5 @@ def capsule():
     fill_conv8(&table.conv8)
     fill_depthwise8(&table.depthwise8)
     fill_elementwise8(&table.elementwise8)
+    fill_fixed8(&table.fixed8)
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -8,8 +8,11 @@ from tflm_cy.simd.bytes cimport ByteKernels
 from tflm_cy.simd.conv8 cimport Conv8Kernels
 from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
+from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
+from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.ordered32 cimport Ordered32Kernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -20,3 +23,6 @@ cdef struct Kernels:
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32
+    Fixed8Kernels fixed8
+    Ordered32Kernels ordered32
+    DepthwiseOrdered32Kernels depthwise_ordered32

@@ -27,6 +27,7 @@ cdef struct Product32:
     int widest                   # vectors of the widest panel
     ptrdiff_t panels             # of a group
     ptrdiff_t vectors            # of all its panels
+    ptrdiff_t packed_columns     # their columns
     ptrdiff_t stretches          # of a window that lie together in memory
     ptrdiff_t length             # their floats
     ptrdiff_t lines              # rows of a window, dilation included

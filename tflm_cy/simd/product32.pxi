@@ -2,10 +2,15 @@
 # output row, a tile of them at a time; a single position meets WIDE_PANEL32 vectors. Panels share the columns evenly, so that 80 are
 # 48 + 32 and not 64 + 16. Padding takes part as zeros: rows are copied, each once, to a ring of lines with zeros on both sides.
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.product32 cimport Product32, Product32Kernels
+
+cdef extern from "pack.h" nogil:
+    void turn_dwords(
+        const uint8_t* x, ptrdiff_t x_row, ptrdiff_t columns, ptrdiff_t bytes, uint8_t* y, ptrdiff_t y_row) noexcept
 
 cdef extern from "product32.h" nogil:
     enum:
@@ -50,6 +55,7 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         widest = WIDE_PANEL32
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
+    c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1
     c.width = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
@@ -89,11 +95,20 @@ cdef void pack_product32(
             for j in range(wide):
                 at[j] = bias[(group * group_oc + first + j) % period] if bias != NULL and j < filled else <float>0
             at += wide
+            column = group * group_oc + first
+            if c.period == 0 and k_stride == 1:
+                turn_dwords(
+                    <const uint8_t*>(w + column * column_stride), column_stride * <ptrdiff_t>sizeof(float), filled,
+                    depth * <ptrdiff_t>sizeof(float), <uint8_t*>at, wide * <ptrdiff_t>sizeof(float))
+                at += wide * depth
+                first += wide
+                continue
             for k in range(depth):
-                column = group * group_oc + first
-                for j in range(filled):
-                    at[j] = w[(column + j) * column_stride + k * k_stride] if c.period == 0 else (
-                        w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride])
+                if c.period == 0 and column_stride == 1:
+                    memcpy(at, w + column + k * k_stride, filled * sizeof(float))
+                else:
+                    for j in range(filled):
+                        at[j] = w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
                 for j in range(filled, wide):
                     at[j] = 0
                 at += wide

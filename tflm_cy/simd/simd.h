@@ -82,6 +82,7 @@ SIMD_INLINE vb vb_set1(int x) { return _mm512_set1_epi8((char)x); }
 SIMD_INLINE vb vb_set1_16(int x) { return _mm512_set1_epi16((short)x); }
 SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return _mm512_set1_epi32(x); }
 SIMD_INLINE vb vb_xor(vb a, vb b) { return _mm512_xor_si512(a, b); }
+SIMD_INLINE vb vb_and(vb a, vb b) { return _mm512_and_si512(a, b); }
 SIMD_INLINE vb vb_min_s(vb a, vb b) { return _mm512_min_epi8(a, b); }
 SIMD_INLINE vb vb_max_s(vb a, vb b) { return _mm512_max_epi8(a, b); }
 SIMD_INLINE vb vb_min_u(vb a, vb b) { return _mm512_min_epu8(a, b); }
@@ -191,6 +192,7 @@ SIMD_INLINE vb vb_set1(int x) { return _mm256_set1_epi8((char)x); }
 SIMD_INLINE vb vb_set1_16(int x) { return _mm256_set1_epi16((short)x); }
 SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return _mm256_set1_epi32(x); }
 SIMD_INLINE vb vb_xor(vb a, vb b) { return _mm256_xor_si256(a, b); }
+SIMD_INLINE vb vb_and(vb a, vb b) { return _mm256_and_si256(a, b); }
 SIMD_INLINE vb vb_min_s(vb a, vb b) { return _mm256_min_epi8(a, b); }
 SIMD_INLINE vb vb_max_s(vb a, vb b) { return _mm256_max_epi8(a, b); }
 SIMD_INLINE vb vb_min_u(vb a, vb b) { return _mm256_min_epu8(a, b); }
@@ -284,6 +286,7 @@ SIMD_INLINE vb vb_set1(int x) { simd_bytes r; SIMD_BYTES(i) r.s[i] = (int8_t)x; 
 SIMD_INLINE vb vb_set1_16(int x) { simd_bytes r; for (int i = 0; i < 8; i++) r.h[i] = (int16_t)x; return r.v; }
 SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return (vb){x, x, x, x}; }
 SIMD_INLINE vb vb_xor(vb a, vb b) { return a ^ b; }
+SIMD_INLINE vb vb_and(vb a, vb b) { return a & b; }
 SIMD_INLINE vb vb_min_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] < y.s[i] ? x.s[i] : y.s[i]; return x.v; }
 SIMD_INLINE vb vb_max_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] > y.s[i] ? x.s[i] : y.s[i]; return x.v; }
 SIMD_INLINE vb vb_min_u(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.u[i] = x.u[i] < y.u[i] ? x.u[i] : y.u[i]; return x.v; }

@@ -54,6 +54,7 @@ cdef extern from "simd.h" nogil:
     vb vb_set1_16(int x) noexcept
     vb vb_set1_32(const void* p) noexcept
     vb vb_xor(vb a, vb b) noexcept
+    vb vb_and(vb a, vb b) noexcept
     vb vb_min_s(vb a, vb b) noexcept
     vb vb_max_s(vb a, vb b) noexcept
     vb vb_min_u(vb a, vb b) noexcept

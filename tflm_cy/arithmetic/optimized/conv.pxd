@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen
+from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels
 from tflm_cy.arithmetic.product_f32 cimport finish_f32
 
 
@@ -69,6 +69,27 @@ cdef inline void conv_f32_eigen(
             finish_f32(sums + p.n, bias, p.n, low, high, y + p.n)
         y += 2 * p.n
         j += 2
+
+
+cdef inline void conv_f32_eigen_slices(
+    const ConvShape* g, const Product* p, const float* x, const float* w, const float* bias, float low, float high, float* packed,
+    float* patches, float* sums, float* y,
+) noexcept nogil:
+    """conv_f32_eigen for panels, sixteen output channels after the other, with little memory: packed: 16 * k floats; sums: 32."""
+    cdef Product some = p[0]
+    cdef ptrdiff_t first, j
+    cdef const float* at
+    cdef const float* next_at
+    for first in range(0, p.n, 16):
+        some.n = min(16, p.n - first)
+        pack_panels(&some, w + first * p.k, packed)
+        for j in range(0, p.m, 2):
+            at = window_at(g, x, j, patches)
+            next_at = window_at(g, x, j + 1, patches + p.k) if j + 1 < p.m else NULL
+            multiply_rows_eigen(&some, w + first * p.k, packed, at, next_at, j, sums, sums + 16)
+            finish_f32(sums, bias + first, some.n, low, high, y + j * p.n + first)
+            if next_at != NULL:
+                finish_f32(sums + 16, bias + first, some.n, low, high, y + (j + 1) * p.n + first)
 
 
 cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pixel, float* y) noexcept nogil:

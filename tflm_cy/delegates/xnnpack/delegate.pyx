@@ -28,6 +28,15 @@ cdef bint has_type(Subgraph g, const Node* node, int a, int b, int c, int d) noe
     return False
 
 
+cdef bint has_sparse_input(Subgraph g, const Node* node) noexcept:
+    """True where TensorFlow's delegate takes sparse weights for dense ones: the usual body unpacks them."""
+    cdef int i
+    for i in range(node.input_count):
+        if node.inputs[i] >= 0 and g.tensors[node.inputs[i]].sparsity != NULL:
+            return True
+    return False
+
+
 class XnnpackDelegate(Delegate):
     """TensorFlow's default delegate; one object serves all subgraphs of an interpreter."""
 
@@ -58,9 +67,12 @@ class XnnpackDelegate(Delegate):
             else:
                 values = "quantized" if has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2) else "float32"
             registration = find_xnnpack(subgraph.operator_names[n], values)
-            if registration is not None:
+            if registration is not None and (registration.sparse_input >= 0 or not has_sparse_input(subgraph, &subgraph.nodes[n])):
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)
+
+    def finish(self, Subgraph subgraph):
+        self.claims.pop(subgraph.index, None)
 
 
 def float32_registration(name):

@@ -187,11 +187,17 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
         op.border = border
         node.invoke = pad_image
+        return context.divide(node, share_pad, 0.05 * count(y) * type_size(y.type))
     return 0
 
 
 cdef int pad_image(Context context, Node* node) noexcept nogil:
-    """Rows and columns around each image: every byte is written once."""
+    share_pad(context, node, 0, 1, 0)
+    return 0
+
+
+cdef void share_pad(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Rows and columns around each image, for some of the input's rows: every byte is written once."""
     cdef Copy* op = <Copy*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
@@ -200,23 +206,26 @@ cdef int pad_image(Context context, Node* node) noexcept nogil:
     cdef int64_t row = x.dims[2] * pixel
     cdef int64_t left = op.border[4] * pixel
     cdef int64_t right = op.border[5] * pixel
-    cdef const char* source = <const char*>x.data
-    cdef char* target = <char*>y.data
+    cdef int64_t first = <int64_t>x.dims[1] * part / parts
+    cdef int64_t end = <int64_t>x.dims[1] * (part + 1) / parts
+    cdef const char* source
+    cdef char* target
     cdef char[4] element
-    cdef int64_t _n, iy, edge
+    cdef int64_t n, iy, edge
     memcpy(element, &op.zero_point, 4)
-    for _n in range(x.dims[0]):
-        edge = op.border[2] * (left + row + right) + left
-        fill(target, edge, element, size)
-        target += edge
-        for iy in range(x.dims[1]):
+    for n in range(x.dims[0] if first < end else 0):
+        source = <const char*>x.data + (n * x.dims[1] + first) * row
+        target = <char*>y.data + (n * y.dims[1] + op.border[2] + first) * (left + row + right) + left
+        if first == 0:
+            edge = op.border[2] * (left + row + right) + left
+            fill(target - edge, edge, element, size)
+        for iy in range(first, end):
             memcpy(target, source, row)
             target += row
             source += row
             edge = right + left if iy + 1 < x.dims[1] else right + op.border[3] * (left + row + right)
             fill(target, edge, element, size)
             target += edge
-    return 0
 
 
 cdef int pad(Context context, Node* node) noexcept nogil:

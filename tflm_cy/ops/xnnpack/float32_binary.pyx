@@ -12,6 +12,7 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary el
 """
 
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
@@ -24,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.elementwise cimport Binary, check_arity, prepare_binary, required_input
+from tflm_cy.ops.elementwise cimport Binary, check_arity, first_value, prepare_binary, required_input, share_values
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
@@ -34,6 +35,8 @@ from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOptions
     FUSED_ACTIVATION_FUNCTION = 0
+
+cdef double VALUE_TIME = 0.15    # nanoseconds
 
 cdef struct Clamp:
     Parameters limits
@@ -61,6 +64,7 @@ cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bi
     limits.rows = NULL
     op.how = limits
     op.kernel = kernel
+    share_values(context, node, op, VALUE_TIME)
     return op
 
 
@@ -73,6 +77,8 @@ cdef int use_vectors(Node* node, Binary* op, BinaryKernel kernel, RowsKernel row
     if one_row and op.plan.a_step[0] == op.plan.inner:
         (<Limits*>op.how).rows = rows
         node.invoke = invoke_rows
+        if node.share != NULL:
+            node.share = share_rows
     return 0
 
 
@@ -83,6 +89,18 @@ cdef int invoke_rows(Context context, Node* node) noexcept nogil:
     (<Limits*>op.how).rows(
         op.how, <const float*>a.data, <const float*>b.data, <float*>context.output(node, 0).data, op.plan.count[0], op.plan.inner)
     return 0
+
+
+cdef void share_rows(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    cdef Binary* op = <Binary*>node.data
+    cdef int64_t first = op.plan.count[0] * part / parts
+    cdef int64_t end = op.plan.count[0] * (part + 1) / parts
+    cdef const float* a = <const float*>context.input(node, op.swapped).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if end > first:
+        (<Limits*>op.how).rows(
+            op.how, a + first * op.plan.inner, <const float*>context.input(node, 1 - op.swapped).data, y + first * op.plan.inner,
+            end - first, op.plan.inner)
 
 
 cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
@@ -176,7 +194,21 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     node.invoke = clamp_operand if kernels().float32.relu == NULL else clamp_operand_vector
     if low == -INFINITY and high == INFINITY:
         node.invoke = copy_operand
-    return 0
+        return 0
+    node.in_place = 1 << i
+    return context.divide(node, share_clamp, VALUE_TIME * count(x))
+
+
+cdef void share_clamp(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    cdef Clamp* op = <Clamp*>node.data
+    cdef Tensor* x = context.input(node, op.operand)
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t first = first_value(count(x), part, parts)
+    cdef int64_t end = first_value(count(x), part + 1, parts)
+    if op.vector != NULL:
+        op.vector(&op.limits, <const float*>x.data + first, y + first, end - first)
+    else:
+        map8(relu8, &op.limits, <const float*>x.data + first, y + first, end - first)
 
 
 cdef int clamp_operand(Context context, Node* node) noexcept nogil:

@@ -27,8 +27,9 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport set_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, VectorDepthwise32, ready_depthwise32, ready_product32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, VectorDepthwise32, ready_depthwise32, ready_product32, share32, share_depthwise32
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
+from tflm_cy.simd.bands cimport depthwise32_time, product32_time
 
 cdef enum:                       # Conv2DOptions
     PADDING = 0
@@ -153,7 +154,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
         context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
-        return 0
+        return context.divide(node, share_depthwise, depthwise32_time(&fast.plan))
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -175,7 +176,7 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
     if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
-        return 0
+        return context.divide(node, share_convolution, product32_time(&op.fast.plan))
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -263,7 +264,7 @@ cdef int finish_transposed(
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
-            return 0
+            return context.divide(node, share_spread, g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -295,17 +296,25 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
 
 
 cdef int spread(Context context, Node* node) noexcept nogil:
+    share_spread(context, node, 0, 1, 0)
+    return 0
+
+
+cdef void share_spread(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Some of the input's rows."""
     cdef Convolution* op = <Convolution*>node.data
     cdef ConvShape* g = &op.shape
-    cdef const float* x = <const float*>context.input(node, op.x).data
-    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t first = g.batches * g.ih * part / parts
+    cdef const float* x = <const float*>context.input(node, op.x).data + first * g.iw * g.ic
+    cdef float* y = <float*>context.output(node, 0).data + first * g.kh * g.ow * g.oc
+    cdef Vector32* fast
     cdef ptrdiff_t _i, ky
-    for _i in range(g.batches * g.ih):
+    for _i in range(first, g.batches * g.ih * (part + 1) / parts):
         for ky in range(g.kh):
-            op.rows[ky].run(&op.rows[ky].plan, x, context.scratch(op.rows[ky].scratch), y)
+            fast = &op.rows[ky]
+            fast.run(&fast.plan, x, context.hand_scratch(fast.scratch, fast.plan.scratch_bytes, hand), y)
             y += g.ow * g.oc
         x += g.iw * g.ic
-    return 0
 
 
 # ---- invoke
@@ -333,6 +342,18 @@ cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
     fast.run(
         &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
     return 0
+
+
+cdef void share_convolution(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share32(
+        context, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        part, parts, hand)
+
+
+cdef void share_depthwise(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share_depthwise32(
+        context, &(<Convolution*>node.data).fast_depthwise, <const float*>context.input(node, 0).data,
+        <float*>context.output(node, 0).data, part, parts, hand)
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:

@@ -17,8 +17,9 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32, share32
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.bands cimport product32_time
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -78,7 +79,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     set_product(op)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = fully_connected_vector
-        return 0
+        return context.divide(node, share_product, product32_time(&op.fast.plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
@@ -121,6 +122,12 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     fast.run(
         &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
     return 0
+
+
+cdef void share_product(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share32(
+        context, &(<FullyConnected*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        part, parts, hand)
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:

@@ -9,6 +9,7 @@
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
+from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
@@ -123,9 +124,14 @@ cdef int prepare_max(Context context, Node* node) except -1:
     node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else maximum
     op.fast = kernels().float32.max_pool
     if node.invoke == maximum and op.fast != NULL:
-        op.distances = context.request_scratch((sizeof(float*) + sizeof(int64_t)) * GROUP * groups_of(&op.shape))
+        op.distances = context.request_scratch(context.all_hands(distance_bytes(op)))
         node.invoke = maximum_vector
+        return context.divide(node, share_maximum, 0.04 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
     return 0
+
+
+cdef size_t distance_bytes(const Pool* op) noexcept nogil:
+    return (sizeof(float*) + sizeof(int64_t)) * GROUP * groups_of(&op.shape)
 
 
 cdef int single_tap(Context context, Node* node) noexcept nogil:
@@ -164,6 +170,25 @@ cdef int maximum_vector(Context context, Node* node) noexcept nogil:
         <float*>context.output(node, 0).data,
     )
     return 0
+
+
+cdef void share_maximum(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Some output rows of each image: the first one begins inside of it."""
+    cdef Pool* op = <Pool*>node.data
+    cdef const PoolShape* p = &op.shape
+    cdef PoolShape band = op.shape
+    cdef int64_t first = p.oh * part / parts
+    cdef int64_t n
+    band.oh = p.oh * (part + 1) / parts - first
+    band.pad_h = p.pad_h - first * p.stride_h
+    band.batches = 1
+    if band.oh <= 0:
+        return
+    for n in range(p.batches):
+        op.fast(
+            &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels,
+            <const float**>context.hand_scratch(op.distances, distance_bytes(op), hand),
+            <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
 
 
 # ---- MaxPoolingWithArgmax2D, MaxUnpooling2D

@@ -219,7 +219,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     fill_steps(p.iw, p.ow, align_corners, half_pixel_centers, op.columns)
     node.data = op
     node.invoke = resize_bilinear
-    return 0
+    return context.divide(node, share_resize, 0.15 * count(context.output(node, 0)))
 
 
 cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
@@ -227,6 +227,21 @@ cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
     resize_bilinear_f32(
         &op.shape, <const float*>context.input(node, 0).data, op.rows, op.columns, <float*>context.output(node, 0).data)
     return 0
+
+
+cdef void share_resize(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Some output rows of each image."""
+    cdef Resizing* op = <Resizing*>node.data
+    cdef const ResizeShape* p = &op.shape
+    cdef ResizeShape band = op.shape
+    cdef int64_t first = p.oh * part / parts
+    cdef int64_t n
+    band.batches = 1
+    band.oh = p.oh * (part + 1) / parts - first
+    for n in range(p.batches):
+        resize_bilinear_f32(
+            &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels, op.rows + first, op.columns,
+            <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
 
 
 OPERATORS = {

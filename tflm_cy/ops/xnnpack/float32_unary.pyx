@@ -5,6 +5,7 @@ Definitions in arithmetic/xnnpack/unary.pxd. LOGISTIC, ELU, SQRT, RSQRT and LEAK
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (
@@ -14,7 +15,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
-from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, prepare_unary
+from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, first_value, prepare_unary, share_function
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.simd.float32 cimport MapKernel
@@ -26,6 +27,9 @@ cdef enum:                       # LeakyReluOptions
 
 cdef enum:                       # GeluOptions
     APPROXIMATE = 0
+
+cdef double CHEAP_TIME = 0.15    # nanoseconds a value
+cdef double FUNCTION_TIME = 0.5
 
 cdef struct Mapping:
     Unary unary                  # first: node.data is this one
@@ -52,10 +56,10 @@ cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
 
 cdef int prepare_function(Context context, Node* node, Function8 function) except -1:
     prepare_shapes(context, node).function = function
-    return choose(node)
+    return choose(context, node)
 
 
-cdef int choose(Node* node) except -1:
+cdef int choose(Context context, Node* node) except -1:
     """The vector kernel of the function, if there is one."""
     cdef Mapping* m = <Mapping*>node.data
     m.fast = NULL
@@ -78,7 +82,27 @@ cdef int choose(Node* node) except -1:
     elif m.function == gelu_tanh8:
         m.fast = kernels().float32.gelu_tanh
     node.invoke = map_lanes if m.fast == NULL else map_vectors
-    return 0
+    node.in_place = 1
+    return context.divide(node, share_lanes, (CHEAP_TIME if is_cheap(m.function) else FUNCTION_TIME) * m.unary.count)
+
+
+cdef bint is_cheap(Function8 f) noexcept:
+    return (
+        f == relu8 or f == leaky8_avx512 or f == leaky8_avx2 or f == hard_swish8 or f == abs8 or f == neg8 or f == square8
+        or f == round_down8 or f == round_up8 or f == round_nearest8
+    )
+
+
+cdef void share_lanes(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    cdef Mapping* m = <Mapping*>node.data
+    cdef int64_t first = first_value(m.unary.count, part, parts)
+    cdef int64_t end = first_value(m.unary.count, part + 1, parts)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if m.fast != NULL:
+        m.fast(&m.parameters, x + first, y + first, end - first)
+    else:
+        map8(m.function, &m.parameters, x + first, y + first, end - first)
 
 
 cdef int map_vectors(Context context, Node* node) noexcept nogil:
@@ -100,14 +124,14 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     m.parameters.low = low
     m.parameters.high = high
     m.function = relu8
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.unary.kernel = avx512 if generation() == AVX512 else avx2
     node.invoke = map_array
-    return 0
+    return share_function(context, node, FUNCTION_TIME)
 
 
 cdef int map_array(Context context, Node* node) noexcept nogil:
@@ -160,7 +184,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_logistic(Context context, Node* node) except -1:
@@ -179,7 +203,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = 1
     m.function = elu8_avx512 if generation() == AVX512 else elu8_avx2
-    return choose(node)
+    return choose(context, node)
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:

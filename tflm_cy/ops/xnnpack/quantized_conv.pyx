@@ -31,8 +31,9 @@ from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8, share8, share_depthwise8
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.bands cimport conv8_time, depthwise8_time
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
     PADDING = 0
@@ -106,7 +107,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.row = padded_row(g.kh * g.kw * g.group_ic)
     if not misses and prepare_vector(context, op, x, w, <const uint8_t*>w.data, g.kh * g.kw * g.group_ic):
         node.invoke = convolve_vector
-        return 0
+        return context.divide(node, share_convolution, conv8_time(&op.fast.plan))
     if x.type == FLOAT32:
         op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
@@ -132,6 +133,15 @@ cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
     op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
+
+
+cdef void share_convolution(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, part, parts, hand)
+
+
+cdef void share_depthwise(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share_depthwise8(
+        context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, part, parts, hand)
 
 
 cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
@@ -257,10 +267,10 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
         node.invoke = convolve_8
         if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
             node.invoke = convolve_vector
-            return 0
+            return context.divide(node, share_convolution, conv8_time(&op.fast.plan))
     elif prepare_vector_depthwise(context, op, x):
         node.invoke = convolve_depthwise_vector
-        return 0
+        return context.divide(node, share_depthwise, depthwise8_time(&op.fast_depthwise.plan))
     request_positions(context, op)
     return 0
 

@@ -17,10 +17,13 @@ from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, scale_of
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
-from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary
+from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary, share_function, share_values
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.table cimport table_f32, table_i8
 from tflm_cy.simd.table cimport kernels
+
+cdef double VALUE_TIME = 0.1     # nanoseconds
+cdef double LOOKUP_TIME = 0.03
 
 cdef enum:                       # AddOptions, SubOptions, MulOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -72,6 +75,7 @@ cdef uint8_t* prepare_table(Context context, Node* node, str name) except NULL:
     op.kernel = <UnaryKernel>lookup_8
     if kernels().bytes.lookup != NULL:
         op.kernel = kernels().bytes.lookup
+    share_function(context, node, LOOKUP_TIME)
     return table
 
 
@@ -101,7 +105,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     op.kernel = <BinaryKernel>add_8[int8_t] if y.type == INT8 else <BinaryKernel>add_8[uint8_t]
     if kernels().elementwise8.add[0] != NULL:
         op.kernel = kernels().elementwise8.add[y.type == UINT8]
-    return 0
+    return share_values(context, node, op, VALUE_TIME)
 
 
 cdef int prepare_mul(Context context, Node* node) except -1:
@@ -131,7 +135,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
     if kernels().elementwise8.multiply[0] != NULL:
         op.kernel = kernels().elementwise8.multiply[y.type == UINT8]
-    return 0
+    return share_values(context, node, op, VALUE_TIME)
 
 
 cdef int prepare_quantize(Context context, Node* node) except -1:
@@ -156,7 +160,7 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
     op.kernel = <UnaryKernel>quantize_8[int8_t] if y.type == INT8 else <UnaryKernel>quantize_8[uint8_t]
     if kernels().elementwise8.quantize[0] != NULL:
         op.kernel = kernels().elementwise8.quantize[y.type == UINT8]
-    return 0
+    return share_function(context, node, VALUE_TIME)
 
 
 cdef int prepare_dequantize(Context context, Node* node) except -1:
@@ -175,7 +179,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op.kernel = <UnaryKernel>dequantize_8[int8_t] if x.type == INT8 else <UnaryKernel>dequantize_8[uint8_t]
     if kernels().elementwise8.dequantize[0] != NULL:
         op.kernel = kernels().elementwise8.dequantize[x.type == UINT8]
-    return 0
+    return share_function(context, node, VALUE_TIME)
 
 
 cdef int prepare_leaky_relu(Context context, Node* node) except -1:

@@ -104,6 +104,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     node.invoke = max_pool_8
     if op.fast.largest != NULL:
         node.invoke = max_pool_vector
+        if p.pad_top < p.kernel_height and p.pad_left < p.kernel_width:
+            return context.divide(node, share_max_pool, 0.02 * count(y) * p.kernel_height * p.kernel_width)
     return 0
 
 
@@ -144,6 +146,29 @@ cdef int max_pool_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef void share_max_pool(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Some output rows of each image, all of whose windows have taps."""
+    cdef MaxPool* op = <MaxPool*>node.data
+    cdef Pool2D* p = &op.shape
+    cdef Tensor* x = context.input(node, 0)
+    cdef int64_t row = <int64_t>p.width * p.channels
+    cdef const uint8_t* image = <const uint8_t*>x.data
+    cdef uint8_t* y
+    cdef int32_t n, oh, ow
+    cdef Taps t
+    for n in range(p.batches):
+        oh = <int32_t>(<int64_t>p.out_height * part / parts)
+        y = <uint8_t*>context.output(node, 0).data + (<int64_t>n * p.out_height + oh) * p.out_width * p.channels
+        for oh in range(oh, <int32_t>(<int64_t>p.out_height * (part + 1) / parts)):
+            for ow in range(p.out_width):
+                t = taps_at(p, oh, ow)
+                op.fast.largest(
+                    image + t.top * row + t.left * p.channels, t.bottom - t.top, row, t.right - t.left, p.channels, x.type == INT8,
+                    p.low, p.high, y)
+                y += p.channels
+        image += p.height * row
+
+
 cdef int prepare_resize(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* size = operand(context, node, 1)
@@ -174,28 +199,35 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     node.invoke = resize_8 if count(y) > 0 else nothing
     r.fast = &kernels().elementwise8
     if r.fast.blend_rows != NULL and count(y) > 0:
-        r.line = context.request_scratch(4 * r.width * r.depth)
+        r.line = context.request_scratch(context.all_hands(4 * r.width * r.depth))
         node.invoke = resize_vector
+        return context.divide(node, share_resize, 0.2 * count(y))
     return 0
 
 
 cdef int resize_vector(Context context, Node* node) noexcept nogil:
-    """Rows first, which are fewer: the two weights are exact in either order."""
+    share_resize(context, node, 0, 1, 0)
+    return 0
+
+
+cdef void share_resize(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    """Some output rows of each image. Rows first, which are fewer: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef const uint8_t* image = <const uint8_t*>x.data
-    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
-    cdef int32_t* line = <int32_t*>context.scratch(r.line)
+    cdef uint8_t* y
+    cdef int32_t* line = <int32_t*>context.hand_scratch(r.line, 4 * r.width * r.depth, hand)
     cdef int64_t row = r.width * r.depth
+    cdef int64_t first = r.out_height * part / parts
     cdef int64_t n, oy
     for n in range(r.batches):
-        for oy in range(r.out_height):
+        y = <uint8_t*>context.output(node, 0).data + (n * r.out_height + first) * r.out_width * r.depth
+        for oy in range(first, r.out_height * (part + 1) / parts):
             r.fast.blend_rows(
                 image + r.rows[oy].first * row, image + r.rows[oy].second * row, row, x.type == INT8, r.rows[oy].weight, line)
             r.fast.blend_columns(line, <const int32_t*>r.columns, r.out_width, r.depth, x.type == INT8, y)
             y += r.out_width * r.depth
         image += r.height * row
-    return 0
 
 
 cdef int nothing(Context context, Node* node) noexcept nogil:

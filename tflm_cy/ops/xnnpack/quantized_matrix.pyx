@@ -34,8 +34,9 @@ from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8, share8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
 cdef enum:                       # FullyConnectedOptions
@@ -104,7 +105,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         plan_vector(op, x)
         if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return 0
+            return context.divide(node, share_product, conv8_time(&op.fast.plan))
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -133,6 +134,10 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
     op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
     return 0
+
+
+cdef void share_product(Context context, Node* node, int part, int parts, int hand) noexcept nogil:
+    share8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, part, parts, hand)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:

@@ -2,11 +2,15 @@
 
     if ready_product32(context, &fast, w, bias, column_stride, k_stride):    # else: the scalar definition
         ...
+        context.divide(node, share_convolution, product32_time(&fast.plan))
     fast.run(&fast.plan, x, context.scratch(fast.scratch), y)
+
+    share32(context, &fast, x, y, part, parts, hand)        # in the function for a part of the node
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.graph.context cimport Context
+from tflm_cy.simd.bands cimport run_band_depthwise32, run_band_product32
 from tflm_cy.simd.depthwise32 cimport Depthwise32
 from tflm_cy.simd.product32 cimport Product32
 from tflm_cy.simd.table cimport kernels
@@ -33,7 +37,7 @@ cdef inline bint ready_product32(
     if kernels().product32.plan == NULL or not kernels().product32.plan(&v.plan):
         return False
     v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
-    v.scratch = context.request_scratch(v.plan.scratch_bytes)
+    v.scratch = context.request_scratch(context.all_hands(v.plan.scratch_bytes))
     kernels().product32.pack(&v.plan, w, bias, column_stride, k_stride)
     v.run = kernels().product32.run
     return True
@@ -46,7 +50,17 @@ cdef inline bint ready_depthwise32(
     if kernels().depthwise32.plan == NULL or not kernels().depthwise32.plan(&v.plan):
         return False
     v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
-    v.scratch = context.request_scratch(v.plan.scratch_bytes)
+    v.scratch = context.request_scratch(context.all_hands(v.plan.scratch_bytes))
     kernels().depthwise32.pack(&v.plan, w, bias, tap_stride, channel_stride)
     v.run = kernels().depthwise32.run
     return True
+
+
+cdef inline void share32(Context context, Vector32* v, const float* x, float* y, int part, int parts, int hand) noexcept nogil:
+    run_band_product32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+
+
+cdef inline void share_depthwise32(
+    Context context, VectorDepthwise32* v, const float* x, float* y, int part, int parts, int hand,
+) noexcept nogil:
+    run_band_depthwise32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)

@@ -1,12 +1,16 @@
 """How the operators with weights use the vector kernels for bytes: plan, memory, pack, in prepare.
 
     if ready_conv8(context, &fast, x, w, row):              # else: the scalar definition
+        context.divide(node, share_convolution, conv8_time(&fast.plan))
     fast.plan.run(&fast.plan, x, context.scratch(fast.scratch), y)
+
+    share8(context, &fast, x, y, part, parts, hand)         # in the function for a part of the node
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
+from tflm_cy.simd.bands cimport run_band_conv8, run_band_depthwise8
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.table cimport kernels
@@ -31,7 +35,7 @@ cdef inline bint ready_conv8(Context context, Vector8* v, const Tensor* x, const
     if kernels().conv8.plan == NULL or not kernels().conv8.plan(c):
         return False
     c.packed = <unsigned char*>context.persistent(c.packed_bytes)
-    v.scratch = context.request_scratch(c.scratch_bytes)
+    v.scratch = context.request_scratch(context.all_hands(c.scratch_bytes))
     c.pack(c, w, row)
     return True
 
@@ -42,7 +46,15 @@ cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v, const vo
     if kernels().depthwise8.plan == NULL or not kernels().depthwise8.plan(d):
         return False
     d.packed = <unsigned char*>context.persistent(d.packed_bytes)
-    v.scratch = context.request_scratch(d.scratch_bytes)
+    v.scratch = context.request_scratch(context.all_hands(d.scratch_bytes))
     kernels().depthwise8.pack(d, w)
     v.run = kernels().depthwise8.run
     return True
+
+
+cdef inline void share8(Context context, Vector8* v, const void* x, void* y, int part, int parts, int hand) noexcept nogil:
+    run_band_conv8(&v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)
+
+
+cdef inline void share_depthwise8(Context context, VectorDepthwise8* v, const void* x, void* y, int part, int parts, int hand) noexcept nogil:
+    run_band_depthwise8(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, part, parts)

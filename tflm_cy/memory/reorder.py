@@ -23,14 +23,16 @@ With `overlaps` ({(output, input): d}, see `Problem`), an output costs only what
 guide to a good order and no bound, so nothing is proven: plan both orders and keep the better. If `states` sets do not
 suffice, the given order is the answer.
 """
+
 from collections import namedtuple
 from heapq import heappop, heappush
 
 Ordering = namedtuple("Ordering", "order peak proven states")
 
 
-def reorder(sizes, reads, writes, inputs=(), outputs=(), scratch=None, before=(), keep_inputs=False, overlaps=None,
-            states=4000):
+def reorder(
+    sizes, reads, writes, inputs=(), outputs=(), scratch=None, before=(), keep_inputs=False, overlaps=None, states=4000
+):
     """The best `Ordering`: the order, its peak in bytes, whether no order has a lower one, and the sets searched.
 
     The given order is kept unless another one has a lower peak.
@@ -47,8 +49,9 @@ def reorder(sizes, reads, writes, inputs=(), outputs=(), scratch=None, before=()
     return Ordering(order, peak, not overlaps, visited)
 
 
-def peak_of(order, sizes, reads, writes, inputs=(), outputs=(), scratch=None, before=(), keep_inputs=False,
-            overlaps=None):
+def peak_of(
+    order, sizes, reads, writes, inputs=(), outputs=(), scratch=None, before=(), keep_inputs=False, overlaps=None
+):
     """The most bytes alive during one operator when they run in this order; ValueError if it is not a valid one."""
     return Graph(sizes, reads, writes, inputs, outputs, scratch, before, keep_inputs, overlaps).peak(tuple(order))
 
@@ -57,11 +60,11 @@ class Graph:
     """What must come before what, and what a step costs. Sets of operators are the bits of an int."""
 
     def __init__(self, sizes, reads, writes, inputs, outputs, scratch, before, keep_inputs, overlaps):
-        self.sizes = [size for size in sizes]
+        self.sizes = list(sizes)
         self.reads = [sorted({t for t in tensors if t >= 0}) for tensors in reads]
         self.writes = [sorted({t for t in tensors if t >= 0}) for tensors in writes]
         self.count = len(self.reads)
-        self.scratch = [0] * self.count if scratch is None else [size for size in scratch]
+        self.scratch = [0] * self.count if scratch is None else list(scratch)
         self.overlaps = dict(overlaps or {})
         if len(self.writes) != self.count or len(self.scratch) != self.count:
             raise ValueError("reads, writes and scratch must have one entry per operator")
@@ -109,9 +112,9 @@ class Graph:
         """
         if self.needs[k] or self.scratch[k] or self.kept & set(self.writes[k]):
             return False
-        if any([self.sizes[t] for t in self.reads[k]]):
+        if any(self.sizes[t] for t in self.reads[k]):
             return False
-        return bool(self.writes[k]) and all([self.users[t] & ~(1 << k) for t in self.writes[k]])
+        return bool(self.writes[k]) and all(self.users[t] & ~(1 << k) for t in self.writes[k])
 
     def start(self):
         """The bytes alive before the first operator."""
@@ -162,9 +165,10 @@ class Graph:
 
     def bound(self):
         """The largest need of one operator."""
-        needs = [sum([self.sizes[t] for t in {*self.reads[k], *self.writes[k]}]) + self.scratch[k]
-                 for k in range(self.count)]
-        return max([self.start()] + needs)
+        needs = [
+            sum([self.sizes[t] for t in {*self.reads[k], *self.writes[k]}]) + self.scratch[k] for k in range(self.count)
+        ]
+        return max([self.start(), *needs])
 
     def moves(self, done):
         """The sequences of operators that may come next: a ready one, its waiting sources before it."""

@@ -1,0 +1,1 @@
+"""TensorFlow's memory planner, followed to the address: see `__main__`."""

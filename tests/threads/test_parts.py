@@ -1,0 +1,57 @@
+"""Shared nodes have the bytes of nodes that run by themselves: random nodes, every family, every instruction set.
+
+TFLM_CY_KERNEL_CASES=2000 pytest tests/threads        # more than the default of 30 per family, type and instruction set
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from tests.simd import float32, products8, test_elementwise8
+from tests.simd.instruction_sets import ISAS, run
+from tflm_cy.ops import generation
+from tflm_cy.threads import pool
+
+pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 30))
+
+ELEMENTWISE8 = {
+    "ADD SUB MUL": test_elementwise8.draw_pair,
+    "QUANTIZE QUANTIZE_F32 DEQUANTIZE LOGISTIC TANH": test_elementwise8.draw_one,
+    "MAX_POOL_2D RESIZE_BILINEAR MEAN": test_elementwise8.draw_image,
+}
+
+
+def draws():
+    for op, draw in float32.DRAWS.items():
+        yield pytest.param(lambda rng, draw=draw: draw(rng), id=f"{op}-float32-float32")
+    for op, draw in products8.DRAWS.items():
+        for dtype in ("int8", "uint8", "float32"):
+            if (op, dtype) != ("DEPTHWISE_CONV_2D", "float32"):
+                yield pytest.param(lambda rng, draw=draw, dtype=dtype: draw(rng, dtype), id=f"{op}-8-{dtype}")
+    for names, draw in ELEMENTWISE8.items():
+        for op in names.split():
+            for dtype in ("int8", "uint8"):
+                yield pytest.param(lambda rng, draw=draw, op=op, dtype=dtype: draw(rng, dtype, op), id=f"{op}-{dtype}")
+
+
+@pytest.mark.parametrize("isa", [*ISAS, "scalar"])
+@pytest.mark.parametrize("draw", list(draws()))
+def test_parts(draw, isa):
+    for seed in range(CASES):
+        blob, feeds = draw(np.random.default_rng(seed))
+        wanted = run(isa, blob, feeds)
+        for threads in (2, 3, 4):
+            for got, want in zip(run(isa, blob, feeds, num_threads=threads), wanted, strict=True):
+                assert got.tobytes() == want.tobytes(), f"seed {seed}, {threads} threads"
+
+
+def test_nodes_are_shared():
+    """The test above would not fail if nothing were."""
+    before = pool.state()["jobs"]
+    blob, feeds = float32.DRAWS["CONV_2D"](np.random.default_rng(0))
+    for _ in range(5):
+        run(ISAS[0], blob, feeds, num_threads=4)
+    assert pool.state()["jobs"] > before
+    assert pool.state()["workers"] >= 3

@@ -1,0 +1,109 @@
+"""Two values made one: what STABLEHLO's element-wise operators, scatters and window reductions do to each pair.
+
+    y[i * y_step] = op(a[i * a_step], b[i * b_step]),  i < n
+
+A step of 0 for both a and y folds the run b into one value. Whole numbers wrap; float16 goes through float32. `MAXIMUM` keeps the first of two values of
+which neither is greater (a NaN among them), `GREATEST`, of the window reductions, takes the second then unless they are equal.
+
+Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stablehlo_reduce_window.cc}.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from tflm_cy.arithmetic.half cimport cast_to_half, half_to_f32
+
+cdef enum Combination:
+    TAKE = 0                     # the second
+    ADD = 1
+    MULTIPLY = 2
+    MAXIMUM = 3
+    MINIMUM = 4
+    GREATEST = 5
+    LEAST = 6
+    BITS_AND = 7                 # whole numbers only
+    ALL = 8                      # 1 when neither is 0
+    ANY = 9
+    SHIFT_LEFT = 10              # whole numbers only
+
+ctypedef void (*Combine)(int op, const void* a, ptrdiff_t a_step, const void* b, ptrdiff_t b_step, void* y, ptrdiff_t y_step, int64_t n) noexcept nogil
+
+ctypedef fused Number:
+    int8_t
+    uint8_t
+    int16_t
+    uint16_t
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+    float
+    double
+
+
+cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
+    if op == ADD:
+        if Number is float or Number is double:
+            return a + b
+        else:
+            return <Number>(<uint64_t>a + <uint64_t>b)
+    if op == MULTIPLY:
+        if Number is float or Number is double:
+            return a * b
+        else:
+            return <Number>(<uint64_t>a * <uint64_t>b)
+    if op == MAXIMUM:
+        return b if a < b else a
+    if op == MINIMUM:
+        return b if b < a else a
+    if op == GREATEST:
+        return a if a >= b else b
+    if op == LEAST:
+        return a if a <= b else b
+    if op == ALL:
+        return <Number>(a != 0 and b != 0)
+    if op == ANY:
+        return <Number>(a != 0 or b != 0)
+    if Number is not float and Number is not double:
+        if op == BITS_AND:
+            return <Number>(a & b)
+        if op == SHIFT_LEFT:
+            return <Number>(<uint64_t>a << (<uint64_t>b & 31))
+    return b
+
+
+cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Number* b, ptrdiff_t b_step, Number* y, ptrdiff_t y_step,
+                             int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i * y_step] = combined(op, a[i * a_step], b[i * b_step])
+
+
+cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, const uint16_t* b, ptrdiff_t b_step, uint16_t* y, ptrdiff_t y_step,
+                                int64_t n) noexcept nogil:
+    cdef int64_t i
+    cdef float first, second
+    for i in range(n):
+        if op == TAKE:
+            y[i * y_step] = b[i * b_step]
+            continue
+        first = half_to_f32(a[i * a_step])
+        second = half_to_f32(b[i * b_step])
+        if op == MAXIMUM:
+            y[i * y_step] = b[i * b_step] if first < second else a[i * a_step]
+        elif op == MINIMUM:
+            y[i * y_step] = b[i * b_step] if second < first else a[i * a_step]
+        else:
+            y[i * y_step] = cast_to_half(combined(op, first, second))
+
+
+cdef inline void combine_bools(int op, const uint8_t* a, ptrdiff_t a_step, const uint8_t* b, ptrdiff_t b_step, uint8_t* y, ptrdiff_t y_step,
+                               int64_t n) noexcept nogil:
+    """A sum or a maximum of truths is true when either is."""
+    cdef int64_t i
+    for i in range(n):
+        if op == TAKE:
+            y[i * y_step] = b[i * b_step] != 0
+        elif op == ADD or op == MAXIMUM:
+            y[i * y_step] = a[i * a_step] != 0 or b[i * b_step] != 0
+        else:
+            y[i * y_step] = a[i * a_step] != 0 and b[i * b_step] != 0

@@ -1,0 +1,94 @@
+"""CONV_3D and CONV_3D_TRANSPOSE on float32: images [batch, depth, height, width, channel].
+
+CONV_3D's filter is [depth, height, width, input channel, output channel]; taps outside of the image are left out of the sums.
+CONV_3D_TRANSPOSE's is [depth, height, width, output channel, input channel]; each input value is added to the outputs in the order of the input.
+
+Source: LiteRT:tflite/kernels/internal/reference/{conv3d,conv3d_transpose}.h.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+
+cdef struct Volume:              # sizes by axis: depth, height, width
+    ptrdiff_t batches
+    ptrdiff_t[3] size            # of the input
+    ptrdiff_t[3] out
+    ptrdiff_t[3] kernel
+    ptrdiff_t[3] stride
+    ptrdiff_t[3] dilation
+    ptrdiff_t[3] pad             # in front
+    ptrdiff_t[3] pad_behind      # as the optimized transposed convolution sees it
+    ptrdiff_t ic, oc
+    float low, high
+
+
+cdef inline void conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* sums, float* y) noexcept nogil:
+    """sums: oc floats. bias: NULL when there is none."""
+    cdef ptrdiff_t pixels = v.size[0] * v.size[1] * v.size[2]
+    cdef ptrdiff_t b, od, oh, ow, kd, kh, kw, id, ih, iw, c, o
+    cdef const float* pixel
+    cdef const float* row
+    cdef float value
+    for b in range(v.batches):
+        for od in range(v.out[0]):
+            for oh in range(v.out[1]):
+                for ow in range(v.out[2]):
+                    for o in range(v.oc):
+                        sums[o] = 0
+                    row = w
+                    for kd in range(v.kernel[0]):
+                        id = od * v.stride[0] - v.pad[0] + kd * v.dilation[0]
+                        for kh in range(v.kernel[1]):
+                            ih = oh * v.stride[1] - v.pad[1] + kh * v.dilation[1]
+                            for kw in range(v.kernel[2]):
+                                iw = ow * v.stride[2] - v.pad[2] + kw * v.dilation[2]
+                                if id < 0 or id >= v.size[0] or ih < 0 or ih >= v.size[1] or iw < 0 or iw >= v.size[2]:
+                                    row += v.ic * v.oc
+                                    continue
+                                pixel = x + (b * pixels + (id * v.size[1] + ih) * v.size[2] + iw) * v.ic
+                                for c in range(v.ic):
+                                    value = pixel[c]
+                                    for o in range(v.oc):
+                                        sums[o] = sums[o] + value * row[o]
+                                    row += v.oc
+                    for o in range(v.oc):
+                        y[o] = clamp_f32(sums[o] + (<float>0 if bias == NULL else bias[o]), v.low, v.high)
+                    y += v.oc
+
+
+cdef inline void add_bias_3d(const Volume* v, const float* bias, float* y) noexcept nogil:
+    cdef ptrdiff_t i, o
+    for i in range(v.batches * v.out[0] * v.out[1] * v.out[2]):
+        for o in range(v.oc):
+            y[o] = clamp_f32(y[o] if bias == NULL else y[o] + bias[o], v.low, v.high)
+        y += v.oc
+
+
+cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* y) noexcept nogil:
+    cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2]
+    cdef ptrdiff_t b, id, ih, iw, kd, kh, kw, od, oh, ow, c, o
+    cdef const float* row
+    cdef float* out
+    cdef float value
+    memset(y, 0, v.batches * outputs * v.oc * sizeof(float))
+    for b in range(v.batches):
+        for id in range(v.size[0]):
+            for ih in range(v.size[1]):
+                for iw in range(v.size[2]):
+                    for c in range(v.ic):
+                        value = x[c]
+                        row = w + c
+                        for kd in range(v.kernel[0]):
+                            od = id * v.stride[0] - v.pad[0] + kd * v.dilation[0]
+                            for kh in range(v.kernel[1]):
+                                oh = ih * v.stride[1] - v.pad[1] + kh * v.dilation[1]
+                                for kw in range(v.kernel[2]):
+                                    ow = iw * v.stride[2] - v.pad[2] + kw * v.dilation[2]
+                                    if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
+                                        out = y + (b * outputs + (od * v.out[1] + oh) * v.out[2] + ow) * v.oc
+                                        for o in range(v.oc):
+                                            out[o] = out[o] + value * row[o * v.ic]
+                                    row += v.oc * v.ic
+                    x += v.ic
+    add_bias_3d(v, bias, y)

@@ -1,0 +1,92 @@
+"""CONV_3D and CONV_3D_TRANSPOSE as the optimized kernels compute them.
+
+CONV_3D takes ruy's float product, since its filter is stored by columns: each output is a chain of fused multiply-adds over the whole window,
+zeros for the taps outside, which begins with the bias (ruy chooses its kernels at run time; on CPUs without fused multiply-add it would round twice).
+CONV_3D_TRANSPOSE multiplies every pixel with the whole filter in Eigen's order, and adds the products to the output in the order of the pixels; the padding
+behind the depth is reckoned from that of the height, so that planes of the input are left out where the two differ.
+
+Source: LiteRT:tflite/kernels/internal/optimized/{optimized_ops,im2col_utils}.h, google/ruy:ruy/kernel_avx512.cc.
+"""
+from libc.math cimport fmaf
+from libc.stddef cimport ptrdiff_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.conv_3d cimport Volume, add_bias_3d
+from tflm_cy.arithmetic.eigen cimport matrix_product_f32
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+
+
+cdef inline void conv_3d_f32_fused(const Volume* v, const float* x, const float* w, const float* bias, float* sums, float* y) noexcept nogil:
+    """sums: oc floats. bias: NULL when there is none."""
+    cdef ptrdiff_t pixels = v.size[0] * v.size[1] * v.size[2]
+    cdef ptrdiff_t b, od, oh, ow, kd, kh, kw, id, ih, iw, c, o
+    cdef const float* pixel
+    cdef const float* row
+    cdef bint inside
+    cdef float value
+    for b in range(v.batches):
+        for od in range(v.out[0]):
+            for oh in range(v.out[1]):
+                for ow in range(v.out[2]):
+                    for o in range(v.oc):
+                        sums[o] = <float>0 if bias == NULL else bias[o]
+                    row = w
+                    for kd in range(v.kernel[0]):
+                        id = od * v.stride[0] - v.pad[0] + kd * v.dilation[0]
+                        for kh in range(v.kernel[1]):
+                            ih = oh * v.stride[1] - v.pad[1] + kh * v.dilation[1]
+                            for kw in range(v.kernel[2]):
+                                iw = ow * v.stride[2] - v.pad[2] + kw * v.dilation[2]
+                                inside = id >= 0 and id < v.size[0] and ih >= 0 and ih < v.size[1] and iw >= 0 and iw < v.size[2]
+                                pixel = x + (b * pixels + (id * v.size[1] + ih) * v.size[2] + iw) * v.ic if inside else x
+                                for c in range(v.ic):
+                                    value = pixel[c] if inside else <float>0
+                                    for o in range(v.oc):
+                                        sums[o] = fmaf(value, row[o], sums[o])
+                                    row += v.oc
+                    for o in range(v.oc):
+                        y[o] = clamp_f32(sums[o], v.low, v.high)
+                    y += v.oc
+
+
+cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
+    """How many of the input's planes, rows or columns are added to the output."""
+    cdef ptrdiff_t planes = (v.out[axis] + v.pad[axis] + v.pad_behind[axis] - v.kernel[axis]) // v.stride[axis] + 1
+    return planes
+
+
+cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t inputs, float* y) noexcept nogil:
+    """One image; the products of the pixels one after the other, however many of them there are in a row."""
+    cdef ptrdiff_t pixel = 0
+    cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow, o
+    cdef float* out
+    for d in range(planes_of(v, 0)):
+        for h in range(planes_of(v, 1)):
+            for w in range(planes_of(v, 2)):
+                if pixel == inputs:
+                    return
+                for kd in range(v.kernel[0]):
+                    od = d * v.stride[0] - v.pad[0] + kd
+                    for kh in range(v.kernel[1]):
+                        oh = h * v.stride[1] - v.pad[1] + kh
+                        for kw in range(v.kernel[2]):
+                            ow = w * v.stride[2] - v.pad[2] + kw
+                            if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
+                                out = y + ((od * v.out[1] + oh) * v.out[2] + ow) * v.oc
+                                for o in range(v.oc):
+                                    out[o] = out[o] + products[o]
+                            products += v.oc
+                pixel += 1
+
+
+cdef inline void transpose_conv_3d_f32_eigen(const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, float* products,
+                                             float* y) noexcept nogil:
+    """products: a value per input pixel, tap and output channel."""
+    cdef ptrdiff_t inputs = v.size[0] * v.size[1] * v.size[2]
+    cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2] * v.oc
+    cdef ptrdiff_t b
+    memset(y, 0, v.batches * outputs * sizeof(float))
+    for b in range(v.batches):
+        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top)
+        add_patches(v, products, inputs, y + b * outputs)
+    add_bias_3d(v, bias, y)

@@ -1,0 +1,189 @@
+"""STABLEHLO's walks over slices and windows: PAD with values between, GATHER, SCATTER, REDUCE_WINDOW.
+
+GATHER and SCATTER share their index arithmetic (`IndexedSlices`). An element of the side that is walked (GATHER: the result, SCATTER: the updates) has a
+coordinate made of batch dimensions, which pick an index vector, and window dimensions, which are added to it:
+
+    place[d] = index vector[k], where map[k] == d, else 0;  + window coordinate of d, 0 where d is collapsed
+
+Source: LiteRT:tflite/kernels/{stablehlo_pad,stablehlo_gather,stablehlo_scatter,stablehlo_reduce_window}.cc, tensor_slice_util.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.combine cimport Combine
+
+cdef enum:
+    MOST_DIMS = 16
+
+cdef struct IndexedSlices:
+    int rank                     # of the operand
+    int64_t[MOST_DIMS] dims
+    int64_t[MOST_DIMS] last      # GATHER: the highest place where a slice may begin
+    int walked_rank
+    int64_t[MOST_DIMS] walked    # sizes of the side that is walked
+    int[MOST_DIMS] window_axis   # of a walked dimension: the operand's dimension, -1 for a batch dimension
+    int64_t[MOST_DIMS] index_step  # of a walked batch dimension: step through the indices, in elements
+    int64_t vector_step          # from one component of an index vector to the next
+    int mapped                   # components in use
+    int[MOST_DIMS] map           # of a component: the operand's dimension
+    bint wide                    # int64 indices
+
+
+cdef inline bint advance(int64_t* at, const int64_t* sizes, int rank) noexcept nogil:
+    """The next coordinate in row-major order; False behind the last."""
+    cdef int d = rank - 1
+    while d >= 0:
+        at[d] += 1
+        if at[d] < sizes[d]:
+            return True
+        at[d] = 0
+        d -= 1
+    return False
+
+
+cdef inline int64_t component(const IndexedSlices* s, const void* indices, int64_t at) noexcept nogil:
+    if s.wide:
+        return (<const int64_t*>indices)[at]
+    return (<const int32_t*>indices)[at]
+
+
+cdef inline void find_place(const IndexedSlices* s, const void* indices, const int64_t* at, bint clipped, int64_t* place) noexcept nogil:
+    """The operand's coordinate of a walked one."""
+    cdef int64_t start = 0
+    cdef int d, k
+    for d in range(s.rank):
+        place[d] = 0
+    for d in range(s.walked_rank):
+        if s.window_axis[d] < 0:
+            start += at[d] * s.index_step[d]
+    for k in range(s.mapped):
+        place[s.map[k]] = component(s, indices, start + k * s.vector_step)
+    if clipped:
+        for d in range(s.rank):
+            place[d] = min(place[d], s.last[d])
+    for d in range(s.walked_rank):
+        if s.window_axis[d] >= 0:
+            place[s.window_axis[d]] += at[d]
+
+
+cdef inline int64_t offset_of(const int64_t* place, const int64_t* dims, int rank, int64_t elements) noexcept nogil:
+    """The element at a coordinate; -1 where there is none. Single coordinates may be negative, as long as the sum is not."""
+    cdef int64_t offset = 0
+    cdef int d
+    for d in range(rank):
+        if place[d] > 0x7FFFFFFF or place[d] < -<int64_t>0x80000000 or offset > 0x7FFFFFFF or offset < -<int64_t>0x80000000:
+            return -1
+        offset = offset * dims[d] + place[d]
+    return offset if 0 <= offset < elements else -1
+
+
+cdef inline bint gather_slices(const IndexedSlices* s, const char* x, int64_t elements, const void* indices, char* y, int64_t results,
+                               int64_t size) noexcept nogil:
+    """False when a slice lies outside."""
+    cdef int64_t[MOST_DIMS] at
+    cdef int64_t[MOST_DIMS] place
+    cdef int64_t i, offset
+    cdef int d
+    for d in range(s.walked_rank):
+        at[d] = 0
+    for i in range(results):
+        find_place(s, indices, at, True, place)
+        offset = offset_of(place, s.dims, s.rank, elements)
+        if offset < 0:
+            return False
+        memcpy(y + i * size, x + offset * size, size)
+        advance(at, s.walked, s.walked_rank)
+    return True
+
+
+cdef inline bint scatter_slices(const IndexedSlices* s, int op, Combine combine, const void* indices, const char* updates, int64_t count, char* y,
+                                int64_t elements, int64_t size) noexcept nogil:
+    """Updates beyond a dimension's end are left out; False when one lies before the beginning."""
+    cdef int64_t[MOST_DIMS] at
+    cdef int64_t[MOST_DIMS] place
+    cdef int64_t i, offset
+    cdef bint inside
+    cdef int d
+    for d in range(s.walked_rank):
+        at[d] = 0
+    for i in range(count):
+        find_place(s, indices, at, False, place)
+        inside = True
+        for d in range(s.rank):
+            inside = inside and place[d] < s.dims[d]
+        if inside:
+            offset = offset_of(place, s.dims, s.rank, elements)
+            if offset < 0:
+                return False
+            combine(op, y + offset * size, 0, updates + i * size, 0, y + offset * size, 0, 1)
+        advance(at, s.walked, s.walked_rank)
+    return True
+
+
+cdef struct Spread:              # PAD
+    int rank
+    int64_t[MOST_DIMS] dims
+    int64_t[MOST_DIMS] low       # elements in front; negative: cut off
+    int64_t[MOST_DIMS] step      # from one element to the next in the output
+    int64_t[MOST_DIMS] out_dims
+
+
+cdef inline void spread(const Spread* s, const char* x, int64_t count, const char* value, char* y, int64_t results, int64_t size) noexcept nogil:
+    cdef int64_t[MOST_DIMS] at
+    cdef int64_t i, offset, p
+    cdef bint inside
+    cdef int d
+    for i in range(results):
+        memcpy(y + i * size, value, size)
+    for d in range(s.rank):
+        at[d] = 0
+    for i in range(count):
+        offset = 0
+        inside = True
+        for d in range(s.rank):
+            p = s.low[d] + at[d] * s.step[d]
+            inside = inside and 0 <= p < s.out_dims[d]
+            offset = offset * s.out_dims[d] + p
+        if inside:
+            memcpy(y + offset * size, x + i * size, size)
+        advance(at, s.dims, s.rank)
+
+
+cdef struct Windows:             # REDUCE_WINDOW
+    int rank
+    int64_t[MOST_DIMS] dims
+    int64_t[MOST_DIMS] window
+    int64_t[MOST_DIMS] stride
+    int64_t[MOST_DIMS] dilation  # of the window
+    int64_t[MOST_DIMS] base      # of the input: 1 where its elements are neighbours
+    int64_t[MOST_DIMS] low       # padding in front
+    int64_t[MOST_DIMS] out_dims
+
+
+cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t results,
+                                int64_t size) noexcept nogil:
+    """Padding and the gaps of a dilated input count as the first value."""
+    cdef int64_t[MOST_DIMS] at
+    cdef int64_t[MOST_DIMS] tap
+    cdef int64_t i, p, t, offset
+    cdef int64_t taps = 1
+    cdef bint inside
+    cdef int d
+    for d in range(s.rank):
+        at[d] = 0
+        taps *= s.window[d]
+    for i in range(results):
+        memcpy(y + i * size, first, size)
+        for d in range(s.rank):
+            tap[d] = 0
+        for t in range(taps):
+            offset = 0
+            inside = True
+            for d in range(s.rank):
+                p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
+                inside = inside and p >= 0 and p % s.base[d] == 0 and p // s.base[d] < s.dims[d]
+                offset = offset * s.dims[d] + (p // s.base[d] if inside else 0)
+            combine(op, y + i * size, 0, x + offset * size if inside else first, 0, y + i * size, 0, 1)
+            advance(tap, s.window, s.rank)
+        advance(at, s.out_dims, s.rank)

@@ -1,0 +1,215 @@
+"""Spectra in float64: Fourier transforms of powers of two, mel filter banks, cosine transforms, and the Walsh-Hadamard transform in float32.
+
+    fill_turns(turns, n)                        # n / 2 factors e^(2 pi i k / n)
+    transform(points, n, turns)                 # in place: sums of x[k] e^(+2 pi i j k / n)
+
+TensorFlow's transforms (fft2d's split radix) add up in another order; both are exact to float64's last places, and results are rounded to float32. They
+can differ where terms cancel to less than 1e-8 of the largest.
+
+Source: LiteRT:tflite/kernels/{rfft2d,hadamard_rotation}.cc, internal/{spectrogram,mfcc,mfcc_dct,mfcc_mel_filterbank}.cc.
+"""
+from libc.math cimport cos, log, log1p, sin, sqrt
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t
+
+
+cdef inline void fill_turns(double* turns, ptrdiff_t n) noexcept nogil:
+    """By eighths, so that symmetric factors are equal to the bit."""
+    cdef double step = 6.283185307179586476925286766559 / <double>n
+    cdef ptrdiff_t k, eighth
+    cdef double c, s
+    for k in range(n // 2):
+        eighth = 8 * k // n
+        if 8 * k <= n:
+            c, s = cos(step * <double>k), sin(step * <double>k)
+        elif eighth == 1 or 4 * k == n:
+            c, s = sin(step * <double>(n // 4 - k)), cos(step * <double>(n // 4 - k))
+        elif 8 * k <= 3 * n:
+            c, s = -sin(step * <double>(k - n // 4)), cos(step * <double>(k - n // 4))
+        else:
+            c, s = -cos(step * <double>(n // 2 - k)), sin(step * <double>(n // 2 - k))
+        turns[2 * k] = c
+        turns[2 * k + 1] = s
+
+
+cdef inline void transform(double* x, ptrdiff_t n, const double* turns) noexcept nogil:
+    """n complex numbers, a power of two."""
+    cdef ptrdiff_t i, j, k, half, bit
+    cdef double re, im, c, s
+    j = 0
+    for i in range(1, n):
+        bit = n >> 1
+        while j & bit:
+            j ^= bit
+            bit >>= 1
+        j |= bit
+        if i < j:
+            re, im = x[2 * i], x[2 * i + 1]
+            x[2 * i], x[2 * i + 1] = x[2 * j], x[2 * j + 1]
+            x[2 * j], x[2 * j + 1] = re, im
+    half = 1
+    while half < n:
+        i = 0
+        while i < n:
+            for k in range(half):
+                j = i + k + half
+                if k == 0:
+                    re, im = x[2 * j], x[2 * j + 1]
+                elif 2 * k == half:
+                    re, im = -x[2 * j + 1], x[2 * j]
+                else:
+                    c, s = turns[2 * (k * (n // (2 * half)))], turns[2 * (k * (n // (2 * half))) + 1]
+                    re = c * x[2 * j] - s * x[2 * j + 1]
+                    im = c * x[2 * j + 1] + s * x[2 * j]
+                x[2 * j], x[2 * j + 1] = x[2 * (i + k)] - re, x[2 * (i + k) + 1] - im
+                x[2 * (i + k)], x[2 * (i + k) + 1] = x[2 * (i + k)] + re, x[2 * (i + k) + 1] + im
+            i += 2 * half
+        half *= 2
+
+
+cdef struct Plane:               # RFFT2D of one slice
+    ptrdiff_t in_height, in_width
+    ptrdiff_t height, width      # of the transform: cut or filled with zeros
+    double* turns                # of the rows, then of the columns
+    double* row                  # width complex numbers
+    double* columns              # (width / 2 + 1) * height complex numbers
+
+
+cdef inline void rfft2d(const Plane* p, const float* x, float* y) noexcept nogil:
+    """y: height * (width / 2 + 1) complex numbers, sums with e^(-2 pi i ...)."""
+    cdef ptrdiff_t bins = p.width // 2 + 1
+    cdef ptrdiff_t i, j, other
+    cdef double re, im
+    for i in range(p.height):
+        for j in range(p.width):
+            p.row[2 * j] = <double>x[i * p.in_width + j] if i < p.in_height and j < p.in_width else 0.0
+            p.row[2 * j + 1] = 0.0
+        transform(p.row, p.width, p.turns)
+        for j in range(bins):
+            p.columns[2 * (j * p.height + i)] = p.row[2 * j]
+            p.columns[2 * (j * p.height + i) + 1] = p.row[2 * j + 1]
+    for j in range(bins):
+        transform(p.columns + 2 * j * p.height, p.height, p.turns + (p.width & ~<ptrdiff_t>1))
+    for i in range(p.height):
+        for j in range(bins):
+            re = p.columns[2 * (j * p.height + i)]
+            im = p.columns[2 * (j * p.height + i) + 1]
+            if 2 * j == p.width or j == 0:
+                # of real numbers: rows mirror each other exactly; in the last column those above the middle follow, else those below
+                other = p.height - i
+                if i == 0 or 2 * i == p.height:
+                    im = 0.0
+                elif (2 * i > p.height) == (j == 0):
+                    re = p.columns[2 * (j * p.height + other)]
+                    im = -p.columns[2 * (j * p.height + other) + 1]
+            y[2 * (i * bins + j)] = <float>re
+            y[2 * (i * bins + j) + 1] = <float>-im
+
+
+cdef inline void squared_spectrum(const float* x, ptrdiff_t stride, const double* window, ptrdiff_t length, ptrdiff_t n, const double* turns,
+                                  double* points, bint squared, float* y) noexcept nogil:
+    """n / 2 + 1 squared magnitudes of a window, or their roots."""
+    cdef ptrdiff_t i
+    cdef double re, im
+    cdef float power
+    for i in range(n):
+        points[2 * i] = <double>x[i * stride] * window[i] if i < length else 0.0
+        points[2 * i + 1] = 0.0
+    transform(points, n, turns)
+    for i in range(n // 2 + 1):
+        re = points[2 * i]
+        im = 0.0 if i == 0 or 2 * i == n else points[2 * i + 1]
+        power = <float>(re * re + im * im)
+        y[i] = power if squared else <float>sqrt(<double>power)
+
+
+cdef inline double mel(double frequency) noexcept nogil:
+    return 1127.0 * log1p(frequency / 700.0)
+
+
+cdef struct MelBank:
+    ptrdiff_t bins               # of a spectrum
+    int32_t bands
+    ptrdiff_t first, last        # bins in use
+    int32_t* band                # of a bin: whose falling side it lies on, -1: below all
+    double* weight
+    double* centre               # bands + 1
+
+
+cdef inline void design_bank(MelBank* b, double rate, double low, double high) noexcept nogil:
+    cdef double mel_low = mel(low)
+    cdef double spacing = (mel(high) - mel_low) / <double>(b.bands + 1)
+    cdef double bin_width = 0.5 * rate / <double>(b.bins - 1)
+    cdef double at
+    cdef int32_t band = 0
+    cdef ptrdiff_t i
+    for i in range(b.bands + 1):
+        b.centre[i] = mel_low + spacing * <double>(i + 1)
+    b.first = b.last = b.bins
+    if low / bin_width < <double>b.bins and high / bin_width < <double>b.bins:
+        b.first = <ptrdiff_t>(1.5 + low / bin_width)
+        b.last = <ptrdiff_t>(high / bin_width)
+    for i in range(b.bins):
+        b.weight[i] = 0
+        b.band[i] = -2
+        if i < b.first or i > b.last:
+            continue
+        at = mel(<double>i * bin_width)
+        while band < b.bands and b.centre[band] < at:
+            band += 1
+        b.band[i] = band - 1
+        if band >= 1:
+            b.weight[i] = (b.centre[band] - at) / (b.centre[band] - b.centre[band - 1])
+        else:
+            b.weight[i] = (b.centre[0] - at) / (b.centre[0] - mel_low)
+
+
+cdef inline bint mel_logarithms(const MelBank* b, const float* spectrum, double* y) noexcept nogil:
+    """Logarithms of the bands' sums; False when the spectrum is too short for the bank."""
+    cdef ptrdiff_t i
+    cdef int32_t band
+    cdef double magnitude, part
+    if b.last >= b.bins:
+        return False
+    for band in range(b.bands):
+        y[band] = 0
+    for i in range(b.first, b.last + 1):
+        magnitude = sqrt(<double>spectrum[i])
+        part = magnitude * b.weight[i]
+        band = b.band[i]
+        if band >= 0:
+            y[band] += part
+        if band + 1 < b.bands:
+            y[band + 1] += magnitude - part
+    for band in range(b.bands):
+        y[band] = log(1e-12 if y[band] < 1e-12 else y[band])
+    return True
+
+
+cdef inline void fill_cosines(double* cosines, int32_t coefficients, int32_t n) noexcept nogil:
+    cdef double scale = sqrt(2.0 / n)
+    cdef double angle = 3.14159265358979323846 / n
+    cdef int32_t i, j
+    for i in range(coefficients):
+        for j in range(n):
+            cosines[<ptrdiff_t>i * n + j] = scale * cos(<double>i * angle * (<double>j + 0.5))
+
+
+cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
+    """In place; n a power of two."""
+    cdef float factor = <float>(1.0 / sqrt(<double>n))
+    cdef ptrdiff_t half = 1
+    cdef ptrdiff_t i, j
+    cdef float a, b
+    while half < n:
+        i = 0
+        while i < n:
+            for j in range(i, i + half):
+                a = x[j]
+                b = x[j + half]
+                x[j] = a + b
+                x[j + half] = a - b
+            i += 2 * half
+        half *= 2
+    for i in range(n):
+        x[i] = x[i] * factor

@@ -1,0 +1,218 @@
+"""CONV_3D and CONV_3D_TRANSPOSE: float32, images [batch, depth, height, width, channel], the bias optional.
+
+CONV_3D_TRANSPOSE's inputs are the output's shape, filter, input, bias; its output is dynamic unless the shape is constant. Dilated ones have the reference's
+sums in every arithmetic.
+
+Source: LiteRT:tflite/kernels/{conv3d,conv3d_transpose}.cc.
+"""
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
+
+from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, transpose_conv_3d_f32
+from tflm_cy.arithmetic.eigen cimport top_block
+from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.conv_3d cimport conv_3d_f32_fused, transpose_conv_3d_f32_eigen
+from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.schema.table cimport table_i8, table_i32
+
+cdef enum:                       # Conv3DOptions
+    PADDING = 0
+    STRIDE_D = 1
+    STRIDE_W = 2
+    STRIDE_H = 3
+    FUSED_ACTIVATION = 4
+    DILATION_D = 5
+    DILATION_W = 6
+    DILATION_H = 7
+
+cdef struct Conv3D:
+    Volume volume
+    int padding
+    bint dilated
+    int32_t sums                 # scratch handles
+    int32_t products
+
+
+cdef Conv3D* read_options(Context context, Node* node) except NULL:
+    cdef Conv3D* op = <Conv3D*>context.persistent(sizeof(Conv3D))
+    cdef Volume* v = &op.volume
+    cdef RangeF range_f = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    cdef int axis
+    op.padding = table_i8(node.options, PADDING, 0)
+    v.stride[0], v.stride[1], v.stride[2] = (
+        table_i32(node.options, STRIDE_D, 0), table_i32(node.options, STRIDE_H, 0), table_i32(node.options, STRIDE_W, 0))
+    v.dilation[0], v.dilation[1], v.dilation[2] = (
+        table_i32(node.options, DILATION_D, 1), table_i32(node.options, DILATION_H, 1), table_i32(node.options, DILATION_W, 1))
+    v.low, v.high = range_f.low, range_f.high
+    if op.padding != SAME and op.padding != VALID:
+        raise ValueError(f"unknown padding {op.padding}")
+    for axis in range(3):
+        if v.stride[axis] < 1 or v.dilation[axis] < 1:
+            raise ValueError(f"a stride of {v.stride[axis]} and a dilation of {v.dilation[axis]}")
+        op.dilated = op.dilated or v.dilation[axis] > 1
+    node.data = op
+    return op
+
+
+cdef int64_t fit_window(Conv3D* op, int axis, int64_t size) except -1:
+    """How many windows the sliding gives over so many elements; sets the paddings."""
+    cdef Volume* v = &op.volume
+    cdef int64_t span = (<int64_t>v.kernel[axis] - 1) * v.dilation[axis] + 1
+    cdef int64_t windows, total
+    if size + v.stride[axis] + span > INT32_MAX:
+        raise ValueError(f"a window of {span} elements with stride {v.stride[axis]} over {size} is too large")
+    windows = (size + v.stride[axis] - (1 if op.padding == SAME else span)) // v.stride[axis]
+    if windows < 0 or (op.padding == VALID and size + v.stride[axis] < span):
+        raise ValueError(f"a window of {span} elements does not fit {size}")
+    total = max((windows - 1) * v.stride[axis] + span - size, 0)
+    v.pad[axis] = total // 2
+    v.pad_behind[axis] = total // 2 + total % 2
+    return windows
+
+
+cdef int check(Context context, Node* node, const Tensor* x, const Tensor* w, const Tensor* bias, const Tensor* y, int channels) except -1:
+    """Types and ranks; `channels` is the filter's dimension of output channels."""
+    if x.rank != 5 or w.rank != 5:
+        raise ValueError(f"input->dims->size != 5: input {shape_of(x)}, filter {shape_of(w)}")
+    if x.type != FLOAT32 or w.type != FLOAT32:
+        raise ValueError(f"input_type != kTfLiteFloat32: {type_name(x.type)}, {type_name(w.type)}")
+    want_type_of(y, x)
+    if x.dims[4] != w.dims[7 - channels]:
+        raise ValueError(f"input of {x.dims[4]} channels, filter {shape_of(w)}")
+    if bias != NULL and (bias.type != FLOAT32 or count(bias) != w.dims[channels]):
+        raise ValueError(f"NumElements(bias) != SizeOfDimension(filter, {channels}): {type_name(bias.type)} {shape_of(bias)}")
+    return 0
+
+
+# ---- CONV_3D
+
+cdef int prepare_conv_3d(Context context, Node* node) except -1:
+    cdef int32_t[5] dims
+    cdef Conv3D* op
+    cdef int axis
+    want_arity(context, node, 2, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    check(context, node, x, w, context.input(node, 2), y, 4)
+    op = read_options(context, node)
+    op.volume.batches, op.volume.ic, op.volume.oc = x.dims[0], x.dims[4], w.dims[4]
+    dims[0], dims[4] = x.dims[0], w.dims[4]
+    for axis in range(3):
+        op.volume.size[axis], op.volume.kernel[axis] = x.dims[1 + axis], w.dims[axis]
+        op.volume.out[axis] = fit_window(op, axis, x.dims[1 + axis])
+        dims[1 + axis] = <int32_t>op.volume.out[axis]
+    context.set_shape(y, 5, dims)
+    op.sums = context.request_scratch(op.volume.oc * sizeof(float) + 4)
+    node.invoke = convolve_fused if node.arithmetic == OPTIMIZED else convolve
+    return 0
+
+
+cdef float* bias_of(Context context, const Node* node, int i) noexcept nogil:
+    cdef const Tensor* bias = context.input(node, i)
+    return NULL if bias == NULL else <float*>bias.data
+
+
+cdef int convolve(Context context, Node* node) noexcept nogil:
+    cdef const Conv3D* op = <const Conv3D*>node.data
+    conv_3d_f32(&op.volume, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data, bias_of(context, node, 2),
+                <float*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    return 0
+
+
+cdef int convolve_fused(Context context, Node* node) noexcept nogil:
+    cdef const Conv3D* op = <const Conv3D*>node.data
+    conv_3d_f32_fused(&op.volume, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data, bias_of(context, node, 2),
+                      <float*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    return 0
+
+
+# ---- CONV_3D_TRANSPOSE
+
+cdef int prepare_transpose(Context context, Node* node) except -1:
+    cdef int32_t[5] dims
+    cdef Conv3D* op
+    cdef int64_t products
+    cdef int axis
+    want_arity(context, node, 3, 4, 1)
+    cdef Tensor* shape = operand(context, node, 0)
+    cdef Tensor* w = operand(context, node, 1)
+    cdef Tensor* x = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    if shape.rank != 1 or shape.dims[0] != 5 or shape.type != INT32:
+        raise ValueError(f"NumElements(output_shape) != 5: the output's shape is {type_name(shape.type)} {shape_of(shape)}")
+    check(context, node, x, w, context.input(node, 3), y, 3)
+    op = read_options(context, node)
+    op.volume.batches, op.volume.ic, op.volume.oc = x.dims[0], x.dims[4], w.dims[3]
+    products = op.volume.oc
+    for axis in range(3):
+        op.volume.size[axis], op.volume.kernel[axis] = x.dims[1 + axis], w.dims[axis]
+        products *= max(op.volume.kernel[axis], 1)
+        products *= max(op.volume.size[axis], 1)
+        if products > INT32_MAX:
+            raise ValueError("CONV_3D_TRANSPOSE: too many products of pixels and taps")
+    op.products = -1
+    if node.arithmetic == OPTIMIZED and not op.dilated:
+        op.products = context.request_scratch(products * sizeof(float))
+    if not is_constant(shape):
+        context.set_dynamic(y)
+        node.invoke = transpose_dynamic
+        return 0
+    for axis in range(5):
+        dims[axis] = <int32_t>index_at(INT32, shape.data, axis)
+    plan_transpose(op, dims, w)
+    context.set_shape(y, 5, dims)
+    node.invoke = transpose
+    return 0
+
+
+cdef int plan_transpose(Conv3D* op, const int32_t* dims, const Tensor* w) except -1:
+    cdef int axis
+    if dims[0] != op.volume.batches or dims[4] != w.dims[3]:
+        raise ValueError(f"shape_data[0] != SizeOfDimension(input, 0), or channels: {dims[0]} images of {dims[4]} channels")
+    for axis in range(3):
+        if dims[1 + axis] < 0:
+            raise ValueError("a dimension of the output is negative")
+        op.volume.out[axis] = dims[1 + axis]
+        if fit_window(op, axis, dims[1 + axis]) != op.volume.size[axis]:
+            raise ValueError(f"an output of {dims[1 + axis]} does not come from an input of {op.volume.size[axis]}")
+    op.volume.pad_behind[0] += op.volume.pad[1] - op.volume.pad[0]      # see arithmetic/optimized/conv_3d.pxd
+    return 0
+
+
+cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
+    cdef Conv3D* op = <Conv3D*>node.data
+    cdef int32_t[5] dims
+    cdef int axis
+    for axis in range(5):
+        dims[axis] = <int32_t>index_at(INT32, context.input(node, 0).data, axis)
+    with gil:
+        try:
+            plan_transpose(op, dims, context.input(node, 1))
+        except Exception as error:
+            return context.fail_because(error)
+    if context.resize(context.output(node, 0), 5, dims) != 0:
+        return -1
+    return transpose(context, node)
+
+
+cdef int transpose(Context context, Node* node) noexcept nogil:
+    cdef const Conv3D* op = <const Conv3D*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* x = <const float*>context.input(node, 2).data
+    cdef const float* bias = bias_of(context, node, 3)
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.products < 0:
+        transpose_conv_3d_f32(&op.volume, x, w, bias, y)
+    else:
+        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), <float*>context.scratch(op.products), y)
+    return 0
+
+
+OPERATORS = {
+    "CONV_3D": register(prepare_conv_3d, version=1, reference_version=1),
+    "CONV_3D_TRANSPOSE": register(prepare_transpose, version=1, reference_version=1),
+}

@@ -1,0 +1,96 @@
+"""How operators with 8-bit weights use the vector kernels for bytes outside of XNNPACK's arithmetic: exact sums, then fixed-point multipliers.
+
+    if ready_fixed_conv8(context, &op.fast, &op.shape, x, w, bytes, row, bias, &op.rescale):     # else: the scalar definition
+    op.fast.plan.run(&op.fast.plan, x, context.scratch(op.fast.scratch), y)
+
+Weights and biases are constants, of at most 8 bits and of int64 values.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
+from tflm_cy.simd.fixed8 cimport Fixed8
+from tflm_cy.simd.table cimport kernels
+
+cdef struct FixedConv8:
+    Vector8 fast
+    Fixed8 fixed
+
+cdef struct FixedDepthwise8:
+    VectorDepthwise8 fast
+    Fixed8 fixed
+
+
+cdef inline int32_t* narrow_bias(Context context, const int64_t* bias, ptrdiff_t n) except NULL:
+    """Sums are int32 and wrap."""
+    cdef int32_t* narrow = <int32_t*>context.persistent(4 * n + 4)
+    cdef ptrdiff_t i
+    for i in range(n):
+        narrow[i] = <int32_t>bias[i]
+    return narrow
+
+
+cdef inline bint ready_fixed8(
+    Context context, Fixed8* f, ptrdiff_t groups, ptrdiff_t columns, ptrdiff_t depth, const Tensor* x, const int64_t* bias,
+    const Rescale* out,
+) except -1:
+    """The multipliers; `depth`: products of a sum."""
+    cdef ptrdiff_t i
+    if kernels().fixed8.plan == NULL or bias == NULL or out.wide or (x.type != INT8 and x.type != UINT8):
+        return False
+    f.groups = groups
+    f.columns = columns
+    f.factors = out.factors
+    f.most = 0
+    for i in range(groups * columns):
+        f.most = max(f.most, <double>bias[i] if bias[i] > 0 else -<double>bias[i])
+    f.most += <double>depth * (255 * 255)
+    f.is_signed = x.type == INT8
+    f.zero_point = out.zero_point
+    f.low = out.low
+    f.high = out.high
+    if not kernels().fixed8.plan(f):
+        return False
+    f.packed = <int32_t*>context.persistent(f.packed_bytes)
+    kernels().fixed8.pack(f)
+    return True
+
+
+cdef inline bint ready_fixed_conv8(
+    Context context, FixedConv8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
+    const int64_t* bias, const Rescale* out,
+) except -1:
+    """True when v.fast.plan.run serves. Filters of `row` values each, their taps in front."""
+    if w == NULL or g.groups <= 0 or not ready_fixed8(
+            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out):
+        return False
+    v.fast.plan.shape = g[0]
+    v.fast.plan.is_signed = x.type == INT8
+    v.fast.plan.x_zero_point = x.zero_point
+    v.fast.plan.w_zero_point = w_zero_point
+    v.fast.plan.out.bias = narrow_bias(context, bias, g.oc)
+    v.fast.plan.finish = kernels().fixed8.finish
+    v.fast.plan.how = &v.fixed
+    v.fast.plan.y_size = 1
+    return ready_conv8(context, &v.fast, x, w, row)
+
+
+cdef inline bint ready_fixed_depthwise8(
+    Context context, FixedDepthwise8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, const int64_t* bias,
+    const Rescale* out,
+) except -1:
+    """As ready_fixed_conv8."""
+    if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out):
+        return False
+    v.fast.plan.shape = g[0]
+    v.fast.plan.is_signed = x.type == INT8
+    v.fast.plan.x_zero_point = x.zero_point
+    v.fast.plan.w_zero_point = w_zero_point
+    v.fast.plan.out.bias = narrow_bias(context, bias, g.oc)
+    v.fast.plan.finish = kernels().fixed8.finish
+    v.fast.plan.how = &v.fixed
+    v.fast.plan.y_size = 1
+    return ready_depthwise8(context, &v.fast, w)

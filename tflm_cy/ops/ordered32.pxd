@@ -1,0 +1,48 @@
+"""How the float32 operators with weights use the vector kernels outside of XNNPACK's arithmetic: plan, memory, pack, in prepare.
+
+    if ready_ordered32(context, &fast, w, bias, column_stride, k_stride):    # the caller has filled in the first part of fast.plan
+        ...
+    if fast.run(&fast.plan, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
+        ...
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.graph.context cimport Context
+from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32
+from tflm_cy.simd.ordered32 cimport Ordered32
+from tflm_cy.simd.table cimport kernels
+
+ctypedef bint (*RunOrdered32)(const Ordered32* c, const float* x, void* scratch, float* y) noexcept nogil
+
+ctypedef bint (*RunDepthwiseOrdered32)(const DepthwiseOrdered32* d, const float* x, float* y) noexcept nogil
+
+cdef struct FastOrdered32:
+    RunOrdered32 run
+    int scratch
+    Ordered32 plan
+
+cdef struct FastDepthwiseOrdered32:
+    RunDepthwiseOrdered32 run
+    DepthwiseOrdered32 plan
+
+
+cdef inline bint ready_ordered32(
+    Context context, FastOrdered32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+) except -1:
+    if bias == NULL or w == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
+        return False
+    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
+    if not kernels().ordered32.pack(&v.plan, w, bias, column_stride, k_stride):
+        return False
+    v.scratch = context.request_scratch(v.plan.scratch_bytes)
+    v.run = kernels().ordered32.run
+    return True
+
+
+cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered32* v, const float* w, const float* bias) except -1:
+    if bias == NULL or w == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
+        return False
+    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
+    kernels().depthwise_ordered32.pack(&v.plan, w, bias)
+    v.run = kernels().depthwise_ordered32.run
+    return True

@@ -1,0 +1,529 @@
+"""STABLEHLO operators on values and slices, and REDUCE_WINDOW.
+
+| operator | types |
+| --- | --- |
+| STABLEHLO_ADD, MULTIPLY, MAXIMUM, MINIMUM | all numbers of whole bytes but complex and bfloat16, bool; inputs of one shape |
+| STABLEHLO_AND | whole numbers and bool |
+| STABLEHLO_SHIFT_LEFT | int8, int16, int32 |
+| STABLEHLO_PAD | any type of whole bytes; a negative padding cuts off |
+| STABLEHLO_GATHER, SCATTER | as ADD (GATHER without bool); int32 or int64 indices |
+| STABLEHLO_REDUCE_WINDOW, REDUCE_WINDOW | bool, int8 to int64, uint8, float32, float64; rank 1 to 6 |
+
+SCATTER and STABLEHLO_REDUCE_WINDOW do not call the subgraph that they name: its only operator says what to do.
+COMPOSITE and CASE are in `control_flow.pyx`, RNG_BIT_GENERATOR in `random_numbers.pyx`.
+
+Source: LiteRT:tflite/kernels/stablehlo_{elementwise,shift_left,pad,gather,scatter,reduce_window}.cc.
+"""
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.combine cimport (
+    ADD, ALL, ANY, BITS_AND, GREATEST, LEAST, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine, combine_bools, combine_halves,
+    combine_run,
+)
+from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, Windows, gather_slices, reduce_windows, scatter_slices, spread
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32, UINT64, count,
+    is_constant, same_shape, shape_of, type_name, type_size,
+)
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
+
+cdef enum:                       # StablehloPadOptions
+    EDGE_PADDING_LOW = 0
+    EDGE_PADDING_HIGH = 1
+    INTERIOR_PADDING = 2
+
+cdef enum:                       # StablehloGatherOptions
+    OFFSET_DIMS = 0
+    COLLAPSED_SLICE_DIMS = 1
+    START_INDEX_MAP = 2
+    GATHER_INDEX_VECTOR_DIM = 3
+    SLICE_SIZES = 4
+
+cdef enum:                       # StablehloScatterOptions
+    UPDATE_WINDOW_DIMS = 1
+    INSERTED_WINDOW_DIMS = 2
+    SCATTER_DIMS_TO_OPERAND_DIMS = 3
+    SCATTER_INDEX_VECTOR_DIM = 4
+    UPDATE_COMPUTATION = 6
+
+cdef enum:                       # StablehloReduceWindowOptions
+    WINDOW_DIMENSIONS = 0
+    WINDOW_STRIDES = 1
+    BASE_DILATIONS = 2
+    WINDOW_DILATIONS = 3
+    PADDING = 4
+    BODY = 5
+
+cdef enum:                       # ReduceWindowOptions
+    REDUCE_FUNCTION = 0
+
+cdef enum:
+    MOST_ATTRIBUTES = 8          # dimensions that an attribute may describe
+    MOST_WINDOW_DIMS = 6
+
+cdef struct Combined:
+    int op
+    Combine combine
+    IndexedSlices slices
+    Spread spread
+    Windows windows
+
+
+cdef Combine combine_of(int type) noexcept nogil:
+    """NULL where there is none."""
+    if type == FLOAT32:
+        return <Combine>combine_run[float]
+    if type == FLOAT64:
+        return <Combine>combine_run[double]
+    if type == FLOAT16:
+        return <Combine>combine_halves
+    if type == BOOL:
+        return <Combine>combine_bools
+    if type == INT8:
+        return <Combine>combine_run[int8_t]
+    if type == UINT8:
+        return <Combine>combine_run[uint8_t]
+    if type == INT16:
+        return <Combine>combine_run[int16_t]
+    if type == UINT16:
+        return <Combine>combine_run[uint16_t]
+    if type == INT32:
+        return <Combine>combine_run[int32_t]
+    if type == UINT32:
+        return <Combine>combine_run[uint32_t]
+    if type == INT64:
+        return <Combine>combine_run[int64_t]
+    if type == UINT64:
+        return <Combine>combine_run[uint64_t]
+    return NULL
+
+
+cdef Combined* combined_data(Context context, Node* node, int type, int op) except NULL:
+    cdef Combined* data = <Combined*>context.persistent(sizeof(Combined))
+    data.op = op
+    data.combine = combine_of(type)
+    if data.combine == NULL:
+        raise ValueError(f"(Data Type: {type_name(type)}) currently not supported.")
+    node.data = data
+    return data
+
+
+# ---------------------------------------------------------------- element by element
+
+cdef int prepare_elementwise(Context context, Node* node, int op) except -1:
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* a = operand(context, node, 0)
+    cdef Tensor* b = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    want_type_of(b, a)
+    if op == SHIFT_LEFT:
+        adopt_type(y, a.type)
+        if a.type != INT8 and a.type != INT16 and a.type != INT32:
+            raise ValueError(f"(Index Type: {type_name(a.type)}) currently not supported.")
+    elif op == BITS_AND and a.type in (FLOAT16, FLOAT32, FLOAT64):
+        raise ValueError(f"{type_name(a.type)} has no bits to combine")
+    if not same_shape(a, b):
+        raise ValueError(f"input_tensor1->dims != input_tensor2->dims: {shape_of(a)} and {shape_of(b)}")
+    want_type_of(y, a)
+    combined_data(context, node, a.type, op)
+    context.set_shape(y, a.rank, a.dims)
+    node.invoke = elementwise
+    return 0
+
+
+cdef int elementwise(Context context, Node* node) noexcept nogil:
+    cdef const Combined* data = <const Combined*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    data.combine(data.op, context.input(node, 0).data, 1, context.input(node, 1).data, 1, y.data, 1, count(y))
+    return 0
+
+
+cdef int prepare_add(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, ADD)
+
+
+cdef int prepare_multiply(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, MULTIPLY)
+
+
+cdef int prepare_maximum(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, MAXIMUM)
+
+
+cdef int prepare_minimum(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, MINIMUM)
+
+
+cdef int prepare_and(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, BITS_AND)
+
+
+cdef int prepare_shift_left(Context context, Node* node) except -1:
+    return prepare_elementwise(context, node, SHIFT_LEFT)
+
+
+# ---------------------------------------------------------------- attributes
+
+cdef int64_t attribute(Vector vector, int i, int64_t default) except? -1:
+    """An attribute of dimension i; a size beyond 32 bits is refused, so that products of two do not overflow."""
+    cdef int64_t value = vector_i64(vector, i) if i < <int>vector.length else default
+    if value > INT32_MAX or value < -INT32_MAX:
+        raise ValueError(f"an attribute of {value} is too large")
+    return value
+
+
+cdef Vector attributes(const Node* node, int slot, str name) except *:
+    cdef Vector vector = table_vector(node.options, slot)
+    if vector.length > MOST_ATTRIBUTES:
+        raise ValueError(f"Found too many dimensions in the input array of operation '{name}'.")
+    return vector
+
+
+cdef bint contains(Vector vector, int64_t value) noexcept nogil:
+    cdef uint32_t i
+    for i in range(vector.length):
+        if vector_i64(vector, i) == value:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- STABLEHLO_PAD
+
+cdef int prepare_pad(Context context, Node* node) except -1:
+    cdef Vector low, high, interior
+    cdef int32_t[MAX_RANK] dims
+    cdef Spread* s
+    cdef int64_t size
+    cdef int d
+    cdef bint empty = False
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* value = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    want_type_of(value, x)
+    want_type_of(y, x)
+    want_element(x)
+    low = attributes(node, EDGE_PADDING_LOW, "stablehlo.pad")
+    high = attributes(node, EDGE_PADDING_HIGH, "stablehlo.pad")
+    interior = attributes(node, INTERIOR_PADDING, "stablehlo.pad")
+    if low.length != high.length or low.length != interior.length:
+        raise ValueError("'stablehlo.pad' operation parameter array sizes are not consistent.")
+    if not 1 <= x.rank <= MOST_ATTRIBUTES or count(value) < 1:
+        raise ValueError(f"STABLEHLO_PAD wants 1 to {MOST_ATTRIBUTES} dimensions and a value, not {shape_of(x)} and {shape_of(value)}")
+    s = &(<Combined*>context.persistent(sizeof(Combined))).spread
+    s.rank = x.rank
+    for d in range(x.rank):
+        s.low[d] = attribute(low, d, 0)
+        s.step[d] = attribute(interior, d, 0) + 1
+        if s.step[d] < 1:
+            raise ValueError("STABLEHLO_PAD: an interior padding is negative")
+        s.dims[d] = x.dims[d]
+        size = (s.dims[d] - 1) * s.step[d] + 1 + s.low[d] + attribute(high, d, 0)
+        if size > INT32_MAX:
+            raise ValueError(f"STABLEHLO_PAD: a dimension of {size} elements")
+        empty = empty or size <= 0
+        s.out_dims[d] = size
+    for d in range(x.rank):
+        s.out_dims[d] = 0 if empty else s.out_dims[d]
+        dims[d] = <int32_t>s.out_dims[d]
+    context.set_shape(y, x.rank, dims)
+    node.data = s
+    node.invoke = pad
+    return 0
+
+
+cdef int pad(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    spread(<const Spread*>node.data, <const char*>x.data, count(x), <const char*>context.input(node, 1).data, <char*>y.data, count(y),
+           type_size(x.type))
+    return 0
+
+
+# ---------------------------------------------------------------- STABLEHLO_GATHER, STABLEHLO_SCATTER
+
+cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, int walked_rank, Vector window_dims, Vector collapsed, Vector map,
+                     int64_t vector_dim) except -1:
+    """All but the sizes of the side that is walked."""
+    cdef int64_t[MAX_RANK] steps
+    cdef int64_t step = 1
+    cdef int d, k
+    cdef int kept = 0
+    cdef int axis = 0
+    cdef int batch = 0
+    if indices.type != INT32 and indices.type != INT64:
+        raise ValueError(f"(Index Type: {type_name(indices.type)}) currently not supported.")
+    if not 0 <= vector_dim < indices.rank:
+        raise ValueError(f"index_vector_dim {vector_dim} is no dimension of indices {shape_of(indices)}")
+    for d in range(x.rank):
+        kept += not contains(collapsed, d)
+    if kept + <int>collapsed.length != x.rank or <int>window_dims.length != kept:
+        raise ValueError(f"{window_dims.length} window dimensions and {collapsed.length} collapsed ones do not make {x.rank}")
+    if walked_rank - <int>window_dims.length != indices.rank - 1:
+        raise ValueError(f"rank {walked_rank} is not that of {window_dims.length} window dimensions and indices {shape_of(indices)}")
+    if map.length > <uint32_t>indices.dims[vector_dim]:
+        raise ValueError(f"index vectors of {indices.dims[vector_dim]} components do not fill {map.length} dimensions")
+    s.rank = x.rank
+    s.walked_rank = walked_rank
+    s.wide = indices.type == INT64
+    s.mapped = <int>map.length
+    for d in range(x.rank):
+        s.dims[d] = x.dims[d]
+    for k in range(s.mapped):
+        if not 0 <= vector_i64(map, k) < x.rank:
+            raise ValueError(f"component {k} of an index vector has no dimension {vector_i64(map, k)}")
+        s.map[k] = <int>vector_i64(map, k)
+    for d in range(indices.rank - 1, -1, -1):
+        steps[d] = step
+        step *= indices.dims[d]
+    s.vector_step = steps[vector_dim]
+    for d in range(walked_rank):
+        if contains(window_dims, d):
+            while contains(collapsed, axis):
+                axis += 1
+            if axis >= x.rank:
+                raise ValueError("the window dimensions do not fit the operand's")
+            s.window_axis[d] = axis
+            axis += 1
+            continue
+        s.window_axis[d] = -1
+        if batch == vector_dim:
+            batch += 1
+        if batch >= indices.rank:
+            raise ValueError("window dimensions are given twice or do not exist")
+        s.walked[d] = indices.dims[batch]
+        s.index_step[d] = steps[batch]
+        batch += 1
+    return 0
+
+
+cdef int prepare_gather(Context context, Node* node) except -1:
+    cdef int32_t[MAX_RANK] dims
+    cdef IndexedSlices* s
+    cdef Vector sizes
+    cdef int64_t size
+    cdef int d
+    want_arity(context, node, 2, 2, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* indices = operand(context, node, 1)
+    cdef Tensor* y = result(context, node, 0)
+    if combine_of(x.type) == NULL or x.type == BOOL:
+        raise ValueError(f"(Data Type: {type_name(x.type)}) currently not supported.")
+    want_type_of(y, x)
+    s = &(<Combined*>context.persistent(sizeof(Combined))).slices
+    plan_slices(s, x, indices, y.rank, attributes(node, OFFSET_DIMS, "stablehlo_gather"), attributes(node, COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
+                attributes(node, START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, GATHER_INDEX_VECTOR_DIM, 0))
+    sizes = attributes(node, SLICE_SIZES, "stablehlo_gather")
+    if sizes.length != <uint32_t>x.rank:
+        raise ValueError(f"{sizes.length} slice sizes for an operand {shape_of(x)}")
+    for d in range(x.rank):
+        size = attribute(sizes, d, 1)
+        if size < 0:
+            raise ValueError("a slice size is negative")
+        s.last[d] = x.dims[d] - size
+    for d in range(y.rank):
+        if s.window_axis[d] >= 0:
+            s.walked[d] = attribute(sizes, s.window_axis[d], 1)
+        dims[d] = <int32_t>s.walked[d]
+    context.set_shape(y, y.rank, dims)
+    node.data = s
+    node.invoke = gather
+    return 0
+
+
+cdef int gather(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    if not gather_slices(<const IndexedSlices*>node.data, <const char*>x.data, count(x), context.input(node, 1).data, <char*>y.data, count(y),
+                         type_size(x.type)):
+        return context.fail(b"STABLEHLO_GATHER: a slice lies outside of the operand")
+    return 0
+
+
+cdef list body_operators(Context context, int index):
+    """The operators' names of the subgraph that says how two values become one; a delegate's node is none of the file's."""
+    return [name for name in context.subgraph(index).operator_names if name != "DELEGATE"]
+
+
+cdef int prepare_scatter(Context context, Node* node) except -1:
+    cdef Combined* data
+    cdef int d, op = TAKE
+    want_arity(context, node, 3, 3, 1)
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* indices = operand(context, node, 1)
+    cdef Tensor* updates = operand(context, node, 2)
+    cdef Tensor* y = result(context, node, 0)
+    names = body_operators(context, table_i32(node.options, UPDATE_COMPUTATION, 0))
+    if len(names) > 1:
+        raise ValueError(f"Only one kernel allowed within the stablehlo region. ({len(names)}) kernels found.")
+    if names:
+        known = {"STABLEHLO_ADD": ADD, "STABLEHLO_MULTIPLY": MULTIPLY, "STABLEHLO_MAXIMUM": MAXIMUM, "STABLEHLO_MINIMUM": MINIMUM}
+        if names[0] not in known:
+            raise ValueError(
+                "Only update, Add, Multiply, Maximum and Minimum operations are currently supported for stablehlo.scatter.")
+        op = known[names[0]]
+    want_type_of(y, x)
+    want_type_of(updates, x)
+    data = combined_data(context, node, x.type, op)
+    plan_slices(&data.slices, x, indices, updates.rank, attributes(node, UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
+                attributes(node, INSERTED_WINDOW_DIMS, "stablehlo.scatter"), attributes(node, SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
+                table_i64(node.options, SCATTER_INDEX_VECTOR_DIM, 0))
+    for d in range(updates.rank):
+        if data.slices.window_axis[d] < 0 and data.slices.walked[d] != updates.dims[d]:
+            raise ValueError(f"updates {shape_of(updates)} do not belong to indices {shape_of(indices)}")
+        data.slices.walked[d] = updates.dims[d]
+    context.set_shape(y, x.rank, x.dims)
+    node.invoke = scatter
+    return 0
+
+
+cdef int scatter(Context context, Node* node) noexcept nogil:
+    cdef const Combined* data = <const Combined*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef const Tensor* updates = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    if x.bytes > 0:
+        memcpy(y.data, x.data, x.bytes)
+    if not scatter_slices(&data.slices, data.op, data.combine, context.input(node, 1).data, <const char*>updates.data, count(updates),
+                          <char*>y.data, count(y), type_size(x.type)):
+        return context.fail(b"STABLEHLO_SCATTER: an update lies before the beginning of the operand")
+    return 0
+
+
+# ---------------------------------------------------------------- STABLEHLO_REDUCE_WINDOW, REDUCE_WINDOW
+
+cdef Combined* prepare_windows(Context context, Node* node, int op) except NULL:
+    cdef Combined* data
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* first = operand(context, node, 1)
+    want_type_of(result(context, node, 0), x)
+    want_type_of(first, x)
+    if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
+        raise ValueError(f"unsupported kernel data type ({type_name(x.type)}).")
+    if not 1 <= x.rank <= MOST_WINDOW_DIMS or count(first) < 1:
+        raise ValueError(f"windows want 1 to {MOST_WINDOW_DIMS} dimensions and a first value, not {shape_of(x)} and {shape_of(first)}")
+    if op == 0:
+        raise ValueError("unsupported reduction body.")
+    data = combined_data(context, node, INT8 if x.type == BOOL else x.type, op)
+    data.windows.rank = x.rank
+    return data
+
+
+cdef int finish_windows(Context context, Node* node, const int64_t* high) except -1:
+    """The output's shape, when all but it is known."""
+    cdef int32_t[MAX_RANK] dims
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Windows* s = &(<Combined*>node.data).windows
+    cdef int64_t span, size
+    cdef int64_t taps = 1
+    cdef int d
+    for d in range(x.rank):
+        s.dims[d] = x.dims[d]
+        taps *= s.window[d]
+        if taps > INT32_MAX:
+            raise ValueError("a window of more elements than can be counted")
+        span = (s.window[d] - 1) * s.dilation[d] + 1
+        size = (s.dims[d] - 1) * s.base[d] + 1
+        if size < 0:
+            raise ValueError("the padding specification of stablehlo.reduce_window gives an empty tensor.")
+        size += s.low[d] + high[d]
+        if size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0)):
+            raise ValueError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
+        s.out_dims[d] = 0 if size < span else (size - span) // s.stride[d] + 1
+        if s.out_dims[d] > INT32_MAX:
+            raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
+        dims[d] = <int32_t>s.out_dims[d]
+    context.set_shape(context.output(node, 0), x.rank, dims)
+    node.invoke = reduce
+    return 0
+
+
+cdef int reduce(Context context, Node* node) noexcept nogil:
+    cdef const Combined* data = <const Combined*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    reduce_windows(&data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, count(y),
+                   type_size(x.type))
+    return 0
+
+
+cdef Vector per_dimension(const Node* node, int slot, uint32_t wanted) except *:
+    """An attribute with a value for each dimension, or with none at all."""
+    cdef Vector vector = table_vector(node.options, slot)
+    if vector.length != 0 and vector.length != wanted:
+        raise ValueError(f"an attribute of 'stablehlo.reduce_window' does not have the expected size ({vector.length} != {wanted}).")
+    return vector
+
+
+cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
+    cdef int64_t[MOST_WINDOW_DIMS] high
+    cdef Vector window, stride, base, dilation, padding
+    cdef Windows* s
+    cdef uint32_t given
+    cdef int d
+    want_arity(context, node, 2, 2, 1)
+    names = body_operators(context, table_i32(node.options, BODY, 0))
+    known = {"ADD": ADD, "MUL": MULTIPLY, "MULTIPLY": MULTIPLY, "MAXIMUM": GREATEST, "MINIMUM": LEAST, "LOGICAL_AND": ALL, "AND": ALL,
+             "LOGICAL_OR": ANY}
+    s = &prepare_windows(context, node, known.get(names[0].removeprefix("STABLEHLO_"), 0) if len(names) == 1 else 0).windows
+    window = table_vector(node.options, WINDOW_DIMENSIONS)
+    given = window.length
+    if not 1 <= given <= MOST_ATTRIBUTES:
+        raise ValueError("'window_dimensions' attribute is not optional for 'stablehlo.reduce_window' and cannot be empty.")
+    stride = per_dimension(node, WINDOW_STRIDES, given)
+    base = per_dimension(node, BASE_DILATIONS, given)
+    dilation = per_dimension(node, WINDOW_DILATIONS, given)
+    padding = per_dimension(node, PADDING, 2 * given)
+    if given < <uint32_t>s.rank:
+        raise ValueError(f"a window of {given} dimensions for an input of {s.rank}")
+    for d in range(s.rank):
+        s.window[d] = attribute(window, d, 1)
+        s.stride[d] = attribute(stride, d, 1)
+        s.base[d] = attribute(base, d, 1)
+        s.dilation[d] = attribute(dilation, d, 1)
+        s.low[d] = attribute(padding, 2 * d, 0)
+        high[d] = attribute(padding, 2 * d + 1, 0)
+        if min(s.window[d], s.stride[d], s.base[d], s.dilation[d]) < 1:
+            raise ValueError("AllGtThanZero was not true: a window, stride or dilation is not positive")
+    return finish_windows(context, node, high)
+
+
+cdef int prepare_reduce_window(Context context, Node* node) except -1:
+    cdef int64_t[MOST_WINDOW_DIMS] high
+    cdef int function = table_i32(node.options, REDUCE_FUNCTION, 0)
+    cdef Tensor* given
+    cdef Windows* s
+    cdef int d
+    want_arity(context, node, 5, 5, 1)
+    s = &prepare_windows(context, node, (ADD, MULTIPLY, LEAST, GREATEST, ALL, ANY)[function - 1] if 1 <= function <= 6 else 0).windows
+    for d in range(2, 5):
+        given = operand(context, node, d)
+        if not is_constant(given) or given.type != INT64 or count(given) < s.rank or <int64_t>given.bytes < 8 * count(given):
+            raise ValueError(f"REDUCE_WINDOW: input {d} must be a constant with {s.rank} INT64 values")
+    for d in range(s.rank):
+        s.window[d] = index_at(INT64, context.input(node, 2).data, d)
+        s.stride[d] = index_at(INT64, context.input(node, 3).data, d)
+        s.dilation[d] = index_at(INT64, context.input(node, 4).data, d)
+        s.base[d] = 1
+        high[d] = 0
+        if not (0 <= s.window[d] <= INT32_MAX and 1 <= s.stride[d] <= INT32_MAX and 1 <= s.dilation[d] <= INT32_MAX):
+            raise ValueError(f"REDUCE_WINDOW: a window of {s.window[d]}, stride {s.stride[d]}, dilation {s.dilation[d]}")
+    return finish_windows(context, node, high)
+
+
+OPERATORS = {
+    "REDUCE_WINDOW": register(prepare_reduce_window, version=1, reference_version=1),
+    "STABLEHLO_ADD": register(prepare_add, version=1, reference_version=1),
+    "STABLEHLO_AND": register(prepare_and, version=1, reference_version=0),
+    "STABLEHLO_GATHER": register(prepare_gather, version=1, reference_version=1),
+    "STABLEHLO_MAXIMUM": register(prepare_maximum, version=1, reference_version=1),
+    "STABLEHLO_MINIMUM": register(prepare_minimum, version=1, reference_version=1),
+    "STABLEHLO_MULTIPLY": register(prepare_multiply, version=1, reference_version=1),
+    "STABLEHLO_PAD": register(prepare_pad, version=1, reference_version=1),
+    "STABLEHLO_REDUCE_WINDOW": register(prepare_stablehlo_reduce_window, version=1, reference_version=1),
+    "STABLEHLO_SCATTER": register(prepare_scatter, version=1, reference_version=1),
+    "STABLEHLO_SHIFT_LEFT": register(prepare_shift_left, version=1, reference_version=0),
+}

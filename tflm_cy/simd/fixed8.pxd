@@ -1,0 +1,38 @@
+"""From the int32 sums of 8-bit products to bytes by fixed-point multipliers: what follows conv8 and depthwise8 outside of XNNPACK's arithmetic.
+
+    Fixed8 f                                    # fill in the first part; zeros elsewhere
+    if table.fixed8.plan(&f):                   # else: the scalar definition
+        f.packed = context.persistent(f.packed_bytes)
+        table.fixed8.pack(&f)
+    c.finish = table.fixed8.finish              # of a Conv8 or Depthwise8 before its plan, with c.how = &f
+
+The definition is arithmetic/conv.pxd's `rescale`, both roundings, channel by channel: some may round halves up and others away from zero.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport Factor
+
+# Outputs of `rows` positions and all columns of a group. Sums: of whole vectors, `sum_row` from one position to the next.
+ctypedef void (*Finish8)(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+) noexcept nogil
+
+cdef struct Fixed8:
+    ptrdiff_t groups
+    ptrdiff_t columns            # of a group
+    const Factor* factors        # one per column of all groups
+    double most                  # no sum is larger, nor smaller than its negative
+    bint is_signed               # y is int8, else uint8
+    int32_t zero_point
+    int32_t low
+    int32_t high
+    # the plan
+    ptrdiff_t packed_bytes
+    bint away                    # some column rounds halves away from zero
+    int32_t* packed              # per group and vector of columns: FIXED8 vectors of constants
+
+cdef struct Fixed8Kernels:
+    bint (*plan)(Fixed8* f) noexcept nogil
+    void (*pack)(Fixed8* f) noexcept nogil
+    Finish8 finish

@@ -1,0 +1,103 @@
+# The multipliers of all columns become vectors of constants once; see fixed8.h.
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.conv cimport Factor
+from tflm_cy.simd.fixed8 cimport Fixed8, Fixed8Kernels
+
+cdef extern from "fixed8.h" nogil:
+    enum:
+        FIXED8
+        FIXED8_VALUES
+        FIXED8_ADDED
+        FIXED8_SHIFTS
+        FIXED8_LOST
+        FIXED8_LESS
+        FIXED8_BIAS
+    ctypedef struct Fixed8Limits:
+        bint is_signed
+        vb zero
+        vb low
+        vb high
+    void fixed8_rows_up(
+        const Fixed8Limits* k, const int32_t* constants, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, ptrdiff_t n, uint8_t* y,
+        ptrdiff_t y_row) noexcept
+    void fixed8_rows_away(
+        const Fixed8Limits* k, const int32_t* constants, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, ptrdiff_t n, uint8_t* y,
+        ptrdiff_t y_row) noexcept
+
+
+cdef ptrdiff_t fixed8_vectors(const Fixed8* f) noexcept nogil:
+    """Of columns, per group."""
+    return (f.columns + VL - 1) / VL
+
+
+cdef bint plan_fixed8(Fixed8* f) noexcept nogil:
+    """False where the scalar definition must serve: left shifts that overflow, limits outside of the type."""
+    cdef int32_t lowest = -128 if f.is_signed else 0
+    cdef ptrdiff_t i
+    if f.groups <= 0 or f.columns <= 0:
+        return False
+    if not lowest <= f.zero_point <= lowest + 255 or not lowest <= f.low <= f.high <= lowest + 255:
+        return False
+    f.away = False
+    for i in range(f.groups * f.columns):
+        if f.factors[i].value < 0 or f.factors[i].left > 30 or (f.factors[i].left > 0 and f.factors[i].right > 0) or f.factors[i].right > 31:
+            return False
+        if f.factors[i].left > 0 and not f.most * (<int64_t>1 << f.factors[i].left) < 2147483647.0:
+            return False
+        f.away |= f.factors[i].away != 0
+    f.packed_bytes = f.groups * fixed8_vectors(f) * FIXED8 * VL * <ptrdiff_t>sizeof(int32_t) + 64
+    return True
+
+
+cdef void pack_fixed8(Fixed8* f) noexcept nogil:
+    cdef ptrdiff_t group, column, vector
+    cdef int32_t* at
+    f.packed = <int32_t*>(((<size_t>f.packed) + 63) / 64 * 64)
+    at = f.packed
+    for group in range(f.groups):
+        for vector in range(fixed8_vectors(f)):
+            memset(at, 0, FIXED8 * VL * sizeof(int32_t))
+            for column in range(vector * VL, min((vector + 1) * VL, f.columns)):
+                pack_factor8(&f.factors[group * f.columns + column], column - vector * VL, at)
+            at += FIXED8 * VL
+
+
+cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, int32_t* at) noexcept nogil:
+    cdef ptrdiff_t wide = (lane & 1) * (VL / 2) + lane / 2     # among the 64-bit lanes of two vectors
+    cdef int64_t* values = <int64_t*>(at + FIXED8_VALUES * VL)
+    cdef int64_t* added = <int64_t*>(at + FIXED8_ADDED * VL)
+    cdef int64_t* shifts = <int64_t*>(at + FIXED8_SHIFTS * VL)
+    cdef int64_t* lost = <int64_t*>(at + FIXED8_LOST * VL)
+    cdef int shift = 31 + factor.right - factor.left
+    values[wide] = factor.value
+    added[wide] = (<int64_t>1 << (30 - factor.left)) + (<int64_t>factor.half << 31)
+    shifts[wide] = shift
+    lost[wide] = <int64_t>1 << 31 if factor.away else 0
+    if FIXED8_BIAS:
+        added[wide] += <int64_t>1 << 62
+        at[FIXED8_LESS * VL + lane] = <int32_t><uint32_t>(<int64_t>1 << (62 - shift))
+
+
+cdef void finish_fixed8(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+) noexcept nogil:
+    cdef const Fixed8* f = <const Fixed8*>how
+    cdef const int32_t* constants = f.packed + group * fixed8_vectors(f) * FIXED8 * VL
+    cdef Fixed8Limits k
+    k.is_signed = f.is_signed
+    k.zero = vb_set1_16(f.zero_point)
+    k.low = vb_set1(f.low)
+    k.high = vb_set1(f.high)
+    if f.away:
+        fixed8_rows_away(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+    else:
+        fixed8_rows_up(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+
+
+cdef void fill_fixed8(Fixed8Kernels* table) noexcept:
+    table.plan = plan_fixed8
+    table.pack = pack_fixed8
+    table.finish = finish_fixed8

@@ -1,0 +1,42 @@
+"""float32 products and convolutions outside of XNNPACK's arithmetic, where a product and a sum round on their own: CONV_2D, FULLY_CONNECTED.
+
+    Ordered32 c                                 # fill in the first part; zeros elsewhere
+    if table.ordered32.plan(&c):                # else: the scalar definition
+        c.packed = context.persistent(c.packed_bytes)
+        handle = context.request_scratch(c.scratch_bytes)
+        if table.ordered32.pack(&c, w, bias, column_stride, k_stride): ...     # else: the scalar definition
+    if table.ordered32.run(&c, x, scratch, y):  # some output is NaN: the definition must say which
+        ...
+
+| `panels` | the bytes of | order of a sum |
+| --- | --- | --- |
+| no | conv_f32, fully_connected_f32 | that of k; taps outside of the image are left out |
+| yes | conv_f32_eigen, multiply_rows_eigen with the method PANELS | Eigen's: stretches of `block`, the last columns apart; windows whole |
+
+    table.ordered32.rows(w, n, k, x, y, bias, low, high)       # one row of values: matrix_vector_f32 and finish_f32; the same answer as run
+
+No entry on instruction sets of fewer than eight lanes.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.simd.product32 cimport Product32
+
+cdef struct Ordered32:
+    Product32 window             # shape, low and high are to be filled in
+    bint panels
+    ptrdiff_t block
+    # the plan
+    ptrdiff_t packed_bytes
+    ptrdiff_t scratch_bytes
+    bint copied                  # windows are copied to patches, so that each is one stretch
+    ptrdiff_t first_rest         # columns from here on do not fill panels of sixteen
+    ptrdiff_t first_last         # and from here on not of four
+    ptrdiff_t last_positions     # positions from here on sum all columns in the order of k
+    float* packed
+
+cdef struct Ordered32Kernels:
+    bint (*plan)(Ordered32* c) noexcept nogil
+    bint (*pack)(Ordered32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+    bint (*run)(const Ordered32* c, const float* x, void* scratch, float* y) noexcept nogil
+    bint (*rows)(
+        const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y) noexcept nogil

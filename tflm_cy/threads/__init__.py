@@ -1,0 +1,1 @@
+"""The pool of threads that compute the parts of one node."""
