@@ -22,7 +22,7 @@ from .outcome import difference
 from .process import SideFailedError
 from .progress import track
 from .report import Tally, to_text
-from .run import DIFFERS, EQUAL, NOT_COMPARED, REFUSED, Side, run
+from .run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, Side, run
 
 DELEGATE = "TfLiteXNNPackDelegate"  # in the text of an allocation that fails by its node
 
@@ -47,7 +47,11 @@ def cases_of_file(path):
 def judged(result):
     """(verdict, difference) by what the delegate did."""
     a, b = result.a, result.b
-    if result.verdict == NOT_COMPARED or "crashed" in (a.status, b.status) or "hung" in (a.status, b.status):
+    if (
+        result.verdict in (DEVIATES, NOT_COMPARED)
+        or "crashed" in (a.status, b.status)
+        or "hung" in (a.status, b.status)
+    ):
         return result.verdict, result.difference
     if a.plans is None and b.plans is None:
         return REFUSED, None
