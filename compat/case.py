@@ -4,7 +4,7 @@ A case is named `op/dtype/variant#seed`; the same name always gives the same byt
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ class Case:
 
     A model is its bytes or the path of a file. An array whose shape is not the input's current one resizes the input
     first (and allocates again). `refused` says that TensorFlow is expected to raise; `text` describes the attributes
-    for people.
+    for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
+    (tensor -> shape), and what was planned is compared even if that fails.
     """
 
     op: str
@@ -27,6 +28,8 @@ class Case:
     feeds: list[list[np.ndarray]]
     text: str = ""
     refused: bool = False
+    options: dict = field(default_factory=dict)
+    resizes: dict = field(default_factory=dict)
 
     @property
     def id(self):
@@ -41,4 +44,6 @@ class Case:
                 found.update(f"{array.dtype} {array.shape};".encode())
                 found.update(array.tobytes() if array.dtype != object else repr(array.tolist()).encode())
             found.update(b"|")
+        if self.options or self.resizes:
+            found.update(repr((sorted(self.options.items()), sorted(self.resizes.items()))).encode())
         return found.hexdigest()

@@ -11,11 +11,11 @@ import numpy as np
 from .outcome import Array, Outcome
 
 
-def execute(open_interpreter, case, mode, threads=1):
-    """The outcome of a case; `open_interpreter(model, mode, threads)` makes the interpreter."""
+def execute(open_interpreter, case, mode, threads=1, plans=None):
+    """The outcome of a case; `open_interpreter(model, mode, threads)` makes the interpreter, `plans(interpreter)` reads its plans."""
     outcome, started = Outcome("ok", stage="construct"), time.perf_counter()
     try:
-        _run(open_interpreter, case, mode, threads, outcome)
+        _run(open_interpreter, case, mode, threads, outcome, plans)
         outcome.stage = ""
     except Exception as error:
         outcome.status, outcome.error = "raised", type(error).__name__
@@ -24,10 +24,12 @@ def execute(open_interpreter, case, mode, threads=1):
     return outcome
 
 
-def _run(open_interpreter, case, mode, threads, outcome):
+def _run(open_interpreter, case, mode, threads, outcome, plans):
     """Fill the outcome in, its stage being the call that is under way."""
     model = case.model if isinstance(case.model, bytes) else str(case.model)
-    interpreter = open_interpreter(model, mode, threads)
+    interpreter = open_interpreter(model, mode, threads, **case.options)
+    if not case.feeds:
+        _plan(interpreter, case, outcome, plans)
     ready = False
     for feed in case.feeds:
         outcome.stage = "get_input_details"
@@ -43,6 +45,7 @@ def _run(open_interpreter, case, mode, threads, outcome):
             ready = True
             outcome.stage = "_get_ops_details"
             outcome.delegates = _delegates(interpreter)
+            outcome.plans = plans(interpreter) if plans else None
         outcome.stage = "set_tensor"
         for details, array in zip(inputs, feed, strict=True):
             interpreter.set_tensor(details["index"], array)
@@ -51,6 +54,19 @@ def _run(open_interpreter, case, mode, threads, outcome):
         outcome.stage = "get_tensor"
         outputs = interpreter.get_output_details()
         outcome.invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+
+
+def _plan(interpreter, case, outcome, plans):
+    """Resize and allocate; the plans count even if that fails."""
+    try:
+        outcome.stage = "resize_tensor_input"
+        for tensor, shape in case.resizes.items():
+            interpreter.resize_tensor_input(tensor, shape)
+        outcome.stage = "allocate_tensors"
+        interpreter.allocate_tensors()
+    finally:
+        outcome.delegates = _delegates(interpreter)
+        outcome.plans = plans(interpreter) if plans else None
 
 
 def _delegates(interpreter):

@@ -3,7 +3,8 @@
 An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that
 raised it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and
 the sign of a zero count. Texts of exceptions are kept for the report and never compared. What the default delegate has
-taken counts too: the inputs and outputs of each of the main graph's DELEGATE nodes, as users see them.
+taken counts too: the inputs and outputs of each of the main graph's DELEGATE nodes, as users see them, and of every
+subgraph the execution plan and which nodes each delegate node runs.
 """
 
 import base64
@@ -40,7 +41,8 @@ class Outcome:
     """`invokes[i][k]` is output k after invoke i. `stage` is the call that raised.
 
     `delegates[n]` are the inputs and the outputs of the n-th node named DELEGATE after allocation; None when it was not
-    reached, or the interpreter does not show its nodes.
+    reached, or the interpreter does not show its nodes. `plans[g]` are the execution plan of subgraph g and its delegate
+    nodes [node, nodes that it runs, inputs, outputs]; None likewise.
     """
 
     status: str
@@ -50,6 +52,7 @@ class Outcome:
     text: str = ""
     seconds: float = 0.0
     delegates: list[list[list[int]]] | None = None
+    plans: list | None = None
 
     def summary(self):
         """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
@@ -77,7 +80,7 @@ def difference(a, b):
     """None when both sides did the same, else what differs first, for people."""
     if a.status != b.status or a.error != b.error:
         return f"{a.summary()}  <>  {b.summary()}"
-    found = _delegates_difference(a.delegates, b.delegates)
+    found = _delegates_difference(a.delegates, b.delegates) or _plans_difference(a.plans, b.plans)
     if found:
         return found
     for i, (outputs_a, outputs_b) in enumerate(zip(a.invokes, b.invokes, strict=False)):
@@ -99,6 +102,16 @@ def _delegates_difference(a, b):
         n = next(n for n, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
         return f"delegate node {n}: {_delegate(a[n])} <> {_delegate(b[n])}"
     return f"delegate nodes: {', '.join(map(_delegate, a)) or 'none'} <> {', '.join(map(_delegate, b)) or 'none'}"
+
+
+def _plans_difference(a, b):
+    if a is None or b is None or a == b:
+        return None
+    if len(a) != len(b):
+        return f"{len(a)} <> {len(b)} subgraphs"
+    g = next(g for g, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+    part = 0 if a[g][0] != b[g][0] else 1
+    return f"{('plan', 'delegate nodes')[part]} of subgraph {g}: {a[g][part]} <> {b[g][part]}"
 
 
 def _delegate(node):

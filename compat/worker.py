@@ -18,7 +18,7 @@ def main(side_name, read_fd, write_fd):
     read, write = Connection(int(read_fd), writable=False), Connection(int(write_fd), readable=False)
     try:
         side = load_side(side_name)
-        open_interpreter = side.start()
+        open_interpreter, plans = side.start(), getattr(side, "plans", None)
     except Exception as error:
         write.send(f"{type(error).__name__}: {error}")
         return
@@ -30,7 +30,7 @@ def main(side_name, read_fd, write_fd):
             return
         if job is None:
             return
-        write.send(execute(open_interpreter, *job))
+        write.send(execute(open_interpreter, *job, plans=plans))
 
 
 if __name__ == "__main__":

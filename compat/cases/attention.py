@@ -14,6 +14,7 @@ NAME = "odml.scaled_dot_product_attention"
 
 
 @cases(NAME, dtypes=("float32",), variants=("equal heads", "grouped heads", "one head", "mask", "batches", "special"))
+@cases("STABLEHLO_COMPOSITE", dtypes=("float32",), variants=("attention", "attention mask"))
 def attention(d):
     queries, keys, depth = d.between(1, 9), d.between(1, 70), d.between(1, 20)
     key_heads = 1 if d.variant == "one head" else d.between(2, 4)

@@ -4,8 +4,9 @@ A side is a module with
 
     MODES           the op resolvers that it has, by TensorFlow's names
     DISTRIBUTIONS   the packages whose version stands for its behaviour: its outcomes may be cached; () means never
-    start()         import the runtime; returns `open_interpreter(model, mode, threads=1)`, which makes an object
-                    with tf.lite.Interpreter's methods from bytes or a path
+    start()         import the runtime; returns `open_interpreter(model, mode, threads=1, **options)`, which makes
+                    an object with tf.lite.Interpreter's methods from bytes or a path
+    plans(interpreter)   optional: the execution plan and the delegate nodes of every subgraph, as `live_plans` has them
 
 Nothing is imported before `start`. A side is named by its file here, or by any importable module's name.
 """
@@ -35,8 +36,9 @@ def lookalike(module_name, names=("Interpreter", "OpResolverType")):
     module = importlib.import_module(module_name)
     interpreter, resolvers = (getattr(module, name) for name in names)
 
-    def open_interpreter(model, mode, threads=1):
+    def open_interpreter(model, mode, threads=1, **options):
         source = {"model_content": model} if isinstance(model, bytes) else {"model_path": model}
-        return interpreter(**source, num_threads=threads, experimental_op_resolver_type=getattr(resolvers, mode))
+        resolver = getattr(resolvers, mode)
+        return interpreter(**source, num_threads=threads, experimental_op_resolver_type=resolver, **options)
 
     return open_interpreter

@@ -10,11 +10,15 @@ import sys
 import types
 import warnings
 
+from ..live_plans import read_plans as plans
 from . import lookalike
 
 MODES = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu")
 _MODULE = "tensorflow.lite.python.interpreter"
+
+
+__all__ = ["DISTRIBUTIONS", "MODES", "plans", "start"]
 
 
 def start():

@@ -11,6 +11,7 @@ from . import tensorflow
 
 MODES = tensorflow.MODES
 DISTRIBUTIONS = tensorflow.DISTRIBUTIONS
+plans = tensorflow.plans
 _LIBRARY = "libpywrap_tflite_common"
 _FUNCTION = b"xnn_init_hardware_config"
 _UP_TO_AVX2 = 0xFF  # of the word of features

@@ -6,6 +6,7 @@ from . import tflm_cy
 
 MODES = tflm_cy.MODES
 DISTRIBUTIONS = ()
+plans = tflm_cy.plans
 
 
 def start():

@@ -85,3 +85,15 @@ def test_outcomes_survive_json():
     before.delegates = [[[0, 1], [2]]]
     after = Outcome.from_json(before.to_json())
     assert after == before and after.invokes[0][0].values().tobytes() == before.invokes[0][0].data
+
+
+def test_plans_of_all_subgraphs_count():
+    def planned(*graphs):
+        return Outcome("ok", [[Array.of(np.int8([1]))]], plans=[list(graph) for graph in graphs])
+
+    main, branch, other = ([0, 1], []), ([2], [[2, [0, 1], [0], [2]]]), ([2], [[2, [1, 0], [0], [2]]])
+    assert difference(planned(main, branch), planned(main, branch)) is None
+    assert "delegate nodes of subgraph 1" in difference(planned(main, branch), planned(main, other))
+    assert "plan of subgraph 0: [0, 1] <> [2]" in difference(planned(main), planned(branch))
+    assert difference(planned(main), planned(main, branch)) == "1 <> 2 subgraphs"
+    assert difference(planned(main), Outcome("ok", [[Array.of(np.int8([1]))]])) is None  # a side that shows none

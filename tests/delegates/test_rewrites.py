@@ -115,3 +115,30 @@ def test_other_modes_have_no_quirks():
         assert interpreter.quirks() == []
     interpreter, _ = run(model, X)
     assert [q["rule"] for q in interpreter.quirks()] == ["special values"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"), [([0, 4], (3, 4)), ([[3, 4]], (3, 4)), ([[[-1], [6]]], (2, 6)), ([12], (12,)), ([0], (12,))]
+)
+def test_reshape_reads_its_shape_as_the_delegate_does(shape, wanted):
+    """A single 0 is the rest; a tensor of any rank whose dimensions but the last are 1 is a vector."""
+    shape = np.array(shape, np.int32)
+    if shape.ndim == 3:
+        shape = shape.reshape(1, 1, 2)
+    model = Model.single("RESHAPE", [f32(2, 6), Tensor.constant(shape)], [f32(*wanted)])
+    interpreter, y = run(model, np.arange(12, dtype=np.float32).reshape(2, 6))
+    assert y.shape == wanted and y.ravel().tolist() == list(range(12))
+    assert [q["rule"] for q in interpreter.quirks()] == (["zero is the rest"] if 0 in shape else [])
+
+
+def test_reshape_with_two_unknowns_is_refused():
+    model = Model.single("RESHAPE", [f32(2, 6), Tensor.constant(np.int32([0, -1]))], [f32(3, 4)])
+    with pytest.raises(RuntimeError, match="more than one dimension"):
+        run(model, np.zeros((2, 6), np.float32))
+
+
+def test_float16_steps_are_named():
+    model = Model.single("EXP", [Tensor([3], "float16")], [Tensor([3], "float16")])
+    interpreter, y = run(model, np.float16([0, np.nan, 20]))
+    assert y.tolist() == [1, 0, np.inf]
+    assert [q["rule"] for q in interpreter.quirks()] == ["float16 steps"]

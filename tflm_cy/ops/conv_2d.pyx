@@ -28,7 +28,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.optimized.cache cimport cache_sizes, l1_data_bytes
 from tflm_cy.arithmetic.optimized.contraction cimport (
-    Contraction, conv_f32_contraction, pack_contraction, plan_contraction,
+    Contraction, conv_f32_contraction, pack_contraction, piece, plan_contraction,
 )
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
@@ -194,8 +194,12 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
     cdef ConvShape* g = &op.shape
     op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
     if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1:
-        return prepare_contraction(context, node, op)
-    op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), False)
+        plan_threads(op, context.num_threads)
+        if op.contraction.parts > 1 or op.contraction.blocks > 1:
+            return prepare_contraction(context, node, op)
+        op.product = piece(&op.contraction, 0, 0)
+    else:
+        op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), False)
     if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))
@@ -211,15 +215,18 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
     return 0
 
 
-cdef int prepare_contraction(Context context, Node* node, Conv* op) except -1:
+cdef int plan_threads(Conv* op, int threads) noexcept nogil:
     cdef ConvShape* g = &op.shape
     cdef bint pixels = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1
     cdef bint images = g.kh == g.ih and g.kw == g.iw and g.pad_h == 0 and g.pad_w == 0
-    op.contraction = plan_contraction(
-        g.oc, op.depth, g.batches * g.oh * g.ow, context.num_threads, not pixels and not images, cache_sizes())
-    op.packed = <float*>context.persistent(sizeof(float) * g.oc * op.depth + 1)
+    op.contraction = plan_contraction(g.oc, op.depth, g.batches * g.oh * g.ow, threads, not pixels and not images, cache_sizes())
+    return 0
+
+
+cdef int prepare_contraction(Context context, Node* node, Conv* op) except -1:
+    op.packed = <float*>context.persistent(sizeof(float) * op.shape.oc * op.depth + 1)
     pack_contraction(&op.contraction, <const float*>context.input(node, 1).data, op.packed)
-    op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * g.oc)
+    op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * op.shape.oc)
     node.invoke = convolve_f32_contraction
     return 0
 

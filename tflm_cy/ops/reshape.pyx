@@ -6,6 +6,11 @@ to write a scalar. One dimension may be -1:
 
     input [0, 3] to [-1, 0] gives [3, 0]        # the quotient of the products without their zeros
 
+The default delegate reads shapes otherwise: a constant tensor of any rank is a vector, and a single 0 means what -1 does, so that the option
+[0] makes a vector of everything.
+
+    input [2, 6] to [0, 4] gives [3, 4]
+
 Quantization parameters of input and output may differ: bytes are copied as they are. SQUEEZE takes up to 8
 dimensions.
 
@@ -15,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.strings cimport has_strings
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, type_name,
 )
@@ -95,7 +100,9 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     cdef Tensor* shape = context.input(node, 1)
     want_same_bytes(x, y)
-    if shape != NULL and shape.rank == 1 and shape.type == INT32:
+    if node.arithmetic == XNNPACK:
+        read_delegated(node, shape, &wanted)
+    elif shape != NULL and shape.rank == 1 and shape.type == INT32:
         if shape.dims[0] > MAX_RANK:
             raise ValueError(f"a shape of {shape.dims[0]} dimensions, at most {MAX_RANK} are possible")
         if not is_constant(shape):
@@ -105,6 +112,8 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_shape(shape, &wanted)
     else:
         read_option(node, &wanted)
+        if wanted.rank == 1 and wanted.dims[0] == 0:
+            wanted.rank = 0
     refusal = resolve(x, &wanted)
     if refusal != NULL:
         raise ValueError(refusal.decode())
@@ -133,8 +142,24 @@ cdef int read_option(const Node* node, Wanted* wanted) except -1:
     wanted.rank = option.length
     for d in range(wanted.rank):
         wanted.dims[d] = vector_i32(option, d)
-    if wanted.rank == 1 and wanted.dims[0] == 0:
-        wanted.rank = 0
+    return 0
+
+
+cdef int read_delegated(const Node* node, const Tensor* shape, Wanted* wanted) except -1:
+    cdef int64_t rank
+    cdef int d
+    if shape == NULL:
+        read_option(node, wanted)
+    else:
+        rank = count(shape)
+        if shape.type != INT32 or not is_constant(shape) or rank > MAX_RANK or <int64_t>shape.bytes < 4 * rank:
+            raise ValueError(f"RESHAPE: a shape of {rank} values {type_name(shape.type)}, wanted are constant INT32, at most {MAX_RANK}")
+        wanted.rank = <int>rank
+        for d in range(wanted.rank):
+            wanted.dims[d] = <int32_t>index_at(INT32, shape.data, d)
+    for d in range(wanted.rank):
+        if wanted.dims[d] == 0:
+            wanted.dims[d] = -1
     return 0
 
 

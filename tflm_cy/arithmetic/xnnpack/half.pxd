@@ -6,7 +6,7 @@ There are two kinds. EXP, SIN, COS and GELU are polynomials in float16: every st
 multiply-add once after its sum. The others are computed in float32 and rounded at the end; HARD_SWISH after each of its three steps.
 A denormal float16 is a normal float32, so that no denormal counts as zero here.
 
-SQRT(x) = -0 for a negative x, SQRT(-0) = NaN, RSQRT(0) = inf, EXP(NaN) = e^-10.4, RELU(NaN) = 0, -0 -> +0: other corners than the float32 functions have.
+SQRT(x) = -0 for a negative x, SQRT(-0) = NaN, RSQRT(0) = inf, EXP(NaN) = 0, RELU(NaN) = 0, -0 -> +0: other corners than the float32 functions have.
 Every function is compared with TensorFlow on all 65,536 values (compat/cases/activation.py).
 
 Source: XNNPACK's microkernels f16-v* (scalar, f16c, sse2) of January 2026; constants are theirs, to be rounded to float16 first.

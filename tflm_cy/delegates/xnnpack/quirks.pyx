@@ -11,7 +11,7 @@ from tflm_cy.delegates.xnnpack.datatype cimport same_parameters, zero_point_0
 from tflm_cy.graph.context cimport FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT32, INT8, INT32, Tensor, count
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 
 OTHER_MODE = "use BUILTIN_WITHOUT_DEFAULT_DELEGATES or BUILTIN_REF"
@@ -32,8 +32,12 @@ EFFECTS = {
     "square by table": ("both factors are the same tensor: the product is a table that rounds half away from zero", OTHER_MODE),
     "special values": ("approximation without special cases: EXP(NaN) = 0, SQRT(inf) = NaN, RSQRT(0) = NaN, GELU and HARD_SWISH(-inf) = NaN",
                        OTHER_MODE + " where infinities or NaN matter"),
+    "float16 steps": ("computed in float16, eleven bits a step: EXP(NaN) = 0, SQRT(x < 0) = -0, a clamp turns NaN into its lower limit",
+                      "give the operator float32 values (CAST or DEQUANTIZE before it)"),
+    "zero is the rest": ("a single 0 in the shape stands for what is left, as -1 does; the other modes read it as 0", "write -1"),
 }
 SPECIAL = frozenset(("EXP", "SQRT", "RSQRT", "GELU", "HARD_SWISH"))
+FLOAT16_STEPS = SPECIAL | {"SIN", "COS", "RELU", "RELU6", "RELU_N1_TO_1"}
 
 
 cdef bint pads_below_zero(int64_t size, int64_t taps, int64_t stride, int64_t dilation) noexcept:
@@ -97,8 +101,12 @@ cdef str rule_of(Subgraph g, int n, str op):
         return None if same_parameters(x, y) else "bytes copied"
     if op == "MUL" and x.type != FLOAT32 and node.inputs[0] == node.inputs[1]:
         return "square by table"
+    if op == "RESHAPE" and node.input_count == 2 and node.inputs[1] >= 0:
+        return "zero is the rest" if holds(&g.tensors[node.inputs[1]], False) else None
     if op in SPECIAL and x.type == FLOAT32:
         return "special values"
+    if op in FLOAT16_STEPS and x.type == FLOAT16:
+        return "float16 steps"
     return None
 
 

@@ -5,7 +5,7 @@
 - CONCATENATION: the fused activation is ignored.
 - PAD: up to 6 dimensions; the border is the zero point.
 
-SPLIT, RESHAPE, TRANSPOSE, DEPTH_TO_SPACE and SPACE_TO_DEPTH are the same everywhere.
+SPLIT, TRANSPOSE, DEPTH_TO_SPACE and SPACE_TO_DEPTH are the same everywhere; RESHAPE tells its own difference.
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgraph/{static-slice,concatenate,static-constant-pad}.c.
 """
 from libc.stdint cimport int32_t, int64_t
