@@ -101,10 +101,19 @@ class Run:
             return self._pair.measure(section, case, mode, settings)
         except NotRunError as error:
             if not error.fatal:
-                raise
+                raise self._shared_blame(error, theirs, case, mode) from None
             culprit = self._dies_alone(theirs, case, mode)
             alone = f"; {culprit} fails alone, too" if culprit else ""
             raise NotRunError(error.reason + alone, culprit, fatal=True) from None
+
+    def _shared_blame(self, error, theirs, case, mode):
+        """Ours is opened first: what it refuses is no comparison when theirs refuses it, too."""
+        if error.blamed == self.ours.name:
+            try:
+                memory.measure(theirs, case, mode, self.settings.threads, 1, self.timeout)
+            except NotRunError:
+                return NotRunError(f"{error.reason}; {theirs.name} fails, too", theirs.name)
+        return error
 
     def _dies_alone(self, theirs, case, mode):
         """Which of the two also fails in a process of its own; None when both or neither do.
