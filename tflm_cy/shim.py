@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from tflm_cy import experimental, interpreter
-from tflm_cy._version import __version__
+from tflm_cy import __version__
 
 PACKAGES = ("tflite_runtime", "ai_edge_litert", "tensorflow")
 DEFAULT = PACKAGES[:2]
