@@ -11,7 +11,8 @@ that is left out counts as `-`.
 
 Where a kernel reads indices or sizes from the model, they must be constant (`_CONSTANT`). STRIDED_SLICE reads as many
 indices as the input has dimensions, whatever was given, ignores new_axis_mask and ellipsis_mask, and wants the shape in
-the file to be the result's: fewer indices are refused here, while TFLM reads what follows them in the file.
+the file to be the result's. Where there are fewer indices TFLM reads what follows them in the file, as it does with an
+INT32 bias of TRANSPOSE_CONV on INT16: there every invoke fails here.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by its refusals).
 """
@@ -32,7 +33,7 @@ _TABLES = (
     _rules(REFUSES, "i0", "AVERAGE_POOL_2D MAX_POOL_2D", "FLOAT32 INT8 INT16"),
     _rules(REFUSES, "i0", "ADD_N CUMSUM DEPTH_TO_SPACE SPACE_TO_DEPTH L2_NORMALIZATION", "FLOAT32 INT8"),
     _rules(REFUSES, "i0 i1", "GATHER GATHER_ND", "FLOAT32>INT32 INT8>INT32"),
-    _rules(REFUSES, "i0", "EXP", "FLOAT32"),
+    _rules(REFUSES, "i0", "CEIL EXP ROUND", "FLOAT32"),
     _rules(REFUSES, "i0", "CONCATENATION", "BOOL FLOAT32 INT8 INT16 INT32 INT64"),
     _rules(REFUSES, "i0", "DEQUANTIZE", "INT8 INT16 UINT8"),
     _rules(REFUSES, "i0 i1", "BATCH_MATMUL", "FLOAT32>FLOAT32 INT8>INT8 INT16>INT16"),
@@ -112,8 +113,9 @@ def refusal_of(node, when):
             if given not in types:
                 names = " and ".join(f"{'input' if n[0] == 'i' else 'output'} {n[1:]}" for n in what.split())
                 return f"{node}: {names} {'are' if '>' in given else 'is'} {given}; TFLM takes {', '.join(types)}"
-    if when != REFUSES:
-        return None
+    if when == FAILS:
+        beyond = _BEYOND.get(node.op)
+        return beyond(node) if beyond else None
     for i in _CONSTANT.get(node.op, ()):
         tensor = node.input(i)
         if tensor is not None and not tensor.constant:
@@ -139,7 +141,7 @@ def _strided_slice(node):
     if None in (begin, end, strides) or any(node.input(i).type != "INT32" for i in (1, 2, 3)):
         return f"{node}: its indices are no INT32 constants"
     if min(len(begin), len(end), len(strides)) < source.rank:
-        return f"{node}: TFLM reads an index for each of the {source.rank} dimensions, also where none is given"
+        return None  # it depends on what follows in the file
     wanted, options = [], node.options
     for axis, size in enumerate(source.shape):
         if strides[axis] == 0:
@@ -151,6 +153,13 @@ def _strided_slice(node):
         wanted.append(max(0, -((first - stop) // strides[axis])))
     if tuple(wanted) != output.shape:
         return f"{node}: the output's shape is {output.shape}, TFLM finds {tuple(wanted)}"
+    return None
+
+
+def _few_indices(node):
+    rank = node.input(0).rank
+    if min(node.input(i).elements for i in (1, 2, 3)) < rank:
+        return f"{node}: TFLM reads an index for each of the {rank} dimensions, also where none is given"
     return None
 
 
@@ -210,7 +219,7 @@ def _softmax(node):
     return None
 
 
-def _transpose_conv(node):
+def _narrow_bias(node):
     bias = node.input(3)
     if _type(node, "i2") == "INT16" and bias is not None and bias.type == "INT32":
         return f"{node}: TFLM reads its INT32 bias as INT64, beyond the bias's end"
@@ -226,5 +235,10 @@ _CHECKS = {
     "SOFTMAX": _softmax,
     "STRIDED_SLICE": _strided_slice,
     "TRANSPOSE": _transpose,
-    "TRANSPOSE_CONV": _transpose_conv,
+}
+
+# What TFLM computes from memory that is not the tensors': here the node fails when it runs
+_BEYOND = {
+    "STRIDED_SLICE": _few_indices,
+    "TRANSPOSE_CONV": _narrow_bias,
 }

@@ -112,7 +112,7 @@ class Demand:
         for node in self.graph.nodes:
             try:
                 failure = refusal_of(node, FAILS)
-            except IndexError:
+            except (IndexError, AttributeError):
                 continue
             if failure:
                 found[node.subgraph, node.index] = failure
