@@ -178,7 +178,7 @@ DEVIATIONS = (
         Deviation(
             f"{op}/{x} x * + int32 -> */mixture#*",
             "ok  <>  raised RuntimeError in allocate_tensors: *an INT32 bias with int16 activations wants the option*",
-            "an int32 bias of int16 activations without the option quantized_bias_type is refused; TensorFlow reads it as int64, beyond its end",
+            "an int32 bias of int16 activations without quantized_bias_type is refused; TensorFlow reads it as int64, beyond its end",
         )
         for op in ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
         for x in ("int16",)
@@ -191,7 +191,7 @@ DEVIATIONS = (
     Deviation(
         "DEPTHWISE_CONV_2D/float32 x int8 + float32 -> float32/mixture#*",
         "ok  <>  raised RuntimeError in allocate_tensors: DEPTHWISE_CONV_2D: affine_quantization->scale->size *",
-        "one scale where a channel each is wanted is refused, as TensorFlow's reference does; its optimized kernel reads beyond the only one",
+        "one scale for several channels is refused, as by TensorFlow's reference; its optimized kernel reads beyond the only one",
         NOT_REFERENCE,
     ),
     *(
@@ -207,7 +207,7 @@ DEVIATIONS = (
         Deviation(
             f"{op}/*/mixture#*",
             f"ok  <>  raised RuntimeError in allocate_tensors: {op}: {text}*",
-            "a mixture of types that no kernel is made for is refused; TensorFlow's kernels read one type as another, most of them beyond the end",
+            "a mixture of types that no kernel is made for is refused; TensorFlow's kernels read one type as another, beyond the end",
         )
         for op in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
         for text in ("types ", "bias has type INT64")

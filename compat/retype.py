@@ -2,8 +2,8 @@
 
 For each operator one case of a floating type and one of an 8-bit type serve as patterns. All their tensors of that type become another
 type, constants by conversion, once without quantization ("plain") and, for small integers, once with a scale ("scaled").
-TensorFlow decides what runs; what only one side runs shows as a difference. bfloat16 is left out: numpy lacks it, and TensorFlow's interpreter
-raises when it is asked for an input's details.
+TensorFlow decides what runs; what only one side runs shows as a difference. bfloat16 is left out: numpy lacks it, and TensorFlow's
+interpreter raises when it is asked for an input's details.
 """
 
 import numpy as np
