@@ -46,7 +46,9 @@ def parser():
     p.add_argument("--seeds", type=int, help="seeds per kind of case (default 4 generated, 5 models)")
     p.add_argument("--invokes", type=int, default=3, help="consecutive invokes per seed (default %(default)s)")
     p.add_argument("--models", action="append", metavar="DIR", help="models below this folder instead; repeatable")
-    p.add_argument("--retype", action="store_true", help="cases of the generators with every other type (see compat.retype)")
+    p.add_argument(
+        "--retype", action="store_true", help="cases of the generators with every other type (see compat.retype)"
+    )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")
     p.add_argument("--timeout", type=float, default=120, help="seconds after which a case hangs (default %(default)s)")

@@ -173,6 +173,90 @@ DEVIATIONS = (
         "invoke ?, output 0: complex64 *",
         "where the terms of a transform cancel, what is left (1e-16 of them) is not the rounding error of TensorFlow's split radix",
     ),
+    # ---- `python -m compat --retype` and the mixtures of types: what TensorFlow computes without looking at the type
+    *(
+        Deviation(
+            "* as *int*/plain#*",
+            f"ok  <>  raised RuntimeError in allocate_tensors: {text}*",
+            "integers that an operator would rescale, without a scale, are refused; TensorFlow divides by a scale of 0 and goes on",
+        )
+        for text in (
+            "*wants one positive scale",
+            "*has no quantization",
+            "a quantized pool with an activation wants a quantized output",
+        )
+    ),
+    *(
+        Deviation(
+            f"{op}/* as */*",
+            "ok  <>  raised RuntimeError in allocate_tensors:*",
+            "a type that the kernel does not look at is refused; TensorFlow reads it as another one, and memory beyond it",
+        )
+        for op in ("FAKE_QUANT", "LSH_PROJECTION", "MATRIX_DIAG", "MATRIX_SET_DIAG", "CONV_2D")
+    ),
+    Deviation(
+        "* as int4/*",
+        "ok  <>  raised RuntimeError in allocate_tensors:*",
+        "packed integers where elements are copied are refused; TensorFlow copies a byte for each, beyond the end of the tensor",
+    ),
+    *(
+        Deviation(
+            f"{op}/* as {dtype}/plain#*",
+            "ok  <>  raised RuntimeError in allocate_tensors:*",
+            "a branch that cannot run is refused when it is prepared, also if it is never taken",
+        )
+        for op in ("IF", "STABLEHLO_CASE")
+        for dtype in ("uint32", "complex64")
+    ),
+    Deviation(
+        "SUM/* as int16/scaled#*",
+        "invoke ?, output 0: int16 *",
+        "a quantized sum of int16 is computed; TensorFlow's reference kernel returns memory that nobody wrote",
+        ("BUILTIN_REF",),
+    ),
+    Deviation(
+        "NOT_EQUAL/* as int16/plain#*",
+        "invoke ?, output 0: bool *",
+        "int16 without quantization is compared; TensorFlow returns memory that nobody wrote",
+    ),
+    *(
+        Deviation(
+            f"{op}/{x} x * + int32 -> */mixture#*",
+            "ok  <>  raised RuntimeError in allocate_tensors: *an INT32 bias with int16 activations wants the option*",
+            "an int32 bias of int16 activations without quantized_bias_type is refused; TensorFlow reads it as int64, beyond its end",
+        )
+        for op in ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+        for x in ("int16",)
+    ),
+    Deviation(
+        "FULLY_CONNECTED/uint8 x uint8 + * -> int16/mixture#*",
+        "ok  <>  raised RuntimeError in allocate_tensors: FULLY_CONNECTED: *",
+        "the old kernel from uint8 to int16 is not here yet: refused",
+    ),
+    Deviation(
+        "DEPTHWISE_CONV_2D/float32 x int8 + float32 -> float32/mixture#*",
+        "ok  <>  raised RuntimeError in allocate_tensors: DEPTHWISE_CONV_2D: affine_quantization->scale->size *",
+        "one scale for several channels is refused, as by TensorFlow's reference; its optimized kernel reads beyond the only one",
+        NOT_REFERENCE,
+    ),
+    *(
+        Deviation(
+            f"{op}/* as float16/plain#*",
+            "ok  <>  raised RuntimeError in allocate_tensors:*",
+            "float16 functions that XNNPACK approximates with instructions of their own are refused: their arithmetic is not worked out",
+            DEFAULT,
+        )
+        for op in ("COS", "EXP", "GELU", "HARD_SWISH", "RSQRT", "SIN", "SQRT")
+    ),
+    *(
+        Deviation(
+            f"{op}/*/mixture#*",
+            f"ok  <>  raised RuntimeError in allocate_tensors: {op}: {text}*",
+            "a mixture of types that no kernel is made for is refused; TensorFlow's kernels read one type as another, beyond the end",
+        )
+        for op in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+        for text in ("types ", "bias has type INT64")
+    ),
 )
 
 

@@ -2,8 +2,8 @@
 
 For each operator one case of a floating type and one of an 8-bit type serve as patterns. All their tensors of that type become another
 type, constants by conversion, once without quantization ("plain") and, for small integers, once with a scale ("scaled").
-TensorFlow decides what runs; what only one side runs shows as a difference. bfloat16 is left out: numpy lacks it, and TensorFlow's interpreter
-raises when it is asked for an input's details.
+TensorFlow decides what runs; what only one side runs shows as a difference. bfloat16 is left out: numpy lacks it, and TensorFlow's
+interpreter raises when it is asked for an input's details.
 """
 
 import numpy as np
@@ -24,7 +24,9 @@ _PATTERNS = (("float32",), ("int8", "int32", "bool", "string"))  # the first of 
 def patterns(ops, dtype=None):
     """One kind for each operator and group of types: the variant that comes first, "random" if there is one."""
     for op in sorted({kind.op for kind in kinds(ops)} - {"GRAPH"}):
-        known = [kind for kind in kinds([op]) if not any(word in kind.variant for word in ("wrong", "bounds", "out of"))]
+        known = [
+            kind for kind in kinds([op]) if not any(word in kind.variant for word in ("wrong", "bounds", "out of"))
+        ]
         for group in _PATTERNS:
             label = next((t for t in group if any(k.dtype == t for k in known)), None)
             if label:
@@ -55,13 +57,23 @@ def retyped(case, dtype, scaled):
             if tensor["type"] != own:
                 continue
             tensor["type"] = code
-            tensor["quantization"] = {"scale": np.array([0.05], np.float32), "zero_point": np.array([0])} if scaled else None
+            tensor["quantization"] = (
+                {"scale": np.array([0.05], np.float32), "zero_point": np.array([0])} if scaled else None
+            )
             data = model["buffers"][tensor["buffer"]].get("data")
             if data is not None and len(data):
                 values = np.frombuffer(bytes(data), case.dtype)
                 model["buffers"][tensor["buffer"]] = {"data": _bytes(values, dtype)}
     feeds = [[converted(a, dtype) if a.dtype == np.dtype(case.dtype) else a for a in feed] for feed in case.feeds]
-    return Case(case.op, f"{case.dtype} as {dtype}", "scaled" if scaled else "plain", case.seed, write_model(model), feeds, case.text)
+    return Case(
+        case.op,
+        f"{case.dtype} as {dtype}",
+        "scaled" if scaled else "plain",
+        case.seed,
+        write_model(model),
+        feeds,
+        case.text,
+    )
 
 
 def retyped_cases(seeds, invokes, ops=None, dtype=None, variant=None):

@@ -1,7 +1,7 @@
 """Products of every mixture of types: FULLY_CONNECTED, CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV.
 
-The type label is "input x weights + bias -> output". What TensorFlow refuses is refused here, too; a few mixtures it takes and computes from memory
-that is not theirs: see compat.deviations.
+The type label is "input x weights + bias -> output". What TensorFlow refuses is refused here, too; many mixtures it takes and
+computes from memory that is not theirs: see compat.deviations.
 """
 
 from itertools import product

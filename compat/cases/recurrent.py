@@ -68,7 +68,9 @@ def rnn(d):
         options["time_major"] = d.variant == "time major"
     state = Tensor([batch, units], "float32", variable=True)
     inputs = [x, *matrices, Tensor.constant(d.normal([units], 0.4)), state]
-    return d.case(Model.single(d.op, inputs, [y], 3 if d.dtype.startswith("hybrid") else 1, **options), lambda: [d.values(x)])
+    return d.case(
+        Model.single(d.op, inputs, [y], 3 if d.dtype.startswith("hybrid") else 1, **options), lambda: [d.values(x)]
+    )
 
 
 class Gates:

@@ -1,4 +1,4 @@
-"""DENSIFY and sparse weights of FULLY_CONNECTED: compressed constants of every layout (CSR in one or several dimensions, blocks) made dense again."""
+"""DENSIFY and sparse weights of FULLY_CONNECTED: compressed constants of every layout (CSR in some dimensions, blocks)."""
 
 import numpy as np
 

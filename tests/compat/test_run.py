@@ -104,7 +104,22 @@ def test_the_command_of_a_run_with_threads_names_them():
 
 def test_exit_codes(capsys, tmp_path):
     report = tmp_path / "report.json"
-    same = ["--a", "fake_same", "--b", "fake_same", "--op", "SQUARE", "--case", "random", "--jobs", "1", "--seeds", "1"]
+    same = [
+        "--a",
+        "fake_same",
+        "--b",
+        "fake_same",
+        "--op",
+        "SQUARE",
+        "--dtype",
+        "float32",
+        "--case",
+        "random",
+        "--jobs",
+        "1",
+        "--seeds",
+        "1",
+    ]
     assert main([*same, "--json", str(report), "--html", str(tmp_path / "r.html")]) == 0
     assert json.loads(report.read_text())["total"] == {"equal": 1}
     assert main([*same, "--case", "no such variant"]) == 2

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Model, Sparsity, Tensor
+from tflm_cy import Interpreter, OpResolverType
 
 from .one_operator import run
 

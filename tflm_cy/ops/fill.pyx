@@ -9,7 +9,7 @@ known in prepare when all three inputs are constant.
 ONE_HOT: float32, int32, int64, int8, uint8, bool; indices int32
 or int64; an index outside of the depth gives a row of off values.
 
-MATRIX_DIAG and MATRIX_SET_DIAG: float32, int8,
+MATRIX_DIAG and MATRIX_SET_DIAG: float32, uint32, int8,
 uint8, int16, int32, int64.
 
 Dimensions or a depth that are not constant make the output dynamic.
@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.strings cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, count_range,
+    BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, UINT32, bytes_of, count, count_range,
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
@@ -317,7 +317,7 @@ cdef int one_hot(Context context, Node* node) noexcept nogil:
 
 
 cdef int want_matrix_type(const Tensor* x) except -1:
-    if x.type not in (FLOAT32, INT8, UINT8, INT16, INT32, INT64):
+    if x.type not in (FLOAT32, INT8, UINT8, INT16, INT32, UINT32, INT64):
         raise ValueError(f"Type {type_name(x.type)} is not supported by MATRIX_DIAG and MATRIX_SET_DIAG.")
     if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
         raise ValueError("the input holds less than its shape says")

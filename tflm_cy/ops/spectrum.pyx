@@ -26,7 +26,7 @@ from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_ari
 from tflm_cy.ops.flexbuffer import read_numbers
 
 cdef enum:
-    LONGEST = 1 << 26            # of a window or a transform
+    LONGEST = 1 << 24            # of a window or a transform
 
 cdef struct Spectrogram:
     int32_t window
