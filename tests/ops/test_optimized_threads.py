@@ -6,7 +6,7 @@ Each case names the way that Eigen's cost model takes and how it cuts; the numbe
 import numpy as np
 import pytest
 
-from compat.builder import Model, Tensor
+from compat.builder import Model, Sparsity, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
 F = np.float32
@@ -136,3 +136,37 @@ def test_a_filter_that_is_fed_is_multiplied_as_by_one_thread():
         interpreter.invoke()
         found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("dtype", "same"), [("float16", True), ("float32", False)])
+def test_a_sparse_filter(dtype, same):
+    """DENSIFY is kept by TensorFlow, DEQUANTIZE of its result is made anew in each invoke: no filter for several threads."""
+    rng = np.random.default_rng(0)
+    dense = (rng.standard_normal((48, 192)) * (rng.random((48, 192)) < 0.5)).astype(dtype)
+    rows = [np.flatnonzero(row) for row in dense]
+    stored = np.concatenate([row[at] for row, at in zip(dense, rows, strict=True)])
+    segments = np.cumsum([0, *map(len, rows)])
+    sparsity = Sparsity(
+        [1, 2, 0, 3], [("dense", 1), ("dense", 1), ("dense", 48), ("csr", segments, np.concatenate(rows))]
+    )
+    model = Model()
+    main = model.subgraph("main")
+    shape = [48, 1, 1, 192]
+    w = main.op("DENSIFY", [Tensor.constant(stored, shape=shape, sparsity=sparsity)], [Tensor(shape, dtype)])[0]
+    if dtype == "float16":
+        w = main.op("DEQUANTIZE", [w], [Tensor(shape, "float32")], version=3)[0]
+    x, y = Tensor([1, 12, 12, 192], "float32"), Tensor([1, 12, 12, 48], "float32")
+    main.op("CONV_2D", [x, w, Tensor.constant(np.zeros(48, F))], [y], padding="SAME", stride_w=1, stride_h=1)
+    main.outputs = [y]
+    values, found = rng.standard_normal(x.shape).astype(F), []
+    for threads in (1, 4):
+        interpreter = Interpreter(
+            model_content=model.to_bytes(),
+            num_threads=threads,
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        )
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], values)
+        interpreter.invoke()
+        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes())
+    assert (found[0] == found[1]) == same

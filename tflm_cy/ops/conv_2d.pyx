@@ -189,11 +189,12 @@ cdef bint use_ordered32(Context context, Conv* op, const Tensor* w, bint panels)
 
 
 cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
-    """Two threads and more take another product for constant filters without dilation."""
+    """Two threads and more take another product for filters that TensorFlow keeps, without dilation."""
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
     op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
-    if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1:
+    if (context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1
+            and (<object>context).kept_by_tensorflow(w.index)):
         plan_threads(op, context.num_threads)
         if op.contraction.parts > 1 or op.contraction.blocks > 1:
             return prepare_contraction(context, node, op)
