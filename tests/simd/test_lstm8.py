@@ -22,7 +22,11 @@ def layer(seed):
     x_zero, h_zero = (int(rng.integers(-128, 128)) for _ in range(2))
 
     def weight(columns):
-        data = rng.choice([-127, 127], (cells, columns)) if rng.random() < 0.2 else rng.integers(-127, 128, (cells, columns))
+        data = (
+            rng.choice([-127, 127], (cells, columns))
+            if rng.random() < 0.2
+            else rng.integers(-127, 128, (cells, columns))
+        )
         return Tensor.constant(data.astype(np.int8), scale=float(np.float32(rng.uniform(1e-4, 0.02))), zero_point=0)
 
     def bias():

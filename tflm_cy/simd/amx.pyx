@@ -118,7 +118,8 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         c.sums_at = round_up(c.scratch_bytes, 64)
         c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
     c.packed_bytes = (
-        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
+        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles
+        + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
     )
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
@@ -301,7 +302,9 @@ cdef void finish_positions(const Conv8* c, const Work* k, const Positions* m, co
         r = end
 
 
-cdef void describe(Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere, bint even) noexcept nogil:
+cdef void describe(
+    Positions* m, const uint8_t* x, uint8_t* y, ptrdiff_t y_row, ptrdiff_t valid, uint8_t* nowhere, bint even,
+) noexcept nogil:
     """Sixteen positions whose outputs lie in a row, the first `valid` of them wanted (even: all)."""
     cdef int r
     m.x = x

@@ -108,7 +108,7 @@ cdef void lay_down(Depthwise8* d) noexcept nogil:
     d.upright = 0
     if g.iw != 1 or g.ow != 1 or g.kw != 1 or g.pad_w != 0 or g.dilation_h != 1 or g.oh < UPRIGHT or g.kh < 3:
         return
-    if g.ic != g.oc or d.factor != 0 or rounded_channels(g.oc, g.stride_h) != g.oc:
+    if g.batches != 1 or g.ic != g.oc or d.factor != 0 or rounded_channels(g.oc, g.stride_h) != g.oc:
         return
     d.upright = g.kh
     d.image_rows = g.ih
@@ -404,7 +404,7 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
             to += s.rows * g.ow * g.oc * y_size
             oy += d.rows
-        image += (d.image_rows if d.upright > 0 else g.ih * g.iw) * g.ic
+        image += g.ih * g.iw * g.ic                  # upright: of a single image
 
 
 cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept nogil:

@@ -1,5 +1,5 @@
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.lstm cimport CELL_GATE
@@ -7,7 +7,8 @@ from tflm_cy.simd.lstm8 cimport Lstm8, Lstm8Kernels
 
 cdef extern from "lstm8.h" nogil:
     void multiply_16(const uint8_t* w, const int32_t* bias, const uint8_t* x, ptrdiff_t steps, int32_t* y) noexcept
-    void add_products_16(const int32_t* a, int32_t a_value, int32_t a_shift, const int32_t* b, int32_t b_value, int32_t b_shift, int16_t* v) noexcept
+    void add_products_16(
+        const int32_t* a, int32_t a_value, int32_t a_shift, const int32_t* b, int32_t b_value, int32_t b_shift, int16_t* v) noexcept
     void logistic_16(const int16_t* x, int16_t* y) noexcept
     void tanh_16(const int16_t* x, int bits, int16_t* y) noexcept
     void update_cell_16(
@@ -44,13 +45,16 @@ cdef void pack_lstm8(Lstm8* s, int gate, const int8_t* w, const int8_t* r, const
     cdef uint8_t* at = s.packed + gate * (x_bytes + h_bytes + 8 * s.lanes)
     cdef int32_t* from_x = <int32_t*>(at + x_bytes + h_bytes)
     cdef int32_t* from_h = from_x + s.lanes
+    cdef int64_t sum
     cdef ptrdiff_t c
     s.w[gate], s.r[gate], s.w_bias[gate], s.r_bias[gate] = at, at + x_bytes, from_x, from_h
     pack_rows_of_lstm(<const uint8_t*>w, s.cells, s.inputs, s.x_steps, at)
     pack_rows_of_lstm(<const uint8_t*>r, s.cells, s.cells, s.h_steps, at + x_bytes)
     for c in range(s.cells):
-        from_x[c] = <int32_t>(<uint32_t>bias[c] - <uint32_t>((s.x_zero_point + 128) * sum_taps(<const uint8_t*>w + c * s.inputs, s.inputs, 128)))
-        from_h[c] = <int32_t>(-<uint32_t>((s.h_zero_point + 128) * sum_taps(<const uint8_t*>r + c * s.cells, s.cells, 128)))
+        sum = sum_taps(<const uint8_t*>w + c * s.inputs, s.inputs, 128)
+        from_x[c] = <int32_t>(<uint32_t>bias[c] - <uint32_t>((s.x_zero_point + 128) * sum))
+        sum = sum_taps(<const uint8_t*>r + c * s.cells, s.cells, 128)
+        from_h[c] = <int32_t>(-<uint32_t>((s.h_zero_point + 128) * sum))
 
 
 cdef void pack_rows_of_lstm(const uint8_t* w, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t steps, uint8_t* packed) noexcept nogil:
@@ -60,8 +64,9 @@ cdef void pack_rows_of_lstm(const uint8_t* w, ptrdiff_t rows, ptrdiff_t n, ptrdi
     while row < rows:
         at = 0
         while at < n:
-            turn_taps(w + row * n + at, n, rows - row if rows - row < LANES else LANES, n - at if n - at < TAPS else TAPS, 0, packed + 16 * at,
-                      4 * LANES)
+            turn_taps(
+                w + row * n + at, n, rows - row if rows - row < LANES else LANES, n - at if n - at < TAPS else TAPS, 0,
+                packed + 16 * at, 4 * LANES)
             at += TAPS
         packed += 4 * LANES * steps
         row += LANES
