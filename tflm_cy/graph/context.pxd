@@ -103,7 +103,7 @@ cdef Registration register(PrepareFunction prepare, int version, int reference_v
 
 cdef inline size_t per_hand(size_t bytes) noexcept nogil:
     """Scratch memory of one hand, so that those of others begin on lines of the cache of their own."""
-    return (bytes + 127) / 64 * 64
+    return (bytes + 127) // 64 * 64
 
 
 cdef class Context:
