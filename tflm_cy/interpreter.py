@@ -269,6 +269,12 @@ class Interpreter:
             experimental_disable_delegate_clustering,
             fuse,
         )
+        self._compress_zero_points = bool(experimental_compress_quantization_zero_points)
+
+    @property
+    def experimental_compress_quantization_zero_points(self):
+        """What the constructor was given; without effect."""
+        return self._compress_zero_points
 
     def _start(
         self,

@@ -15,8 +15,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from tflm_cy import experimental, interpreter
-from tflm_cy import __version__
+from tflm_cy import __version__, experimental, interpreter
 
 PACKAGES = ("tflite_runtime", "ai_edge_litert", "tensorflow")
 DEFAULT = PACKAGES[:2]

@@ -32,8 +32,8 @@ class Edit:
 
     def __init__(self, model, rng, registered):
         self.model, self.rng, self.registered = model, rng, registered
-        self.graph = self.pick(model["subgraphs"])
-        self.tensors = self.graph["tensors"]
+        self.graph = self.pick([graph for graph in model["subgraphs"] if graph["tensors"]] or model["subgraphs"])
+        self.tensors = self.graph["tensors"] or [{"shape": None, "type": "FLOAT32", "quantization": None, "buffer": 0}]
         self.operators = self.graph["operators"] or []
 
     def pick(self, values):

@@ -139,7 +139,7 @@ cdef inline Extent spanning(int64_t positions, int64_t grain, uint32_t local) no
 
 cdef inline size_t per_hand(size_t bytes) noexcept nogil:
     """Scratch memory of one hand, so that those of others begin on lines of the cache of their own."""
-    return (bytes + 127) / 64 * 64
+    return (bytes + 127) // 64 * 64
 
 
 cdef class Context:

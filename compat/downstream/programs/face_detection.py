@@ -18,8 +18,6 @@ def run(models):
     image = Image.open(folder / "data" / "astronaut.png").convert("RGB")
     results = {}
     for kind in FaceDetectionModel:
-        if kind is FaceDetectionModel.FULL_SPARSE:
-            continue  # DENSIFY'd weights: TensorFlow's own AUTO runs it, and so is it compared by compat --models
         faces = FaceDetection(model_type=kind)(image)
         results[f"{kind.name} scores"] = np.array([face.score for face in faces])
         results[f"{kind.name} boxes"] = np.array([face.data for face in faces])
