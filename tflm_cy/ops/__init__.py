@@ -45,6 +45,10 @@ def find_xnnpack(name, values):
     """
     from tflm_cy.ops import index
 
-    modules = {"float16": index.XNNPACK_FLOAT16, "float32": index.XNNPACK_FLOAT32, "quantized": index.XNNPACK_QUANTIZED}[values]
+    modules = {
+        "float16": index.XNNPACK_FLOAT16,
+        "float32": index.XNNPACK_FLOAT32,
+        "quantized": index.XNNPACK_QUANTIZED,
+    }[values]
     module = modules.get(name)
     return None if module is None else import_module(f"{__name__}.xnnpack.{module}").OPERATORS[name]
