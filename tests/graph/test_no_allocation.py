@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tflm_cy.ops import generation
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -18,9 +19,14 @@ ROOT = HERE.parents[1]
 PROGRAM = """
 import ctypes, sys
 from tflm_cy import Interpreter
+from tflm_cy.graph import subgraph
+from tflm_cy.threads import pool
+pool.pretend(4)
+subgraph.share_from(0)
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_ulong
-interpreter = Interpreter(sys.argv[1])
+threads = int(sys.argv[2])
+interpreter = Interpreter(sys.argv[1], num_threads=threads)
 interpreter.allocate_tensors()
 core = interpreter._interpreter
 invoke, again = core.invoke, [None] * 50
@@ -37,6 +43,7 @@ def loop():
     return count() - before - empty
 loop()
 print(loop())
+assert (pool.state()["jobs"] > 0) == (threads > 1)
 """
 
 
@@ -52,10 +59,14 @@ def counter(tmp_path_factory):
     return library
 
 
-def allocations(counter, model):
+def allocations(counter, model, threads=1):
     environment = {**os.environ, "LD_PRELOAD": str(counter), "PYTHONPATH": str(ROOT), "PYTHONMALLOC": "malloc"}
     result = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(model)], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM, str(model), str(threads)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(result.stdout)
 
@@ -81,10 +92,13 @@ def convolution_net(rng):
     return model.to_bytes()
 
 
-def test_a_static_graph_allocates_nothing(counter, tmp_path):
+@pytest.mark.parametrize(
+    "threads", [1, pytest.param(4, marks=pytest.mark.skipif(not generation.supported(), reason="no delegate"))]
+)
+def test_a_static_graph_allocates_nothing(counter, tmp_path, threads):
     path = tmp_path / "net.tflite"
     path.write_bytes(convolution_net(np.random.default_rng(5)))
-    assert allocations(counter, path) == 0
+    assert allocations(counter, path, threads) == 0
 
 
 def test_variables_allocate_nothing(counter, tmp_path):

@@ -6,7 +6,8 @@ invoke, finds them awake; then they sleep. Waking takes longer than a small mode
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
 
 On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Such a wait is remembered: for
-ten times as long everybody computes alone, so that several threads lose little where one would do better.
+ten times as long everybody computes alone, and twice as long again when it soon happens once more, so that several threads lose little where
+one would do better.
 
 A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. The caller takes
 parts from the front, workers from the back, so that in node after node the same thread meets the same rows in its cache. A job is
@@ -90,6 +91,9 @@ cdef enum:
     LOOKS = 64                   # pauses between two looks at the clock
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
+    LONGEST_ALONE_NS = 1000000000
+    SOON_NS = 1000000000         # after computing alone has ended
+    MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
 cdef struct Pool:
@@ -105,6 +109,7 @@ cdef struct Pool:
     bint wakes                   # this crew is worth waking
     bint alone                   # this crew's worker was suspended
     int64_t alone_until          # when the pool may be engaged again
+    int doublings                # of the time, since waits follow each other
     int64_t seen                 # when it was last asked for
     pthread_t owner              # who has engaged the pool
     pthread_mutex_t mutex
@@ -242,7 +247,12 @@ cdef void wait_for_others(int parts) noexcept nogil:
     now = now_ns()
     if now - since > DISTURBED_NS and pretended == 0:
         pool.alone = True
-        pool.alone_until = now + ALONE * (now - since)
+        if since - pool.alone_until > SOON_NS:
+            pool.doublings = 0
+        elif pool.doublings < MOST_DOUBLINGS:
+            pool.doublings += 1
+        since = ALONE * (now - since) << pool.doublings
+        pool.alone_until = now + (since if since < LONGEST_ALONE_NS else LONGEST_ALONE_NS)
 
 
 cdef bint take(uint32_t hand) noexcept nogil:

@@ -25,7 +25,6 @@ from tflm_cy.arithmetic.xnnpack.product cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, extent_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.window_2d cimport set_window
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.vector32 cimport (
