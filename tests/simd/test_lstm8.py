@@ -1,5 +1,7 @@
 """The fully quantized LSTM: every instruction set against the scalar definition, on random layers."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from compat.builder import Model, Tensor
 from .instruction_sets import ISAS, check
 
 GATES = 4
-CASES = 40
+CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
 def layer(seed):
