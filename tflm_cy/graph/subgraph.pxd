@@ -14,6 +14,7 @@ cdef struct Group:               # steps that are computed range by range
     int32_t first
     int32_t last                 # first == last: a step by itself
     int32_t parts                # 1: as a whole, by `invoke`
+    bint alone                   # range by range on one thread, too; else without other threads each node by itself
 
 
 cdef class Subgraph(Workspace):

@@ -65,6 +65,7 @@ cdef double LEAST_TIME = 3000             # of a group, below which giving parts
 cdef double LONG_TIME = 60000
 
 cdef enum:
+    LEAST_GROUPS = 7             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
 
 cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
@@ -571,6 +572,7 @@ cdef class Subgraph(Workspace):
         cdef const Node* node
         cdef int step
         group.parts = 1
+        group.alone = False
         for step in range(group.first, group.last + 1):
             node = &self.nodes[self.plan[step]]
             if node.work == NULL:
@@ -581,6 +583,7 @@ cdef class Subgraph(Workspace):
                 bytes += self.tensors[node.outputs[0]].bytes
         if group.last > group.first and bytes > CACHE_BYTES:
             parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
+        group.alone = parts > 1
         if self.hands > 1 and time >= LEAST_TIME:
             if time > LONG_TIME:
                 parts = max(parts, PARTS_PER_HAND * self.hands)
@@ -774,7 +777,7 @@ cdef class Subgraph(Workspace):
         cdef bint engaged = False
         cdef int status
         self.prepared_end = self.stage_zero_end
-        if self.shared_time > 0 and not self.shared.engaged:
+        if self.shared_time > LEAST_GROUPS * LEAST_TIME and not self.shared.engaged:
             engaged = engage(self.hands, self.shared_time > WAKE_TIME)
             self.shared.engaged = engaged
         while True:
@@ -786,7 +789,7 @@ cdef class Subgraph(Workspace):
                         mode = flush_denormals()
                     else:
                         restore_denormals(mode)
-                if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].last > step):
+                if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
                     self.run_group(&self.groups[step])
                     step = self.groups[step].last
                 elif node.invoke(self, node) != 0:
