@@ -52,6 +52,7 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.ordered32 cimport RowsOrdered32
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # FullyConnectedOptions
@@ -60,9 +61,6 @@ cdef enum:                       # FullyConnectedOptions
     KEEP_NUM_DIMS = 2
     ASYMMETRIC_QUANTIZE_INPUTS = 3
     QUANTIZED_BIAS_TYPE = 4
-
-ctypedef bint (*RowsOrdered32)(
-    const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y) noexcept nogil
 
 cdef struct FullyConnected:
     ptrdiff_t batches
@@ -78,6 +76,7 @@ cdef struct FullyConnected:
     Product product              # of the optimized arithmetic
     FastOrdered32 fast32         # with a vector kernel
     RowsOrdered32 rows_kernel
+    float* packed_rows
     int runs                     # scratch, for NaN
     # quantized
     DoubleRescale rescale
@@ -246,7 +245,9 @@ cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
     op.sums = context.request_scratch(2 * 4 * op.rows + 4)
     node.invoke = fully_connected_eigen
-    if op.product.method == MATRIX_VECTOR and kernels().ordered32.rows != NULL:
+    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().ordered32.rows != NULL:
+        op.packed_rows = <float*>context.persistent(kernels().ordered32.rows_bytes(op.rows, op.depth))
+        kernels().ordered32.pack_rows(<const float*>w.data, op.rows, op.depth, op.packed_rows)
         op.rows_kernel = kernels().ordered32.rows
         node.invoke = fully_connected_vector32_row
     return 0
@@ -485,8 +486,8 @@ cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogi
     cdef FullyConnected* op = <FullyConnected*>node.data
     cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.rows, &op.bias)
     if op.rows_kernel(
-            <const float*>context.input(node, 1).data, op.rows, op.depth, <const float*>context.input(node, 0).data, bias,
-            op.range.low, op.range.high, <float*>context.output(node, 0).data):
+            op.packed_rows, <const float*>context.input(node, 1).data, op.rows, op.depth,
+            <const float*>context.input(node, 0).data, bias, op.range.low, op.range.high, <float*>context.output(node, 0).data):
         return fully_connected_eigen(context, node)
     return 0
 

@@ -35,8 +35,6 @@ SIMD_INLINE vf vf_fold_pairs(vf a) { /* lane i: 2 i and 2 i + 1 */
   return _mm512_add_ps(_mm512_permutexvar_ps(even, a), _mm512_permutexvar_ps(_mm512_add_epi32(even, _mm512_set1_epi32(1)), a));
 }
 SIMD_INLINE int vf_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
-/* Eight lanes of each of two rows. */
-SIMD_INLINE vf vf_load_two(const float *a, const float *b) { return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1); }
 SIMD_INLINE vf vf_quarters(vf a, vf b, const int odd) { /* 128-bit quarters 0, 2 (1, 3) of both */
   return odd ? _mm512_shuffle_f32x4(a, b, 0xDD) : _mm512_shuffle_f32x4(a, b, 0x88);
 }
@@ -52,7 +50,6 @@ SIMD_INLINE vf vf_fold_pairs(vf a) {
   return _mm256_add_ps(_mm256_permutevar8x32_ps(a, even), _mm256_permutevar8x32_ps(a, _mm256_add_epi32(even, _mm256_set1_epi32(1))));
 }
 SIMD_INLINE int vf_nan(vf a) { return _mm256_movemask_ps(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
-SIMD_INLINE vf vf_load_two(const float *a, const float *b) { (void)b; return _mm256_loadu_ps(a); }
 SIMD_INLINE vf vf_quarters(vf a, vf b, const int odd) { return odd ? _mm256_permute2f128_ps(a, b, 0x31) : _mm256_permute2f128_ps(a, b, 0x20); }
 SIMD_INLINE vf vf_zip_low(vf a, vf b) { return _mm256_shuffle_ps(a, b, 0x44); }
 SIMD_INLINE vf vf_zip_high(vf a, vf b) { return _mm256_shuffle_ps(a, b, 0xEE); }
@@ -211,18 +208,19 @@ SIMD_INLINE void chains32(Chains32 *t, int kind, ptrdiff_t first, ptrdiff_t posi
   }
 }
 
-/* Matrix times vector: VL rows of k values at a time, eight lanes each; row i in the lane i. */
-SIMD_INLINE vf rows32(const float *const *rows, ptrdiff_t k, const float *x) {
-  enum { N = 8, TWO = VL / 8 };
+/* Matrix times vector: VL rows of k values at a time, eight lanes each; row i in the lane i. Eight vectors per eight values: vector 2 i has the
+ * row i and, with sixteen lanes, the row 4 + i; vector 2 i + 1 those that are VL / 2 rows behind. */
+SIMD_INLINE int row_of_half32(int vector, int half) { return vector / 2 + 4 * half + vector % 2 * (VL / 2); }
+
+SIMD_INLINE vf rows32(const float *w, ptrdiff_t k, const float *x) {
+  enum { N = 8, AHEAD = 64 };
   vf acc[N], folded[4];
   UNROLL32O for (int i = 0; i < N; i++) acc[i] = vf_set1(0);
   for (ptrdiff_t t = 0; t + 8 <= k; t += 8) {
     const vf v = vf_set8(x + t);
-    /* accumulator 2 i: the rows i and (with sixteen lanes) 4 + i; 2 i + 1: the next four or eight of them */
-    UNROLL32O for (int i = 0; i < N; i++) {
-      const int a = i / 2 + i % 2 * 4 * TWO;
-      acc[i] = vf_add(acc[i], vf_mul(vf_load_two(rows[a] + t, rows[TWO == 2 ? a + 4 : a] + t), v));
-    }
+    UNROLL32O for (int i = 0; i < N; i += 64 / (4 * VL)) _mm_prefetch((const char *)(w + (AHEAD + i) * VL), _MM_HINT_T0);
+    UNROLL32O for (int i = 0; i < N; i++) acc[i] = vf_add(acc[i], vf_mul(vf_load(w + i * VL), v));
+    w += N * VL;
   }
   UNROLL32O for (int i = 0; i < 4; i++) folded[i] = vf_add(vf_quarters(acc[2 * i], acc[2 * i + 1], 0), vf_quarters(acc[2 * i], acc[2 * i + 1], 1));
   vf a = vf_add(vf_zip_low(folded[0], folded[1]), vf_zip_high(folded[0], folded[1]));

@@ -13,7 +13,9 @@
 | no | conv_f32, fully_connected_f32 | that of k; taps outside of the image are left out |
 | yes | conv_f32_eigen, multiply_rows_eigen with the method PANELS | Eigen's: stretches of `block`, the last columns apart; windows whole |
 
-    table.ordered32.rows(w, n, k, x, y, bias, low, high)       # one row of values: matrix_vector_f32 and finish_f32; the same answer as run
+    packed = context.persistent(table.ordered32.rows_bytes(n, k))
+    table.ordered32.pack_rows(w, n, k, packed)
+    table.ordered32.rows(packed, w, n, k, x, bias, low, high, y)   # one row of values: matrix_vector_f32, finish_f32; the same answer as run
 
 No entry on instruction sets of fewer than eight lanes.
 """
@@ -34,9 +36,14 @@ cdef struct Ordered32:
     ptrdiff_t last_positions     # positions from here on sum all columns in the order of k
     float* packed
 
+ctypedef bint (*RowsOrdered32)(
+    const float* packed, const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y,
+) noexcept nogil
+
 cdef struct Ordered32Kernels:
     bint (*plan)(Ordered32* c) noexcept nogil
     bint (*pack)(Ordered32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
     bint (*run)(const Ordered32* c, const float* x, void* scratch, float* y) noexcept nogil
-    bint (*rows)(
-        const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y) noexcept nogil
+    ptrdiff_t (*rows_bytes)(ptrdiff_t n, ptrdiff_t k) noexcept nogil
+    void (*pack_rows)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
+    RowsOrdered32 rows

@@ -27,7 +27,8 @@ cdef extern from "ordered32.h" nogil:
     void chains32(
         Chains32* t, int kind, ptrdiff_t first, ptrdiff_t positions, const float* w, ptrdiff_t w_panel, const float* bias, ptrdiff_t n,
         float* y) noexcept
-    vf rows32(const float** rows, ptrdiff_t k, const float* x) noexcept
+    vf rows32(const float* w, ptrdiff_t k, const float* x) noexcept
+    int row_of_half32(int vector, int half) noexcept
     int vf_nan(vf a) noexcept
 
 
@@ -251,10 +252,34 @@ cdef bint run_ordered32(const Ordered32* c, const float* x, void* scratch, float
     return t.nan != 0
 
 
+cdef ptrdiff_t rows_bytes_ordered32(ptrdiff_t n, ptrdiff_t k) noexcept nogil:
+    return (n + VL - 1) / VL * VL * (k / 8 * 8) * <ptrdiff_t>sizeof(float) + LINE32
+
+
+cdef void pack_rows_ordered32(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil:
+    """What is left of k beyond a multiple of eight stays where it is."""
+    cdef float* at = aligned32(packed)
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t row, t
+    cdef int i, half
+    while first < n:
+        for t in range(k / 8):
+            for i in range(8):
+                for half in range(VL / 8):
+                    row = first + row_of_half32(i, half)
+                    if row < n:
+                        memcpy(at, w + row * k + 8 * t, 8 * sizeof(float))
+                    else:
+                        memset(at, 0, 8 * sizeof(float))
+                    at += 8
+        first += VL
+
+
 cdef bint rows_ordered32(
-    const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y,
+    const float* packed, const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y,
 ) noexcept nogil:
-    cdef const float* rows[16]
+    cdef const float* at = aligned32(<void*>packed)
+    cdef const float* row
     cdef float sums[16]
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t some, r, i
@@ -262,15 +287,15 @@ cdef bint rows_ordered32(
     cdef float v
     while first < n:
         some = n - first if n - first < VL else VL
-        for r in range(VL):
-            rows[r] = w + (first + (r if r < some else 0)) * k
-        vf_store(sums, rows32(rows, k, x))
+        vf_store(sums, rows32(at, k, x))
+        at += VL * (k / 8 * 8)
         for r in range(some):
             v = sums[r]
+            row = w + (first + r) * k
             for i in range(k / 8 * 8, k):
-                v = v + rows[r][i] * x[i]
+                v = v + row[i] * x[i]
             if first + r == n - 1 and n & 1:
-                v = row_f32(rows[r], x, k, True)
+                v = row_f32(row, x, k, True)
             nan |= v != v
             v = v + bias[first + r]
             v = low if v < low else v
@@ -283,4 +308,6 @@ cdef void fill_ordered32(Ordered32Kernels* table) noexcept:
     table.plan = plan_ordered32
     table.pack = pack_ordered32
     table.run = run_ordered32
+    table.rows_bytes = rows_bytes_ordered32
+    table.pack_rows = pack_rows_ordered32
     table.rows = rows_ordered32
