@@ -44,7 +44,7 @@ def check_all(draw, isa, mode):
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
 @pytest.mark.parametrize("op", products8.DRAWS)
 def test_products_of_bytes(op, dtype, mode, isa):
-    if op == "DEPTHWISE_CONV_2D" and dtype == "float32":
+    if op.startswith("DEPTHWISE_CONV_2D") and dtype == "float32":
         pytest.skip("the hybrid operator wants a scale per channel, which these draws do not always have")
     check_all(lambda rng: products8.DRAWS[op](rng, dtype), isa, mode)
 
