@@ -44,6 +44,11 @@ DIRECTIVES = {
 
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "delegates", "micro")
+SEARCHING = {
+    "packing",
+    "optimal",
+    "overlap",
+}  # planners whose time is the quality of their plans; their inner loop must vectorize
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
 VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
@@ -97,7 +102,7 @@ def operator_index() -> str:
 
 def target_of(source: Path) -> list[str]:
     """The flags that a module has beyond those of all."""
-    if source.relative_to(PACKAGE).parts[0] in PREPARING:
+    if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING:
         return ["-Os"]
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return VECTOR

@@ -5,7 +5,7 @@ python -m benchmarks.leaks --cycles 2000 --model a.tflite
 
 Counted are the bytes that C's allocator has handed out (glibc's mallinfo2) and Python's own blocks, before and after,
 when the first lives have filled all caches. A leak of any size per life shows: one byte per life is 10,000 bytes, and
-what is permitted is one page and 64 blocks in all. Exit code: 0, 1 for a leak, 2 where the C library cannot count.
+what is permitted is one page and 160 blocks in all. Exit code: 0, 1 for a leak, 2 where the C library cannot count.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import numpy as np
 import tflm_cy
 from tflm_cy.micro import MicroInterpreter
 
-_PERMITTED_BYTES, _PERMITTED_BLOCKS = 4096, 64
+_PERMITTED_BYTES, _PERMITTED_BLOCKS = 4096, 160  # Python keeps some freed blocks for itself, now more, now fewer
 _FIRST_LIVES = 50
 
 KINDS = {
