@@ -7,7 +7,7 @@ import pytest
 from flatbuffers import flexbuffers
 
 from compat.builder import Tensor
-from tflm_cy.ops.flexbuffer import read_numbers
+from tflm_cy.schema.flexbuffer import numbers
 
 from .one_operator import run, same
 
@@ -77,6 +77,6 @@ def test_detections_refused(options):
 @pytest.mark.parametrize("end", range(0, 40, 3))
 def test_options_cut_short_are_refused(end):
     whole = bytes(flexbuffers.Dumps({"num_classes": 2, "max_detections": 300, "y_scale": 1.5, "nms": True}))
-    assert read_numbers(whole) == {"num_classes": 2, "max_detections": 300, "y_scale": 1.5, "nms": True}
+    assert numbers(whole) == {"num_classes": 2, "max_detections": 300, "y_scale": 1.5, "nms": True}
     with contextlib.suppress(ValueError):
-        assert isinstance(read_numbers(whole[:end]), dict)
+        assert isinstance(numbers(whole[:end]), dict)

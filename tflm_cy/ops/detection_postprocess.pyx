@@ -13,8 +13,8 @@ from libc.string cimport memset
 from tflm_cy.arithmetic.suppression cimport greater, lesser
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
+from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
-from tflm_cy.ops.flexbuffer import read_numbers
 
 cdef struct Detection:
     int32_t boxes                # n
@@ -49,7 +49,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* encodings = operand(context, node, 0)
     cdef Tensor* scores = operand(context, node, 1)
     cdef Tensor* anchors = operand(context, node, 2)
-    options = read_numbers(b"" if node.custom_options == NULL else (<const char*>node.custom_options)[:node.custom_options_size])
+    options = options_of(node)
     if encodings.rank != 3 or scores.rank != 3 or anchors.rank != 2 or encodings.dims[0] != 1 or encodings.dims[2] < 4:
         raise ValueError("TFLite_Detection_PostProcess wants encodings [1, n, 4], scores [1, n, classes] and anchors [n, 4]")
     n = encodings.dims[1]

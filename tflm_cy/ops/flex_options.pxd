@@ -9,8 +9,8 @@ from tflm_cy.graph.context cimport Node
 
 
 cdef inline dict options_of(const Node* node):
-    from tflm_cy.schema.flexbuffer import options
-    return {} if node.custom_options == NULL else options((<const char*>node.custom_options)[:node.custom_options_size])
+    from tflm_cy.schema.flexbuffer import numbers
+    return {} if node.custom_options == NULL else numbers((<const char*>node.custom_options)[:node.custom_options_size])
 
 
 cdef inline int64_t option(dict options, str name, int64_t low, int64_t high) except? -1:

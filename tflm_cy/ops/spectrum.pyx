@@ -22,8 +22,8 @@ from tflm_cy.arithmetic.spectrum cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity
-from tflm_cy.ops.flexbuffer import read_numbers
 
 cdef enum:
     LONGEST = 1 << 24            # of a window or a transform
@@ -44,13 +44,6 @@ cdef struct Cepstrum:
     float low, high
     double* cosines
     double* working
-
-
-cdef dict numbers(const Node* node):
-    """The options; none at all when there are no bytes."""
-    if node.custom_options == NULL or node.custom_options_size == 0:
-        return {}
-    return read_numbers((<const char*>node.custom_options)[:node.custom_options_size])
 
 
 cdef int64_t whole(dict options, str key) except? -1:
@@ -167,7 +160,7 @@ cdef int prepare_spectrogram(Context context, Node* node) except -1:
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    options = numbers(node)
+    options = options_of(node)
     if x.rank != 2:
         raise ValueError(f"NumDimensions(input) != 2 ({x.rank} != 2)")
     expect_f32(x, y)
@@ -218,7 +211,7 @@ cdef int prepare_mfcc(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* rate = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
-    options = numbers(node)
+    options = options_of(node)
     if x.rank != 3 or count(rate) != 1:
         raise ValueError(f"NumDimensions(input_wav) != 3, or more than one rate: {shape_of(x)}, {shape_of(rate)}")
     expect_f32(x, y)
@@ -279,7 +272,7 @@ cdef int prepare_hadamard(Context context, Node* node) except -1:
     if x.type != FLOAT32 and x.type != INT32:
         raise ValueError(f"input_tensor->type == kTfLiteFloat32 was not true: {type_name(x.type)}")
     size = <int32_t*>context.persistent(sizeof(int32_t))
-    size[0] = <int32_t>whole(numbers(node), "hadamard_size")
+    size[0] = <int32_t>whole(options_of(node), "hadamard_size")
     if size[0] < 1 or x.rank < 2 or x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
         raise ValueError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     context.set_shape(y, y.rank, y.dims)

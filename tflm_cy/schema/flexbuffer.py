@@ -32,7 +32,18 @@ def options(content):
     ValueError
         The bytes are no FlexBuffer, or its root is no map.
     """
-    return _read(bytes(content), lambda content: {key: _value(content, *place) for key, place in _places(content)})
+    return _read(bytes(content), lambda content: dict(_values(content)))
+
+
+def numbers(content):
+    """The map's numbers: `options` without what reads as None.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no FlexBuffer, or its root is no map.
+    """
+    return _read(bytes(content), lambda content: {key: value for key, value in _values(content) if value is not None})
 
 
 def float_slot(content, key):
@@ -62,7 +73,7 @@ def strings(content):
 def _read(content, reader):
     try:
         return reader(content)
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
+    except (IndexError, struct.error) as error:
         raise ValueError(f"custom options of {len(content)} bytes are no FlexBuffer: {error}") from None
 
 
@@ -113,9 +124,13 @@ def _places(content):
     found = []
     for i in range(length):
         start = _follow(content, keys + i * key_width, key_width)
-        key = content[start : content.index(b"\0", start)].decode()
+        key = content[start : content.index(b"\0", start)].decode(errors="replace")  # TensorFlow compares bytes
         found.append((key, (values + i * width, width, content[values + length * width + i])))
     return found
+
+
+def _values(content):
+    return ((key, _value(content, *place)) for key, place in _places(content))
 
 
 def _value(content, at, width, packed):
