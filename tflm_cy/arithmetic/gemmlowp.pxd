@@ -46,16 +46,16 @@ cdef inline int leading_zeros(uint32_t x) noexcept nogil:
     return n
 
 
-cdef inline int32_t exp_factor(int32_t y, int32_t rest, int bit, int32_t factor) noexcept nogil:
-    return high_product(y, factor) if (<uint32_t>rest >> bit) & 1 else y
+cdef inline int32_t exp_factor(int32_t y, int32_t rest, int bits, int exponent, int32_t factor) noexcept nogil:
+    return high_product(y, factor) if bits > exponent and (<uint32_t>rest >> (31 - bits + exponent)) & 1 else y
 
 
-cdef inline int32_t exp_on_negative(int32_t a) noexcept nogil:
-    """exp of a <= 0 in Q5.26, as Q0.31: a polynomial on the last quarter, times a constant for every bit above."""
-    cdef int32_t quarter = 1 << 24
+cdef inline int32_t exp_on_negative(int32_t a, int bits) noexcept nogil:
+    """exp of a <= 0 with `bits` integer bits (4 or 5), as Q0.31: a polynomial on the last quarter, times a constant for every bit above."""
+    cdef int32_t quarter = 1 << (29 - bits)
     cdef int32_t m = (a & (quarter - 1)) - quarter
     cdef int32_t rest = m - a
-    cdef int32_t x = rescale32(m, 5) + (1 << 28)
+    cdef int32_t x = rescale32(m, bits) + (1 << 28)
     cdef int32_t x2 = high_product(x, x)
     cdef int32_t x3 = high_product(x2, x)
     cdef int32_t x4 = high_product(x2, x2)
@@ -63,23 +63,33 @@ cdef inline int32_t exp_on_negative(int32_t a) noexcept nogil:
     cdef int32_t y = EXP_MINUS_EIGHTH + high_product(EXP_MINUS_EIGHTH, x + t)
     if a == 0:
         return ONE_32
-    y = exp_factor(y, rest, 24, 1672461947)
-    y = exp_factor(y, rest, 25, 1302514674)
-    y = exp_factor(y, rest, 26, 790015084)
-    y = exp_factor(y, rest, 27, 290630308)
-    y = exp_factor(y, rest, 28, 39332535)
-    y = exp_factor(y, rest, 29, 720401)
-    return exp_factor(y, rest, 30, 242)
+    y = exp_factor(y, rest, bits, -2, 1672461947)
+    y = exp_factor(y, rest, bits, -1, 1302514674)
+    y = exp_factor(y, rest, bits, 0, 790015084)
+    y = exp_factor(y, rest, bits, 1, 290630308)
+    y = exp_factor(y, rest, bits, 2, 39332535)
+    y = exp_factor(y, rest, bits, 3, 720401)
+    return exp_factor(y, rest, bits, 4, 242)
 
 
-cdef inline int32_t one_over_one_plus_x(int32_t a) noexcept nogil:
-    """1 / (1 + a) for a in [0, 1) in Q0.31: three steps of Newton's iteration in Q2.29."""
+cdef inline int32_t newton(int32_t a) noexcept nogil:
+    """Half of 2 / (1 + a) in Q2.29, a in [0, 1) in Q0.31: three steps of Newton's iteration."""
     cdef int32_t half = <int32_t>((<int64_t>a + ONE_32 + 1) >> 1)
     cdef int32_t x = 1515870810 + high_product(half, -1010580540)
     cdef int k
     for k in range(3):
         x = <int32_t>(<uint32_t>x + <uint32_t>rescale32(high_product(x, (1 << 29) - high_product(half, x)), 2))
-    return rescale32(x, 1)
+    return x
+
+
+cdef inline int32_t one_over_one_plus_x(int32_t a) noexcept nogil:
+    """1 / (1 + a) for a in [0, 1) in Q0.31."""
+    return rescale32(newton(a), 1)
+
+
+cdef inline int32_t one_minus_over_one_plus_x(int32_t a) noexcept nogil:
+    """(1 - a) / (1 + a) for a in [0, 1) in Q0.31."""
+    return rescale32(newton(a) - (1 << 29), 2)
 
 
 cdef inline int32_t reciprocal(int32_t x, int integer_bits, int* bits_over_unit) noexcept nogil:

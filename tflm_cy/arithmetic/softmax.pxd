@@ -50,7 +50,7 @@ cdef inline bint fill_exp_table(ExpTable* table, double input_scale_beta) noexce
         if d > reach:
             break
         table.scaled[d] = high_product(wrap32(-<int64_t>d * (<int64_t>1 << m.shift)), m.value)
-        table.value[d] = exp_on_negative(table.scaled[d])
+        table.value[d] = exp_on_negative(table.scaled[d], 5)
         table.rounded[d] = round_shift(table.value[d], 12)
         table.reach = d + 1
     return True

@@ -6,12 +6,10 @@ Arguments at or beyond the ends of Q4.27 have the largest or least result.
 Source: tensorflow/tflite-micro:tensorflow/lite/kernels/internal/reference/integer_ops/{logistic,tanh}.h; gemmlowp:fixedpoint/fixedpoint.h.
 """
 from libc.math cimport floor
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, quantize_multiplier, round_shift
-from tflm_cy.arithmetic.gemmlowp cimport (
-    EXP_MINUS_EIGHTH, ONE_32, THIRD, exp_factor, exp_on_negative, one_over_one_plus_x, rescale32,
-)
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, quantize_multiplier, round_shift
+from tflm_cy.arithmetic.gemmlowp cimport ONE_32, exp_on_negative, one_minus_over_one_plus_x, one_over_one_plus_x
 
 cdef struct Argument:            # from a quantized value to Q4.27
     Multiplier m
@@ -27,37 +25,6 @@ cdef inline Argument argument_of(float scale, int32_t zero_point) noexcept nogil
     return a
 
 
-cdef inline int32_t exp_on_negative_q4(int32_t a) noexcept nogil:
-    """`gemmlowp.exp_on_negative` for Q4.27."""
-    cdef int32_t quarter = 1 << 25
-    cdef int32_t m = (a & (quarter - 1)) - quarter
-    cdef int32_t rest = m - a
-    cdef int32_t x = rescale32(m, 4) + (1 << 28)
-    cdef int32_t x2 = high_product(x, x)
-    cdef int32_t x3 = high_product(x2, x)
-    cdef int32_t x4 = high_product(x2, x2)
-    cdef int32_t t = round_shift(high_product(round_shift(x4, 2) + x3, THIRD) + x2, 1)
-    cdef int32_t y = EXP_MINUS_EIGHTH + high_product(EXP_MINUS_EIGHTH, x + t)
-    if a == 0:
-        return ONE_32
-    y = exp_factor(y, rest, 25, 1672461947)
-    y = exp_factor(y, rest, 26, 1302514674)
-    y = exp_factor(y, rest, 27, 790015084)
-    y = exp_factor(y, rest, 28, 290630308)
-    y = exp_factor(y, rest, 29, 39332535)
-    return exp_factor(y, rest, 30, 720401)
-
-
-cdef inline int32_t one_minus_over_one_plus_x(int32_t a) noexcept nogil:
-    """(1 - a) / (1 + a) for a in [0, 1) in Q0.31, as `gemmlowp.one_over_one_plus_x`."""
-    cdef int32_t half = <int32_t>((<int64_t>a + ONE_32 + 1) >> 1)
-    cdef int32_t x = 1515870810 + high_product(half, -1010580540)
-    cdef int _step
-    for _step in range(3):
-        x = <int32_t>(<uint32_t>x + <uint32_t>rescale32(high_product(x, (1 << 29) - high_product(half, x)), 2))
-    return rescale32(x - (1 << 29), 2)
-
-
 cdef inline int32_t logistic_s8(int32_t x, const Argument* how) noexcept nogil:
     cdef int32_t d = x - how.zero_point
     cdef int32_t a, y
@@ -69,7 +36,7 @@ cdef inline int32_t logistic_s8(int32_t x, const Argument* how) noexcept nogil:
     if a == 0:
         y = 1 << 30
     else:
-        y = one_over_one_plus_x(exp_on_negative_q4(-a if a > 0 else a))
+        y = one_over_one_plus_x(exp_on_negative(-a if a > 0 else a, 4))
         if a < 0:
             y = ONE_32 - y
     return max(-128, min(round_shift(y, 23) - 128, 127))
@@ -85,7 +52,7 @@ cdef inline int32_t tanh_s8(int32_t x, const Argument* how) noexcept nogil:
     a = multiply(d, how.m.value, how.m.shift)
     y = 0
     if a != 0:
-        y = one_minus_over_one_plus_x(exp_on_negative(-a if a > 0 else a))     # of twice the argument: Q5.26
+        y = one_minus_over_one_plus_x(exp_on_negative(-a if a > 0 else a, 5))     # of twice the argument: Q5.26
         if a < 0:
             y = -y
     return max(-128, min(round_shift(y, 24), 127))
