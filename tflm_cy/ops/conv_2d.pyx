@@ -200,7 +200,7 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
             return prepare_contraction(context, node, op)
         op.product = piece(&op.contraction, 0, 0)
     else:
-        op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()), False)
+        op.product = plan_product(g.oc, op.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()))
     if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))

@@ -228,7 +228,7 @@ cdef int prepare_eigen(Context context, Node* node, FullyConnected* op) except -
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef ptrdiff_t o
-    op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()), False)
+    op.product = plan_product(op.rows, op.depth, op.batches, top_block(l1_data_bytes()))
     prepare_bias(context, b, op.rows, &op.bias)
     if b == NULL:
         for o in range(op.rows):           # nothing is added: a sum of -0.0 stays

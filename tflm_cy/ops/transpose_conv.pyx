@@ -163,7 +163,7 @@ cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t size
-    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, g.ih * g.iw, top_block(l1_data_bytes()), False)
+    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, g.ih * g.iw, top_block(l1_data_bytes()))
     size = op.product.n * op.product.k + packed_panels(&op.product)
     if is_constant(w):
         op.ordered = <float*>context.persistent(sizeof(float) * size)

@@ -1,6 +1,6 @@
 """float32 matrix products in Eigen's order: y[j][i] = w[i] . x[j] for n rows of weights and m rows of values, k long each.
 
-    cdef Product p = plan_product(n, k, m, top_block(l1_data_bytes()), False)
+    cdef Product p = plan_product(n, k, m, top_block(l1_data_bytes()))
     if p.method == PANELS:
         pack_panels(&p, w, packed)                        # packed_panels(&p) floats
     multiply_rows_eigen(&p, w, packed, x[j], NULL, j, sums, NULL)     # one row of values, or two neighbours
@@ -38,15 +38,13 @@ cdef struct Product:
     int method
 
 
-cdef inline Product plan_product(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top, bint only_panels) noexcept nogil:
+cdef inline Product plan_product(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top) noexcept nogil:
     cdef Product p
     p.n = n
     p.k = k
     p.m = m
     p.block = max(k_block(k, m, n, top), 1)
     p.method = PANELS
-    if only_panels:
-        return p
     if m == 1:
         p.method = DOT if n == 1 else MATRIX_VECTOR
     elif n == 1:
