@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 cdef extern from *:
     "#define SIMD_ISA 512"
 
-from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.conv8 cimport Conv8, x_size
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
@@ -394,7 +394,7 @@ cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint
 
 cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t size = x_size(c)
     cdef const uint8_t* image
     cdef Work k = work_of(c, scratch)
     cdef Panel p = panel_of(c)

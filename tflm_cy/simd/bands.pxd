@@ -16,7 +16,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.conv8 cimport Conv8, x_size
 from tflm_cy.simd.depthwise32 cimport Depthwise32
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.product32 cimport Product32
@@ -90,7 +90,7 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
 
 cdef inline void run_range_conv8(const Conv8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t size = x_size(c)
     cdef Conv8 band = c[0]
     cdef ptrdiff_t n, inside
     if by_tiles(c):

@@ -5,6 +5,8 @@
 #ifndef TFLM_CY_SIMD_CONV8_H
 #define TFLM_CY_SIMD_CONV8_H
 
+#include "pack.h"
+
 #if SIMD_ISA == 512
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all its vectors */
 #elif SIMD_ISA == 256
@@ -264,25 +266,12 @@ enum { TURN_ROWS = 16, TURN_BYTES = 64 };
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {
   const __mmask64 some = SIMD_MASK64(n);
   const __m512i change = _mm512_maskz_set1_epi8(some, (char)flip);
-  __m512i r[16], t[16];
-#define TURN _Pragma("GCC unroll 16") for (int i = 0; i < 16; i++)
-  TURN r[i] = i < rows ? _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change) : _mm512_setzero_si512();
-  TURN t[i] = i & 1 ? _mm512_unpackhi_epi32(r[i - 1], r[i]) : _mm512_unpacklo_epi32(r[i], r[i + 1]);
-  TURN {
-    const int four = i / 4 * 4, pair = i % 4 / 2; /* of dwords: rows four .. four + 3 of dword i % 4 of each 16 bytes */
-    r[i] = i & 1 ? _mm512_unpackhi_epi64(t[four + pair], t[four + 2 + pair]) : _mm512_unpacklo_epi64(t[four + pair], t[four + 2 + pair]);
-  }
-  TURN { /* 16 bytes each of eight rows */
-    const int d = i % 4, eight = i / 8 * 8;
-    t[i] = i & 4 ? _mm512_shuffle_i32x4(r[eight + d], r[eight + 4 + d], 0xDD) : _mm512_shuffle_i32x4(r[eight + d], r[eight + 4 + d], 0x88);
-  }
-  TURN { /* dword d of 16 bytes i / 4 */
-    const int d = i % 4, odd = i / 4 & 1;
-    const __m512i low = t[(odd ? 4 : 0) + d], high = t[8 + (odd ? 4 : 0) + d];
-    const __m512i out = i / 8 ? _mm512_shuffle_i32x4(low, high, 0xDD) : _mm512_shuffle_i32x4(low, high, 0x88);
-    if (4 * i < n) _mm512_storeu_si512(to + i * step, out);
-  }
-#undef TURN
+  __m512i r[16];
+  for (int i = 0; i < 16; i++)
+    r[i] = i < rows ? _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change) : _mm512_setzero_si512();
+  turn_registers(r);
+  for (int i = 0; i < 16; i++)
+    if (4 * i < n) _mm512_storeu_si512(to + i * step, r[i]);
 }
 #else
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {

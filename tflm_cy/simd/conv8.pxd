@@ -66,5 +66,10 @@ cdef struct Conv8:
     const uint8_t* panels
     const int8_t* tile_ones      # AMX: per step a tile of 1 where a tap is
 
+cdef inline ptrdiff_t x_size(const Conv8* c) noexcept nogil:
+    """Bytes of a value of x."""
+    return 4 if c.dynamic else 1
+
+
 cdef struct Conv8Kernels:
     bint (*plan)(Conv8* c) noexcept nogil

@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels
+from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, x_size
 
 cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
@@ -83,7 +83,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     c.pack = pack_conv8
     c.run = run_conv8
     if c.finish == NULL:
-        c.y_size = 4 if c.dynamic else 1
+        c.y_size = x_size(c)
     if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
         return False
     group_oc = g.oc / g.groups
@@ -278,7 +278,7 @@ cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scra
 cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
     """Positions one after the other: a matrix product."""
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t first = 0
     cdef Tile8 t
     cdef int p
@@ -317,7 +317,7 @@ cdef void ready_position(const Conv8* c, Tile8* t, int p, const uint8_t* x, uint
 cdef void pad_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
     """The part of an image that windows see, as unsigned bytes, with the zero point around it."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t height = c.image_bytes / c.row_bytes
     cdef ptrdiff_t width = c.row_bytes / g.ic
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
@@ -345,7 +345,7 @@ cdef void copy_bytes(const Conv8* c, const uint8_t* x, ptrdiff_t n, const Steps8
 cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
     """Windows over images."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t size = 4 if c.dynamic else 1
+    cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t step_h = g.stride_h * c.row_bytes
     cdef ptrdiff_t step_w = g.stride_w * g.ic
     cdef ptrdiff_t n, first, oy, ox, group

@@ -5,11 +5,10 @@
 
 #include "simd.h"
 
-/* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
 #if SIMD_ISA == 512
-SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
-  __m512i a[16], b[16];
-  for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_si512(x + i * x_row);
+/* Dword q of register c becomes dword c of register q. */
+SIMD_INLINE void turn_registers(__m512i a[16]) {
+  __m512i b[16];
   for (int i = 0; i < 16; i += 2) {
     b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
     b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
@@ -23,11 +22,21 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
   for (int j = 0; j < 4; j++) { /* a[4 * i + j]: dwords j, 4 + j, 8 + j, 12 + j of the columns 4 * i .. 4 * i + 3 */
     const __m512i low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
     const __m512i low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
-    _mm512_storeu_si512(y + j * y_row, _mm512_shuffle_i32x4(low01, low23, 0x88));
-    _mm512_storeu_si512(y + (4 + j) * y_row, _mm512_shuffle_i32x4(high01, high23, 0x88));
-    _mm512_storeu_si512(y + (8 + j) * y_row, _mm512_shuffle_i32x4(low01, low23, 0xDD));
-    _mm512_storeu_si512(y + (12 + j) * y_row, _mm512_shuffle_i32x4(high01, high23, 0xDD));
+    a[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+    a[4 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+    a[8 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
+    a[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
   }
+}
+#endif
+
+/* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
+#if SIMD_ISA == 512
+SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
+  __m512i a[16];
+  for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_si512(x + i * x_row);
+  turn_registers(a);
+  for (int i = 0; i < 16; i++) _mm512_storeu_si512(y + i * y_row, a[i]);
 }
 #elif SIMD_ISA == 256
 SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
