@@ -12,8 +12,14 @@ from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor
 from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
+from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.fixed8 cimport Fixed8
 from tflm_cy.simd.table cimport kernels
+
+ctypedef fused Plan8:
+    Conv8
+    Depthwise8
 
 cdef struct FixedConv8:
     Vector8 fast
@@ -59,6 +65,21 @@ cdef inline bint ready_fixed8(
     return True
 
 
+cdef inline int fill_fixed8(
+    Context context, Plan8* plan, const Fixed8* f, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const int64_t* bias,
+) except -1:
+    """What the plan of exact sums is told."""
+    plan.shape = g[0]
+    plan.is_signed = x.type == INT8
+    plan.x_zero_point = x.zero_point
+    plan.w_zero_point = w_zero_point
+    plan.out.bias = narrow_bias(context, bias, g.oc)
+    plan.finish = kernels().fixed8.finish
+    plan.how = f
+    plan.y_size = 1
+    return 0
+
+
 cdef inline bint ready_fixed_conv8(
     Context context, FixedConv8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
     const int64_t* bias, const Rescale* out,
@@ -67,14 +88,7 @@ cdef inline bint ready_fixed_conv8(
     if w == NULL or g.groups <= 0 or not ready_fixed8(
             context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out):
         return False
-    v.fast.plan.shape = g[0]
-    v.fast.plan.is_signed = x.type == INT8
-    v.fast.plan.x_zero_point = x.zero_point
-    v.fast.plan.w_zero_point = w_zero_point
-    v.fast.plan.out.bias = narrow_bias(context, bias, g.oc)
-    v.fast.plan.finish = kernels().fixed8.finish
-    v.fast.plan.how = &v.fixed
-    v.fast.plan.y_size = 1
+    fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
     return ready_conv8(context, &v.fast, x, w, row)
 
 
@@ -85,12 +99,5 @@ cdef inline bint ready_fixed_depthwise8(
     """As ready_fixed_conv8."""
     if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out):
         return False
-    v.fast.plan.shape = g[0]
-    v.fast.plan.is_signed = x.type == INT8
-    v.fast.plan.x_zero_point = x.zero_point
-    v.fast.plan.w_zero_point = w_zero_point
-    v.fast.plan.out.bias = narrow_bias(context, bias, g.oc)
-    v.fast.plan.finish = kernels().fixed8.finish
-    v.fast.plan.how = &v.fixed
-    v.fast.plan.y_size = 1
+    fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
     return ready_depthwise8(context, &v.fast, w)

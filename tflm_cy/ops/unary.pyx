@@ -27,6 +27,10 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type
 
+ctypedef fused stored:
+    int8_t
+    int16_t
+
 cdef struct Root:                # SQRT and RSQRT of quantized values
     Unary unary                  # first: node.data is this one
     int32_t lowest
@@ -102,28 +106,22 @@ cdef int prepare_ceil(Context context, Node* node) except -1:
 
 
 # ---- several types
+cdef int prepare_rounding(Context context, Node* node, UnaryKernel single, UnaryKernel half, str name) except -1:
+    cdef Tensor* x = NULL
+    cdef Tensor* y = NULL
+    cdef Unary* op = prepare_function(context, node, &x, &y, name)
+    if x.type != FLOAT32 and x.type != FLOAT16:
+        unsupported(x, name)
+    op.kernel = single if x.type == FLOAT32 else half
+    return 0
+
+
 cdef int prepare_round(Context context, Node* node) except -1:
-    cdef Tensor* x = NULL
-    cdef Tensor* y = NULL
-    cdef Unary* op = prepare_function(context, node, &x, &y, "Round")
-    if x.type == FLOAT32:
-        op.kernel = <UnaryKernel>round_f32
-    elif x.type == FLOAT16:
-        op.kernel = <UnaryKernel>round_half
-    else:
-        unsupported(x, "Round")
-    return 0
+    return prepare_rounding(context, node, <UnaryKernel>round_f32, <UnaryKernel>round_half, "Round")
+
+
 cdef int prepare_floor(Context context, Node* node) except -1:
-    cdef Tensor* x = NULL
-    cdef Tensor* y = NULL
-    cdef Unary* op = prepare_function(context, node, &x, &y, "Floor")
-    if x.type == FLOAT32:
-        op.kernel = <UnaryKernel>floor_f32
-    elif x.type == FLOAT16:
-        op.kernel = <UnaryKernel>floor_half
-    else:
-        unsupported(x, "Floor")
-    return 0
+    return prepare_rounding(context, node, <UnaryKernel>floor_f32, <UnaryKernel>floor_half, "Floor")
 
 
 cdef int prepare_neg(Context context, Node* node) except -1:
@@ -233,26 +231,23 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
     return &root.unary
 
 
-cdef int invoke_root_s8(Context context, Node* node) noexcept nogil:
+cdef int invoke_root(Context context, Node* node, stored* _type) noexcept nogil:
     cdef Root* root = <Root*>node.data
-    cdef const int8_t* x = <const int8_t*>context.input(node, 0).data
+    cdef const stored* x = <const stored*>context.input(node, 0).data
     cdef int64_t i
     for i in range(root.unary.count):
         if x[i] < root.lowest:
             return context.fail(root.message)
     root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
     return 0
+
+
+cdef int invoke_root_s8(Context context, Node* node) noexcept nogil:
+    return invoke_root(context, node, <int8_t*>NULL)
 
 
 cdef int invoke_root_s16(Context context, Node* node) noexcept nogil:
-    cdef Root* root = <Root*>node.data
-    cdef const int16_t* x = <const int16_t*>context.input(node, 0).data
-    cdef int64_t i
-    for i in range(root.unary.count):
-        if x[i] < root.lowest:
-            return context.fail(root.message)
-    root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
-    return 0
+    return invoke_root(context, node, <int16_t*>NULL)
 
 
 cdef int prepare_sqrt(Context context, Node* node) except -1:
