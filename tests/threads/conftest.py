@@ -2,15 +2,15 @@
 
 import pytest
 
-from tflm_cy.graph import subgraph
+from tflm_cy.graph import groups
 from tflm_cy.threads import pool
 
 
 @pytest.fixture(autouse=True)
 def four_processors():
     pool.pretend(4)
-    former = subgraph.share_from(0)
+    former = groups.share_from(0)
     yield
-    subgraph.share_from(former)
+    groups.share_from(former)
     pool.pretend(0)
     assert not pool.state()["engaged"]

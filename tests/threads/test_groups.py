@@ -5,7 +5,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
-from tflm_cy.graph import subgraph
+from tflm_cy.graph import groups
 from tflm_cy.ops import generation
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
@@ -13,9 +13,9 @@ pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has
 
 @pytest.fixture(autouse=True)
 def small_ranges():
-    former = subgraph.ranges_from(0, 600)
+    former = groups.ranges_from(0, 600)
     yield
-    subgraph.ranges_from(*former)
+    groups.ranges_from(*former)
 
 
 class Network:

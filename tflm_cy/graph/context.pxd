@@ -65,6 +65,7 @@ cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPAC
     NOT_FUSED = 0
     FUSED_SQUARE = 1         # MEAN, SUM: of the squares of input 0
     FUSED_CLAMP = 2          # pooling: a clamp of the result to clamp_low .. clamp_high is merged with the node's own
+    FUSED_PAD = 3            # convolutions: the paddings of a PAD in front are input 3
 
 cdef enum State:
     INIT = 0
@@ -148,7 +149,6 @@ cdef class Context:
     cdef int state                         # State
     cdef int num_threads                   # as asked for; TensorFlow's bytes depend on it here and there
     cdef int hands                         # threads that may take part in a node
-    cdef double shared_time                # nanoseconds that nodes which can be cut are expected to take on one thread
     cdef bint fuse                         # nodes may be merged, and outputs lie over inputs that die
     cdef bint aligned_slack                # tensors start on 64 bytes and may be read 64 bytes past their end
     cdef void** scratch_buffers            # by handle

@@ -65,6 +65,11 @@ cdef struct Tensor:
     const uint8_t* sparsity  # SparsityParameters table or NULL
 
 
+cdef inline bint is_packed(const Tensor* tensor) noexcept nogil:
+    """True when an element has less than a byte."""
+    return tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2
+
+
 cdef inline bint is_constant(const Tensor* tensor) noexcept nogil:
     """True when the value is known in prepare."""
     return tensor.allocation == CONSTANT or tensor.allocation == COMPUTED

@@ -15,7 +15,6 @@ cdef enum:
 cdef struct Scratch:                 # a request of a node for memory while it runs
     int64_t bytes
     int32_t step
-    int64_t offset
 
 
 cdef class Workspace(Context):

@@ -112,7 +112,6 @@ cdef class Workspace(Context):
         requests = &self.scratch_requests[self.scratch_count]
         requests.bytes = bytes
         requests.step = self.current_step
-        requests.offset = 0
         self.scratch_count += 1
         return self.scratch_count - 1
 

@@ -16,12 +16,12 @@ import struct
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_SQUARE, XNNPACK, Node
+from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_PAD, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
-from tflm_cy.ops.xnnpack.fused_pad cimport FUSED_PAD, VALID
+from tflm_cy.ops.xnnpack.fused_pad cimport VALID
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")

@@ -6,12 +6,9 @@ from libc.stdint cimport int32_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.window cimport VALID                    # for those who look whether a convolution may take a PAD over
-from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.context cimport FUSED_PAD, Context, Node
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.window_2d cimport set_window
-
-cdef enum:
-    FUSED_PAD = 3                # the next number of graph.context's Fusion
 
 
 cdef inline int set_padded_window(Context context, const Node* node, ConvShape* g, int padding, str name) except -1:

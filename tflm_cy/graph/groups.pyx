@@ -1,0 +1,175 @@
+"""Steps that are computed range by range: which nodes run together, in how many parts, and how the parts run.
+
+    time = group_steps(&steps, groups, first, end)       # after prepare: `groups` of these steps; nanoseconds that threads can share
+    engaged = engage_hands(hands, time)                  # before a run: are there threads, and is it worth waking them?
+    run_group(context, nodes, plan, &groups[step], engaged)
+
+A group is a node that can be cut (`Context.divide`) or several that follow each other position by position: each part takes the same range of all of
+its nodes, so that their values are still in the cache. A group of several parts is shared among threads; without threads it is computed part by part
+where its values would not stay in the cache (`alone`), else each node runs by itself.
+"""
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.graph.context cimport Context, Extent, Node
+from tflm_cy.graph.tensor cimport FLOAT32
+from tflm_cy.threads.pool cimport MOST_PARTS, engage, share
+
+cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
+
+cdef double LEAST_TIME = 3000             # of a group, below which giving parts away takes longer than computing them
+cdef double LONG_TIME = 60000
+
+cdef enum:
+    LEAST_GROUPS = 7             # of that time, which an invoke must have to share for the pool to be engaged
+    PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
+
+cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
+cdef int64_t RANGE_BYTES = 1 << 18   # of it in a range
+
+cdef struct Job:                 # a group that threads share
+    void* context
+    Node* nodes
+    const int32_t* plan
+    const Group* group
+
+ctypedef void (*WorkWithoutObject)(void* context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
+
+
+def share_from(double nanoseconds):
+    """Share groups that are expected to take so long, from the next prepare on; returns the former limit. For tests."""
+    global LEAST_TIME
+    former = LEAST_TIME
+    LEAST_TIME = nanoseconds
+    return former
+
+
+def ranges_from(int64_t bytes, int64_t size):
+    """Compute nodes range by range that write so much together, `size` bytes at a time, from the next prepare on; for tests."""
+    global CACHE_BYTES, RANGE_BYTES
+    former = CACHE_BYTES, RANGE_BYTES
+    CACHE_BYTES, RANGE_BYTES = bytes, size
+    return former
+
+
+cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexcept:
+    """Which steps are computed range by range, alone or with those that follow; returns the time that threads can share."""
+    cdef double time = 0
+    cdef int step = first
+    cdef int head, i
+    while step < end:
+        head = step
+        step += 1
+        if s.nodes[s.plan[head]].work != NULL and s.join:
+            while step < end and follows(s, head, step):
+                step += 1
+        for i in range(head, step):
+            groups[i].first = head
+            groups[i].last = step - 1
+            groups[i].parts = 1
+        if count_parts(s, &groups[head]) < 2 and step > head + 1:
+            for i in range(head, step):
+                groups[i].first = groups[i].last = i
+                count_parts(s, &groups[i])
+        for i in range(head, step if s.hands > 1 else head):
+            if groups[groups[i].first].parts > 1:
+                time += s.nodes[s.plan[i]].time
+    return time
+
+
+cdef bint follows(const Steps* s, int head, int step) noexcept:
+    """The node reads what the group has written at its own positions only."""
+    cdef const Node* before = &s.nodes[s.plan[head]]
+    cdef const Node* node = &s.nodes[s.plan[step]]
+    cdef const Node* maker
+    cdef bint reads = False
+    cdef int i, j, k
+    if node.work == NULL or not node.extent.spans or not before.extent.spans or node.extent.units != before.extent.units:
+        return False
+    if node.output_count != 1 or before.output_count != 1 or before.extent.grain % node.extent.grain != 0:
+        return False
+    if s.flushes != NULL and s.flushes[step] != s.flushes[head]:
+        return False
+    for i in range(node.input_count):
+        for j in range(head, step):
+            maker = &s.nodes[s.plan[j]]
+            for k in range(maker.output_count):
+                if node.inputs[i] >= 0 and node.inputs[i] == maker.outputs[k]:
+                    if i >= 32 or not node.extent.local >> i & 1:
+                        return False
+                    reads = True
+    return reads
+
+
+cdef int count_parts(const Steps* s, Group* group) noexcept:
+    """How many parts a group has: for the caches, if it has several nodes, and for the threads."""
+    cdef const Extent* extent = &s.nodes[s.plan[group.first]].extent
+    cdef int64_t grains = 0
+    cdef int64_t least = 1
+    cdef int64_t bytes = 0
+    cdef double time = 0
+    cdef int64_t parts = 1
+    cdef const Node* node
+    cdef int step
+    group.parts = 1
+    group.alone = False
+    for step in range(group.first, group.last + 1):
+        node = &s.nodes[s.plan[step]]
+        if node.work == NULL:
+            return 1
+        time += node.time
+        least = max(least, node.extent.least)
+        if s.tensors[node.outputs[0]].type == FLOAT32:        # with bytes it is not memory that takes the time
+            bytes += s.tensors[node.outputs[0]].bytes
+    if group.last > group.first and bytes > CACHE_BYTES:
+        parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
+    group.alone = parts > 1
+    if s.hands > 1 and time >= LEAST_TIME:
+        if time > LONG_TIME:
+            parts = max(parts, PARTS_PER_HAND * s.hands)
+        parts = (parts + s.hands - 1) / s.hands * s.hands
+    if parts > 1:
+        grains = extent.units / extent.grain
+        parts = min(parts, min(grains, <int64_t>MOST_PARTS))
+    while parts > 1 and grains / parts * extent.grain < least:
+        parts -= 1
+    group.parts = <int32_t>max(parts, <int64_t>1)
+    return group.parts
+
+
+cdef bint engage_hands(int hands, double time) noexcept nogil:
+    """Take the pool for a run that has so much to share; to be released. False: there is too little, or another thread has it."""
+    return time > LEAST_GROUPS * LEAST_TIME and engage(hands, time > WAKE_TIME)
+
+
+cdef inline int64_t part_begin(int64_t units, int64_t grain, int part, int parts) noexcept nogil:
+    return units if part >= parts else units / grain * part / parts * grain
+
+
+cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
+    """The same range of all nodes of a group."""
+    cdef const Job* job = <const Job*>argument
+    cdef const Extent* extent = &job.nodes[job.plan[job.group.first]].extent
+    cdef int64_t first = part_begin(extent.units, extent.grain, part, parts)
+    cdef int64_t end = part_begin(extent.units, extent.grain, part + 1, parts)
+    cdef Node* node
+    cdef int step
+    if first >= end:
+        return
+    for step in range(job.group.first, job.group.last + 1):
+        node = &job.nodes[job.plan[step]]
+        (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
+
+
+cdef void run_group(Context context, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil:
+    """Its parts, on the threads that have been engaged."""
+    cdef Job job
+    cdef int part
+    job.context = <void*>context
+    job.nodes = nodes
+    job.plan = plan
+    job.group = group
+    if engaged:
+        share(compute_part, &job, group.parts)
+    else:
+        for part in range(group.parts):
+            compute_part(&job, part, group.parts, 0)

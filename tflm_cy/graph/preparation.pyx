@@ -1,0 +1,443 @@
+"""A subgraph on its way to a run: its nodes are prepared, its memory is planned.
+
+    self.forget_prepared()                        # back to what loading left
+    self.prepare_stage(0)                         # up to the first output whose shape nobody knows yet
+    self.next_stage(step)                         # while running: the nodes behind it
+
+Memory: tensors, nodes and what loading needs lie in the arena's tail before the mark `loaded`; what prepare asks for
+lies behind it, so that allocating again returns to the mark. Variables follow, then the head is set to the plan's size.
+
+A node whose output's shape is known only while invoking ends a *stage*: the nodes behind it are prepared when they are
+reached, and their tensors lie in a block of the stage's own, so that nothing that is alive moves. The next invoke finds them
+prepared as long as the shapes in front of the stage are the same.
+
+Outputs lie over inputs that nobody needs any more (`Node.in_place`), and all tensors of a group (`groups`) are alive from its first step to its last.
+
+Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared.
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Node, Registration
+from tflm_cy.graph.groups cimport Group, Steps, group_steps
+from tflm_cy.graph.lifetimes cimport tflite_lifetimes
+from tflm_cy.graph.tensor cimport (
+    COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_name,
+)
+from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK, Workspace
+from tflm_cy.memory.arena cimport KIND_VARIABLE
+from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.memory.greedy cimport greedy
+from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+
+cdef struct LaterStage:          # by its first step
+    bint begun                   # the five below are what was there before it
+    size_t mark
+    int scratch
+    int blocks
+    int kept
+    double shared_time
+    int end                      # 0: not prepared
+
+cdef struct SeenShape:           # of a dynamic tensor, when the stage behind it was prepared
+    int rank
+    int32_t[MAX_RANK] dims
+
+cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
+
+
+cdef class Preparation(Workspace):
+    """See the module."""
+
+    def __cinit__(self):
+        self.stage_blocks = []
+        self.kept = []
+
+    def __dealloc__(self):
+        free(self.groups)
+
+    # ---------------------------------------------------------------- a stage
+
+    cdef int forget_prepared(self) except -1:
+        """Back to the state after loading, shapes kept."""
+        cdef Tensor* tensor
+        cdef int t
+        if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
+            self.arena.rewind(self.loaded)
+        self.kept = []
+        self.stage_blocks = []
+        self.later_stages = None
+        self.scratch_count = self.scratch_planned = 0
+        self.shared_time = 0
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
+                tensor.allocation = PLANNED
+            if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
+                tensor.data = NULL
+        return 0
+
+    cdef int prepare_stage(self, int first) except -1:
+        """Prepare nodes from a step of the plan up to the next dynamic output, then plan their memory."""
+        cdef int step = first
+        self.state = PREPARE
+        self.dynamic_seen = False
+        while step < self.plan_count and not self.dynamic_seen:
+            self.prepare_node(step)
+            step += 1
+        self.prepared_end = step
+        self.state = MEMORY_PLANNING
+        if first == 0:
+            self.allocate_variables()
+        self.divide_steps(first, step)
+        if not self.micro:
+            self.plan_memory(first, step)
+        if first == 0:
+            self.stage_zero_end = step
+            self.stage_zero_scratch = self.scratch_count
+        self.state = INVOKE
+        return 0
+
+    cdef int prepare_node(self, int step) except -1:
+        cdef Node* node = &self.nodes[self.plan[step]]
+        cdef Registration registration = self.registrations[node.index]
+        if self.step_partitions is not None and self.step_partitions[step] is not None:
+            if self.step_partitions[step].defect is not None:
+                raise self.node_error(step, self.step_partitions[step].defect, "prepare")
+        node.data = NULL
+        node.invoke = NULL
+        node.work = NULL
+        node.in_place = 0
+        self.current_step = step
+        if registration is None:
+            raise RuntimeError(
+                f"Encountered unresolved custom op: {self.operator_names[node.index]}.\n"
+                "See instructions: https://www.tensorflow.org/lite/guide/ops_custom "
+                f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
+        self.check_inputs(step, node, registration.sparse_input)
+        try:
+            registration.prepare(self, node)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise self.node_error(step, error, "prepare") from error
+        if node.invoke == NULL:
+            raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
+        self.check_outputs(step, node)
+        return 0
+
+    cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1:
+        """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.input_count):
+            tensor = self.input(node, i)
+            if tensor == NULL or tensor.sparsity == NULL or i == sparse_input or tensor.type == STRING:
+                continue
+            if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(step, f"input {i} is a sparse constant", "prepare")
+        return 0
+
+    cdef int check_outputs(self, int step, const Node* node) except -1:
+        """No output may hold less than its type and shape say, whatever prepare has made of them."""
+        cdef const Tensor* tensor
+        cdef int i
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and self.dynamic_seen):
+                continue
+            if (tensor.allocation == DYNAMIC and not self.micro) or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+                raise self.node_error(
+                    step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
+        return 0
+
+    cdef object node_error(self, int step, object reason, str verb):
+        """RuntimeError: why, which node, and the tensors that it reads."""
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef const Tensor* tensor
+        cdef list tensors = []
+        cdef int i
+        for i in range(node.input_count):
+            tensor = self.input(node, i)
+            tensors.append(
+                "omitted" if tensor == NULL else f"{type_name(tensor.type)} {shape_of(tensor)}")
+        text = str(reason).rstrip()
+        if not text.endswith((".", "!", "?")):
+            text += "."
+        name = self.operator_names[node.index]
+        partition = None if self.step_partitions is None else self.step_partitions[step]
+        who = f"Node number {node.index} ({name}) failed to {verb}."
+        if partition is not None:
+            who = f"Node number {partition.index} ({partition.delegate.name}) failed to {verb}."
+            if node.index != partition.index:
+                who += f" It runs {name}{f' (node {node.index})' if node.index < self.listed_nodes else ''}."
+        return RuntimeError(f"{text} {who} Inputs: {', '.join(tensors)}")
+
+    # ---------------------------------------------------------------- variables
+
+    cdef int allocate_variables(self) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE:
+                tensor.data = self.arena.allocate_tail(tensor.bytes, self.alignment, KIND_VARIABLE)
+        return self.reset_variables()
+
+    cdef int reset_variables(self) except -1:
+        """Zero every variable tensor; int8 ones get their zero point."""
+        cdef int t
+        cdef Tensor* tensor
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if tensor.allocation == VARIABLE and tensor.data != NULL:
+                memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
+        return 0
+
+    # ---------------------------------------------------------------- memory
+
+    cdef int divide_steps(self, int first, int end) except -1:
+        """Which steps are computed range by range."""
+        cdef Steps steps
+        cdef Group* groups = <Group*>realloc(self.groups, (self.plan_count + 1) * sizeof(Group))
+        if groups == NULL:
+            raise MemoryError()
+        self.groups = groups
+        steps.tensors = self.tensors
+        steps.nodes = self.nodes
+        steps.plan = self.plan
+        steps.flushes = self.flushes
+        steps.hands = self.hands
+        steps.join = self.may_join()
+        self.shared_time += group_steps(&steps, groups, first, end)
+        return 0
+
+    cdef bint may_join(self) noexcept:
+        """Nodes may be computed together, and tensors share memory: nobody looks at what is between them."""
+        return self.fuse and not self.preserve_all
+
+    cdef int merge(self, int first, int end) except -1:
+        """Outputs that lie over an input of their node: `merged`, and from when to when memory is needed.
+
+        A group's tensors are all needed from its first step to its last: while one range is at its end, another begins.
+        """
+        cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t* begins = ends + self.tensor_count
+        cdef int32_t t, x, root
+        cdef const Node* node
+        cdef int step, i, j
+        cdef bint fits
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                self.merged[t] = -1
+                begins[t] = self.first_use[t]
+                ends[t] = self.last_use[t]
+        for step in range(first, end if self.may_join() else first):
+            node = &self.nodes[self.plan[step]]
+            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+                continue
+            for i in range(min(node.input_count, 32)):
+                x = node.inputs[i]
+                if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
+                    continue
+                fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
+                for j in range(node.input_count):
+                    fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
+                root = x if self.merged[x] < 0 else self.merged[x]
+                if fits and ends[root] == step and not self.needed_elsewhere(x, step):
+                    self.merged[t] = root
+                    ends[root] = self.last_use[t]
+                    break
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                if begins[t] < end and self.is_written(begins[t], t):
+                    begins[t] = self.groups[begins[t]].first
+                if first <= ends[t] < end:
+                    ends[t] = self.groups[ends[t]].last
+        return 0
+
+    cdef bint needed_elsewhere(self, int x, int step) noexcept:
+        """Earlier nodes of the step's group read the tensor at other positions than their own."""
+        cdef const Node* node
+        cdef int i, j
+        for j in range(self.groups[step].first, step):
+            node = &self.nodes[self.plan[j]]
+            for i in range(node.input_count):
+                if node.inputs[i] == x and (i >= 32 or not node.extent.local >> i & 1):
+                    return True
+        return False
+
+    cdef bint is_written(self, int step, int t) noexcept:
+        """By this step; a graph's inputs are there before the first one."""
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef int i
+        for i in range(node.output_count):
+            if node.outputs[i] == t:
+                return True
+        return False
+
+    cdef bint is_hidden(self, int index) noexcept nogil:
+        """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
+        return self.hidden != NULL and self.hidden[index]
+
+    cdef int plan_memory(self, int first, int end) except -1:
+        """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
+        cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
+        cdef int t, i, n = 0
+        cdef int64_t total
+        cdef Problem problem
+        cdef Plan plan
+        cdef char* base
+        cdef Block block
+        cdef void** buffers
+        cdef Tensor* tensor
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef const int32_t* begins = ends + self.tensor_count
+        cdef bint fresh = True
+        tflite_lifetimes(
+            self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
+            self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.merge(first, end)
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
+                n += 1
+        n += self.scratch_count - scratch_first
+        problem = new_problem(n, HEAD_ALIGNMENT)
+        i = 0
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
+                problem.size_of[i] = self.tensors[t].bytes
+                problem.first_of[i] = begins[t]
+                problem.last_of[i] = ends[t]
+                i += 1
+        for t in range(scratch_first, self.scratch_count):
+            problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
+            problem.first_of[i] = self.groups[self.scratch_requests[t].step].first
+            problem.last_of[i] = self.groups[self.scratch_requests[t].step].last
+            i += 1
+        total = 0
+        for i in range(n):
+            total += problem.size_of[i] + HEAD_ALIGNMENT
+            if total > LARGEST:
+                raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
+        plan = greedy(problem)
+        if first == 0:
+            owner = self.arena.head_owner()
+            base = <char*>self.arena.set_head(plan.high_water_mark)
+            fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
+        else:
+            block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
+            self.stage_blocks.append(block)
+            base = block.data
+        i = 0
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if self.first_use[t] >= first and self.merged[t] < 0:
+                if tensor.bytes > 0:
+                    tensor.data = base + plan.offset_of[i]
+                    i += 1
+                else:
+                    tensor.data = EMPTY
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.merged[t] >= 0:
+                self.tensors[t].data = self.tensors[self.merged[t]].data
+        buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
+        if buffers == NULL:
+            raise MemoryError()
+        self.scratch_buffers = buffers
+        for t in range(scratch_first, self.scratch_count):
+            self.scratch_buffers[t] = base + plan.offset_of[i]
+            i += 1
+        self.scratch_planned = self.scratch_count
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if not fresh and t >= 0 and self.first_use[t] >= first:
+                memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+        if first == 0:
+            for i in range(self.input_count):
+                t = self.inputs[i]
+                if t >= 0 and self.tensors[t].allocation == PLANNED:
+                    if not fresh:
+                        memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
+                    self.set_text(t, self.text(t))
+        return 0
+
+    # ---------------------------------------------------------------- stages behind a dynamic output
+
+    cdef int next_stage(self, int step) noexcept with gil:
+        """The nodes behind a dynamic output, whose shape is known now: as the last invoke prepared them, or prepared anew."""
+        cdef LaterStage* stage
+        try:
+            if self.later_stages is None:
+                self.later_stages = new_block((self.plan_count + 1) * sizeof(LaterStage) + self.tensor_count * sizeof(SeenShape), 64)
+                memset(self.later_stages.data, 0, self.later_stages.size)
+            stage = &(<LaterStage*>self.later_stages.data)[step]
+            if stage.end > 0 and self.shapes_as_seen(step, False):
+                self.prepared_end = stage.end
+                return 0
+            self.forget_later_stages(step)
+            stage.begun = True
+            stage.mark = self.arena.mark()
+            stage.scratch = self.scratch_count
+            stage.blocks = <int>len(self.stage_blocks)
+            stage.kept = <int>len(self.kept)
+            stage.shared_time = self.shared_time
+            self.prepare_stage(step)
+            self.shapes_as_seen(step, True)
+            stage.end = self.prepared_end
+        except BaseException as error:
+            self.state = INVOKE
+            self.failure = error
+            return -1
+        return 0
+
+    cdef bint shapes_as_seen(self, int step, bint note) noexcept:
+        """True when the node in front of a stage gives the shapes that it gave when the stage was prepared; or note them."""
+        cdef SeenShape* seen = <SeenShape*>(self.later_stages.data + (self.plan_count + 1) * sizeof(LaterStage))
+        cdef const Node* node = &self.nodes[self.plan[step - 1]]
+        cdef const Tensor* tensor
+        cdef SeenShape* shape
+        cdef int i, d
+        for i in range(node.output_count):
+            tensor = self.output(node, i)
+            if tensor == NULL:
+                continue
+            shape = &seen[tensor.index]
+            if note:
+                shape.rank = tensor.rank
+                for d in range(tensor.rank):
+                    shape.dims[d] = tensor.dims[d]
+            elif shape.rank != tensor.rank:
+                return False
+            for d in range(tensor.rank):
+                if shape.dims[d] != tensor.dims[d]:
+                    return False
+        return True
+
+    cdef int forget_later_stages(self, int first) except -1:
+        """What was prepared from a step on is void; its memory is free again."""
+        cdef LaterStage* stages = <LaterStage*>self.later_stages.data
+        cdef Tensor* tensor
+        cdef const Node* node
+        cdef int step, i
+        if stages[first].begun:
+            self.arena.rewind(stages[first].mark)
+            self.scratch_count = self.scratch_planned = stages[first].scratch
+            del self.stage_blocks[stages[first].blocks:]
+            del self.kept[stages[first].kept:]
+            self.shared_time = stages[first].shared_time
+        for step in range(first, self.plan_count):
+            stages[step].begun = False
+            stages[step].end = 0
+            node = &self.nodes[self.plan[step]]
+            for i in range(node.output_count):
+                tensor = self.output(node, i)
+                if tensor != NULL and tensor.type != STRING and tensor.allocation != VARIABLE and tensor.allocation != CONSTANT:
+                    tensor.allocation = PLANNED
+                    tensor.data = NULL
+        return 0
