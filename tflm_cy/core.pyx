@@ -1,4 +1,4 @@
-"""The inside of an Interpreter: subgraphs, their numpy side, the lock, and the count of live views.
+"""The inside of an Interpreter: subgraphs, the lock, and the count of live views.
 
 `tflm_cy.interpreter` is the face that users see; this class does what has to be fast or needs C. All methods take a subgraph's index last,
 with 0 for the primary subgraph.
@@ -15,44 +15,35 @@ import sysconfig
 
 import numpy as np
 
-from cpython.buffer cimport (
-    PyBUF_STRIDED_RO, PyBUF_WRITABLE, PyBuffer_IsContiguous,
-    PyBuffer_Release, PyObject_GetBuffer,
-)
+from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.number cimport PyNumber_Index
-from cpython.object cimport PyObject
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
     PyThread_type_lock, WAIT_LOCK,
 )
-from libc.stddef cimport size_t
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from tflm_cy.graph.arrays cimport (
+    checked_strings, checked_value, expect_readable, fields, fits, has_plain_type, read_value, write_value,
+)
+from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
+from tflm_cy.graph.description cimport tensor_name
+from tflm_cy.graph.details cimport node_details, signature_of, step_list, tensor_details
 from tflm_cy.graph.loader cimport load
-from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count, is_constant,
-    shape_of, type_name,
+    BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT32, INT64, MAX_RANK, STRING, Tensor, bytes_of, is_constant, is_packed, shape_of,
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
-from tflm_cy.schema.slots cimport (
-    BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
-    DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS, DIMENSION_SEGMENTS_TYPE, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
-    QUANTIZATION_DIMENSION, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER, SUBGRAPH_TENSORS, TENSOR_NAME,
-    TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SHAPE_SIGNATURE, TENSOR_SPARSITY,
-)
-from tflm_cy.schema.table cimport Vector, load_i32, table_i8, table_i32, table_table, table_u8, table_vector, vector_table
 
 GUARD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to
       only hold the function returned from tensor() if you are using raw
       data access. Alive: """
-NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
 
 cdef long fork_count = 0         # locks made before a fork are void in the child
 
@@ -63,33 +54,6 @@ def _after_fork():
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-DTYPES = [np.dtype(name) for name in (
-    "float32", "float16", "int32", "uint8", "int64", "O", "bool", "int16", "complex64", "int8", "float64", "complex128", "uint64",
-    "O", "O", "uint32", "uint16", "int8", "uint16", "int8", "uint8")]
-cdef list DTYPE_OF = DTYPES
-PACKED_RANGES = {17: (-8, 7), 19: (-2, 1), 20: (0, 15)}          # INT4, INT2, UINT4
-cdef object ndarray = np.ndarray
-cdef object empty = np.empty
-NUMPY_TYPE_NAMES = {
-    "float32": "FLOAT32", "float16": "FLOAT16", "int32": "INT32", "uint8": "UINT8", "int64": "INT64", "bool": "BOOL", "int16": "INT16",
-    "complex64": "COMPLEX64", "int8": "INT8", "float64": "FLOAT64", "complex128": "COMPLEX128", "uint64": "UINT64", "uint32": "UINT32",
-    "uint16": "UINT16",
-}
-
-
-def scalar_type(int type):
-    """The numpy scalar class of a schema type; bfloat16 is ml_dtypes' where that package is installed, else its bits as uint16."""
-    if type == STRING:
-        return np.bytes_
-    if type == 18:
-        try:
-            import ml_dtypes
-        except ImportError:
-            return np.uint16
-        return ml_dtypes.bfloat16
-    return DTYPES[type].type
-
 
 cdef int small_index(object value) except? -1:
     """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
@@ -107,54 +71,12 @@ cdef int small_index(object value) except? -1:
     return <int>number
 
 
-cdef struct ArrayFields:         # what follows the object's head in a numpy array, part of numpy's C interface since 1.7
-    char* data
-    int nd
-    Py_ssize_t* dimensions
-    Py_ssize_t* strides
-    PyObject* base
-    PyObject* descr
-    int flags                    # 1: C contiguous; 0x100: aligned
-
-
-cdef inline ArrayFields* fields(object array) noexcept:
-    """The fields of an ndarray: much faster than its buffer, which tiny models would feel."""
-    return <ArrayFields*>(<char*><PyObject*>array + sizeof(PyObject))
-
-
-cdef bint layout_is_known():
-    """True when `fields` shows what numpy itself tells of an array."""
-    sample = np.arange(6, dtype=np.int16).reshape(2, 3)
-    cdef ArrayFields* seen = fields(sample)
-    return (
-        <size_t>seen.data == <size_t>sample.__array_interface__["data"][0] and seen.nd == 2 and seen.dimensions[0] == 2
-        and seen.dimensions[1] == 3 and seen.strides[0] == 6 and seen.flags & 1 and not fields(sample[:, ::2]).flags & 1)
-
+cdef list DTYPE_OF = ARRAY_TYPES
+cdef object ndarray = np.ndarray
+cdef object empty = np.empty
 
 # Without a GIL another thread may be anywhere: no shortcut past the lock.
-cdef bint LAYOUT_KNOWN = layout_is_known() and not sysconfig.get_config_var("Py_GIL_DISABLED")
-
-
-cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
-    """True when the elements are as in an array: not packed, no strings, no handles, dense."""
-    return (tensor.type < INT4 and tensor.type != STRING and tensor.type != RESOURCE and tensor.type != VARIANT
-            and tensor.sparsity == NULL)
-
-
-cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept:
-    """True when an array's bytes can be copied to a tensor as they are."""
-    cdef int d
-    if array.nd != tensor.rank or not array.flags & 1 or tensor.data == NULL or not has_plain_type(tensor):
-        return False
-    for d in range(array.nd):
-        if array.dimensions[d] != tensor.dims[d]:
-            return False
-    return True
-
-
-cdef bint same_dtype(object dtype, object expected) except -1:
-    """Equal and of native byte order; dtype objects from pickles are equal, not identical."""
-    return dtype == expected and dtype.isnative
+cdef bint SHORTCUTS = LAYOUT_KNOWN and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 cdef Subgraph unborn():
@@ -232,7 +154,7 @@ cdef class Core:
         """
         cdef int overflow = 0
         cdef long t
-        if not LAYOUT_KNOWN or subgraph_index is not 0 or self.owner != 0 or type(index) is not int:
+        if not SHORTCUTS or subgraph_index is not 0 or self.owner != 0 or type(index) is not int:
             return False
         t = PyLong_AsLongAndOverflow(index, &overflow)
         return overflow == 0 and 0 <= t < self.primary.tensor_count
@@ -287,10 +209,6 @@ cdef class Core:
                 self.shape_cache[t] = shape
             return shape
         return tuple([tensor.dims[d] for d in range(tensor.rank)])
-
-    cdef str tensor_name(self, Subgraph g, int t):
-        cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_NAME)
-        return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
 
     # ---------------------------------------------------------------- life cycle
 
@@ -369,7 +287,7 @@ cdef class Core:
     cdef int check_strict(self, Subgraph g, int t, int rank, const int32_t* dims) except -1:
         """Only dimensions that the signature leaves open may change."""
         cdef const Tensor* tensor = &g.tensors[t]
-        cdef list signature = self.signature(g, t)
+        cdef list signature = signature_of(g, t)
         cdef int d
         if rank != tensor.rank:
             raise RuntimeError(
@@ -417,9 +335,9 @@ cdef class Core:
         cdef Py_buffer buffer
         cdef int d
         if tensor.type == STRING:
-            return self.set_strings(g, t, value)
+            return g.set_text(t, checked_strings(g, t, value))
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
-            value = self.checked_value(g, t, value)
+            value = checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
             if buffer.ndim != tensor.rank:
@@ -436,10 +354,7 @@ cdef class Core:
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
-                if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2:
-                    pack(<const int8_t*>buffer.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
-                else:
-                    memcpy(tensor.data, buffer.buf, min(<size_t>buffer.len, tensor.bytes))
+                write_value(tensor, &buffer)
                 if tensor.allocation == CONSTANT and g.ready:
                     g.prepare_again()
                 return 0
@@ -456,65 +371,11 @@ cdef class Core:
         if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
                 or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
             raise ValueError(
-                f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
+                f"Cannot set tensor: tensor {t} '{tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
                 "16 bits may be replaced")
         if g.ready:
             self.guard()
         return g.own_constant(t)
-
-    cdef object checked_value(self, Subgraph g, int t, object value):
-        """A value of any kind as a native array of the tensor's dtype; never casts."""
-        cdef const Tensor* tensor = &g.tensors[t]
-        expected = DTYPE_OF[tensor.type]
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            raise ValueError("Failed to convert value into readable tensor.") from None
-        if array.dtype.kind in "SUO":
-            got = "STRING"
-        else:
-            got = NUMPY_TYPE_NAMES.get(array.dtype.name, "NOTYPE")
-        if tensor.type == 18 and array.dtype.name == "bfloat16":
-            return array.view(np.uint16)
-        if got == "NOTYPE" or array.dtype.newbyteorder("=") != expected or array.dtype.names is not None or expected.kind == "O":
-            raise ValueError(
-                f"Cannot set tensor: Got value of type {got} but expected type {type_name(tensor.type)} for input {t}, name: "
-                f"{self.tensor_name(g, t)} ")
-        if array.dtype is not expected:
-            array = array.astype(expected)
-        if tensor.type in PACKED_RANGES and array.size:
-            low, high = PACKED_RANGES[tensor.type]
-            if array.min() < low or array.max() > high:
-                raise ValueError(
-                    f"Cannot set tensor: Values for {type_name(tensor.type)} input must be between {low} and {high}.")
-        return array
-
-    cdef int set_strings(self, Subgraph g, int t, object value) except -1:
-        """Arrays of bytes or str (as UTF-8), or lists of them."""
-        cdef Tensor* tensor = &g.tensors[t]
-        if isinstance(value, (list, tuple)) and all(isinstance(item, (bytes, str)) for item in value):
-            value = np.array(value, dtype=object)
-        array = np.asarray(value)
-        if array.dtype.kind not in "SUO":
-            raise ValueError(
-                f"Cannot set tensor: Got value of type {NUMPY_TYPE_NAMES.get(array.dtype.name, 'NOTYPE')} but expected type STRING for "
-                f"input {t}, name: {self.tensor_name(g, t)} ")
-        if array.ndim != tensor.rank:
-            raise ValueError(
-                f"Cannot set tensor: Dimension mismatch. Got {array.ndim} but expected {tensor.rank} for input {t}.")
-        if list(array.shape) != shape_of(tensor):
-            raise ValueError(
-                f"Cannot set tensor: Dimension mismatch. Got {list(array.shape)} but expected {shape_of(tensor)} for input {t}.")
-        items = []
-        for item in array.ravel().tolist():
-            if isinstance(item, str):
-                item = item.encode()
-            if not isinstance(item, bytes):
-                raise ValueError(f"PyBytes_AsStringAndSize() failed. A string tensor holds bytes or str, not {type(item).__name__}")
-            items.append(item)
-        if tensor.allocation != DYNAMIC:
-            raise ValueError(f"Cannot set tensor: tensor {t} '{self.tensor_name(g, t)}' is constant")
-        return g.set_text(t, items)
 
     def get_tensor(self, index, subgraph_index=0):
         """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
@@ -538,49 +399,7 @@ cdef class Core:
 
     cdef object get_unlocked(self, Subgraph g, object index):
         cdef int t = self.tensor_index(g, index)
-        cdef const Tensor* tensor = &g.tensors[t]
-        cdef Py_buffer buffer
-        if tensor.type == STRING:
-            return self.get_strings(g, t)
-        self.expect_readable(g, t)
-        if is_constant(tensor) and tensor.sparsity != NULL:
-            array = empty((<Py_ssize_t>tensor.bytes // DTYPE_OF[tensor.type].itemsize,), DTYPE_OF[tensor.type])
-        elif tensor.type == 18:
-            array = empty(self.shape_tuple(g, t), scalar_type(18)).view(np.uint16)
-        else:
-            array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
-        PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE)
-        if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2:
-            unpack(<const uint8_t*>tensor.data, <int8_t*>buffer.buf, min(count(tensor), <int64_t>buffer.len), tensor.type)
-        elif buffer.len > 0:
-            memcpy(buffer.buf, tensor.data, min(<size_t>buffer.len, tensor.bytes))
-        PyBuffer_Release(&buffer)
-        if tensor.type == 18:
-            array = array.view(scalar_type(18))
-        return array if tensor.rank > 0 or tensor.sparsity != NULL else array[()]
-
-    cdef object get_strings(self, Subgraph g, int t):
-        cdef const Tensor* tensor = &g.tensors[t]
-        cdef list items = g.text(t)
-        array = np.empty(self.shape_tuple(g, t) if len(items) == count(tensor) else len(items), dtype=object)
-        array.reshape(-1)[:] = items
-        return array
-
-    cdef int expect_readable(self, Subgraph g, int t) except -1:
-        cdef const Tensor* tensor = &g.tensors[t]
-        if tensor.type == RESOURCE or tensor.type == VARIANT:
-            raise ValueError(f"tensor {t} holds a handle, which has no value to read")
-        if g.is_hidden(t):
-            raise ValueError(
-                f"{NULL_DATA}: tensor {t} '{self.tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
-                "experimental_preserve_all_tensors=True")
-        if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
-            raise ValueError(NULL_DATA)
-        if g.is_overwritten(t):
-            raise ValueError(
-                f"the memory of tensor {t} '{self.tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
-                "construct the interpreter with experimental_preserve_all_tensors=True")
-        return 0
+        return read_value(g, t, self.shape_tuple(g, t))
 
     def view(self, index, subgraph_index=0):
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
@@ -593,12 +412,12 @@ cdef class Core:
             tensor = &g.tensors[t]
             if tensor.type == STRING:
                 raise ValueError("string tensors have no view; use get_tensor")
-            if tensor.type == INT4 or tensor.type == UINT4 or tensor.type == INT2 or (tensor.sparsity != NULL and is_constant(tensor)):
+            if is_packed(tensor) or (tensor.sparsity != NULL and is_constant(tensor)):
                 return self.get_unlocked(g, t)
-            self.expect_readable(g, t)
+            expect_readable(g, t)
             if tensor.bytes == 0:
                 return self.get_unlocked(g, t)           # nothing to look at
-            dtype = scalar_type(18) if tensor.type == 18 else DTYPE_OF[tensor.type]
+            dtype = scalar_type(tensor.type) if tensor.type == BFLOAT16 else DTYPE_OF[tensor.type]
             array = ndarray(self.shape_tuple(g, t), dtype, view(g, tensor, tensor.allocation == CONSTANT))
             return array if tensor.rank > 0 else array[()]
         finally:
@@ -656,59 +475,10 @@ cdef class Core:
         indices = [g.outputs[i] for i in range(g.output_count)]
         return indices if all(0 <= i < g.tensor_count for i in indices) else []
 
-    cdef list signature(self, Subgraph g, int t):
-        """shape_signature of the file, [] when it has none."""
-        cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
-        return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
-
     def tensor_details(self, index, subgraph_index=0):
         """The details dictionary of a tensor; keys in TensorFlow's order."""
         cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef int t = self.tensor_index(g, index)
-        cdef const Tensor* tensor = &g.tensors[t]
-        cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
-        shape = np.array(self.stored_shape(table) if g.is_hidden(t) else shape_of(tensor), dtype=np.int32)
-        signature = self.signature(g, t)
-        single = tensor.scale_count == 1
-        return {
-            "name": self.tensor_name(g, t),
-            "index": t,
-            "shape": shape,
-            "shape_signature": np.array(signature, dtype=np.int32) if signature else shape.copy(),
-            "dtype": scalar_type(tensor.type),
-            "quantization": (float(tensor.scale), int(tensor.zero_point)) if single else (0.0, 0),
-            "quantization_parameters": self.quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION)),
-            "sparsity_parameters": sparsity(table_table(table, TENSOR_SPARSITY)),
-        }
-
-    cdef list stored_shape(self, const uint8_t* table):
-        cdef Vector vector = table_vector(table, TENSOR_SHAPE)
-        return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
-
-    cdef dict quantization(self, Subgraph g, const Tensor* tensor, const uint8_t* table):
-        cdef const uint8_t* details
-        cdef int i
-        if table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == 2:
-            details = table_table(table, QUANTIZATION_DETAILS)
-            zeros = table_i32(details, BLOCKWISE_ZERO_POINTS, -1)
-            return {
-                "scales": self.constant_values(g, table_i32(details, BLOCKWISE_SCALES, 0), np.float16),
-                "zero_points": self.constant_values(g, zeros, np.int32) if zeros >= 0 else np.array([], dtype=np.int32),
-                "quantized_dimension": table_i32(table, QUANTIZATION_DIMENSION, 0),
-                "block_size": table_i32(details, BLOCKWISE_BLOCK_SIZE, 0),
-            }
-        return {
-            "scales": np.array([tensor.scales[i] for i in range(tensor.scale_count)], dtype=np.float32),
-            "zero_points": np.array([tensor.zero_points[i] for i in range(tensor.zero_point_count)], dtype=np.int32),
-            "quantized_dimension": tensor.quantized_dimension,
-            "block_size": 0,
-        }
-
-    cdef object constant_values(self, Subgraph g, int t, dtype):
-        """Values of another tensor that a description refers to; empty when it holds none."""
-        if 0 <= t < g.tensor_count and is_constant(&g.tensors[t]) and g.tensors[t].type != STRING:
-            return self.get_unlocked(g, t).ravel().astype(dtype)
-        return np.array([], dtype=dtype)
+        return tensor_details(g, self.tensor_index(g, index))
 
     def execution_plan(self, subgraph_index=0):
         """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
@@ -725,23 +495,9 @@ cdef class Core:
         """The details dictionary of an operator."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef int n = small_index(index)
-        cdef const Node* node
-        cdef int i
         if not 0 <= n < g.listed_nodes:
             raise ValueError("Invalid node index")
-        node = &g.nodes[n]
-        inputs = [node.inputs[i] for i in range(node.input_count)]
-        outputs = [node.outputs[i] for i in range(node.output_count)]
-        known = [
-            [scalar_type(g.tensors[<int>i].type) for i in side if 0 <= i < g.tensor_count] for side in (inputs, outputs)]
-        return {
-            "index": n,
-            "op_name": g.operator_names[n],
-            "inputs": np.array(inputs, dtype=np.int32),
-            "outputs": np.array(outputs, dtype=np.int32),
-            "operand_types": known[0],
-            "result_types": known[1],
-        }
+        return node_details(g, n)
 
     def record(self, runs):
         """Add each run's times to a list from now on (see Subgraph.recorder); None: stop."""
@@ -758,100 +514,8 @@ cdef class Core:
 
         Tensors are (index, name, type, shape, bytes, constant); None where an input is omitted.
         """
-        cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef const Node* node
-        cdef int step, i
-        found = []
-        for step in range(g.plan_count):
-            node = &g.nodes[g.plan[step]]
-            partition = None if g.step_partitions is None else g.step_partitions[step]
-            sides = [
-                [self.operand(g, node.inputs[i]) for i in range(node.input_count)],
-                [self.operand(g, node.outputs[i]) for i in range(node.output_count)]]
-            found.append((
-                node.index, node.index if partition is None else partition.index, g.operator_names[node.index],
-                ARITHMETICS[node.arithmetic], *sides))
-        return found
-
-    cdef object operand(self, Subgraph g, int t):
-        cdef const Tensor* tensor
-        if t < 0:
-            return None
-        tensor = &g.tensors[t]
-        return t, self.tensor_name(g, t), type_name(tensor.type), shape_of(tensor), tensor.bytes, is_constant(tensor)
+        return step_list(self.subgraph(subgraph_index))
 
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
         return self.primary.arena.used_bytes
-
-
-ARITHMETICS = ("reference", "optimized", "xnnpack", "micro")
-
-
-cdef object index_vector(Vector vector, int kind=1):
-    """A sparse index vector: int32, uint16 or uint8 in the file, int32 for the user."""
-    cdef object width = {1: np.int32, 2: np.uint16, 3: np.uint8}[kind]
-    if vector.data == NULL:
-        return np.array([], dtype=np.int32)
-    raw = (<const char*>vector.data)[:vector.length * np.dtype(width).itemsize]
-    return np.frombuffer(raw, dtype=width).astype(np.int32)
-
-
-cdef object union_vector(const uint8_t* dimension, int type_slot, int slot):
-    """The vector in one of a dimension's unions; a table of an unknown kind is not looked at: nobody has verified it."""
-    cdef int kind = table_u8(dimension, type_slot, 0)
-    if not 1 <= kind <= 3:
-        return np.array([], dtype=np.int32)
-    return index_vector(table_vector(table_table(dimension, slot), 0), kind)
-
-
-cdef dict sparsity(const uint8_t* table):
-    cdef Vector dimensions = table_vector(table, SPARSITY_DIM_METADATA)
-    cdef Vector block_map = table_vector(table, SPARSITY_BLOCK_MAP)
-    cdef const uint8_t* dimension
-    cdef list metadata = []
-    cdef dict result
-    cdef uint32_t i
-    if table == NULL:
-        return {}
-    result = {"traversal_order": index_vector(table_vector(table, SPARSITY_TRAVERSAL_ORDER))}
-    if block_map.length > 0:
-        result["block_map"] = index_vector(block_map)
-    for i in range(dimensions.length):
-        dimension = vector_table(dimensions, i)
-        if table_i8(dimension, DIMENSION_FORMAT, 0) == 0:
-            metadata.append({"format": 0, "dense_size": table_i32(dimension, DIMENSION_DENSE_SIZE, 0)})
-        else:
-            metadata.append({
-                "format": 1,
-                "array_segments": union_vector(dimension, DIMENSION_SEGMENTS_TYPE, DIMENSION_SEGMENTS),
-                "array_indices": union_vector(dimension, DIMENSION_INDICES_TYPE, DIMENSION_INDICES),
-            })
-    result["dim_metadata"] = metadata
-    return result
-
-
-cdef void pack(const int8_t* values, uint8_t* packed, int64_t n, int type) noexcept nogil:
-    """One byte a value -> two (four) a byte, low bits first."""
-    cdef int64_t i
-    cdef int per = 4 if type == INT2 else 2
-    cdef int width = 8 // per
-    cdef int mask = (1 << width) - 1
-    for i in range((n + per - 1) // per):
-        packed[i] = 0
-    for i in range(n):
-        packed[i // per] |= <uint8_t>((values[i] & mask) << (width * (i % per)))
-
-
-cdef void unpack(const uint8_t* packed, int8_t* values, int64_t n, int type) noexcept nogil:
-    """Two (four) values a byte, low bits first, sign extended unless the type is unsigned."""
-    cdef int64_t i
-    cdef int per = 4 if type == INT2 else 2
-    cdef int width = 8 // per
-    cdef int mask = (1 << width) - 1
-    cdef int value
-    for i in range(n):
-        value = (packed[i // per] >> (width * (i % per))) & mask
-        if type != UINT4 and value >> (width - 1):
-            value -= mask + 1
-        values[i] = <int8_t>value

@@ -6,6 +6,7 @@ from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef bint is_viewable(const Tensor* tensor) noexcept
+cdef str tensor_name(Subgraph g, int t)
 cdef object tensor_info(Subgraph g, int t)
 cdef object node_info(Subgraph g, int n)
 cdef object array_of(Subgraph g, const Tensor* tensor, bint readonly)

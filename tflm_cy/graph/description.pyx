@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, CONSTANT, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count, shape_of, type_name,
+    BFLOAT16, CONSTANT, DYNAMIC, MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, bytes_of, count, is_packed, shape_of, type_name,
 )
 from tflm_cy.graph.view cimport view_of
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_NAME
@@ -60,17 +60,21 @@ class NodeInfo:
 
 cdef bint is_viewable(const Tensor* tensor) noexcept:
     """True when numpy has the type and the elements lie one behind the other."""
-    return not (tensor.type == STRING or tensor.type == RESOURCE or tensor.type == VARIANT or tensor.type == INT4 or tensor.type == UINT4
-                or tensor.type == INT2 or tensor.type == BFLOAT16 or tensor.sparsity != NULL)
+    return not (tensor.type == STRING or tensor.type == RESOURCE or tensor.type == VARIANT or is_packed(tensor) or tensor.type == BFLOAT16
+                or tensor.sparsity != NULL)
+
+
+cdef str tensor_name(Subgraph g, int t):
+    cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_NAME)
+    return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
 
 
 cdef object tensor_info(Subgraph g, int t):
     cdef const Tensor* tensor = &g.tensors[t]
-    cdef Vector name = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_NAME)
     cdef int i
     info = TensorInfo()
     info.index = t
-    info.name = "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
+    info.name = tensor_name(g, t)
     info.shape = tuple(shape_of(tensor))
     info.type = type_name(tensor.type)
     info.dtype = np.dtype(DTYPES[info.type]) if info.type in DTYPES else None
