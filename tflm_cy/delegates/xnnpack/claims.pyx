@@ -9,27 +9,25 @@ resize of an input before the first allocation), never a computed one. Nodes are
 passes from one to the next are quasi-static tensors (outputs of DEQUANTIZE and DENSIFY of constants, which are unpacked
 once) and resource variables.
 
-Words: *per tensor* is affine quantization with one scale along dimension 0, whose values nobody looks at here; *static* is
-constant or quasi-static. Adding an operator: a rule here, its kernel in `ops/xnnpack` and `arithmetic/xnnpack`.
+The rules of matrix products and convolutions are in `matrices`, what a rule asks of a tensor in `operands`. Adding an operator: a rule here, its
+kernel in `ops/xnnpack` and `arithmetic/xnnpack`.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.math cimport fabsf
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from tflm_cy.delegates.xnnpack.datatype cimport (
-    NO_DATATYPE, block_size, datatype, has_blockwise, is_normal, same_parameters, zero_point_0,
+from tflm_cy.delegates.xnnpack.datatype cimport NO_DATATYPE, datatype, has_blockwise, is_normal, same_parameters
+from tflm_cy.delegates.xnnpack.matrices cimport backward_geometry, batch_matmul, convolution, fully_connected, transpose_conv
+from tflm_cy.delegates.xnnpack.operands cimport (
+    MOST_DIMS, Operands, clips, constant, counted, f32_q8, f32_s8, integers, is_f32, is_float, need, q8, ratio, shape_like, shaped,
 )
+from tflm_cy.delegates.xnnpack.operands import Reject
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport (
-    CONSTANT, FLOAT16, FLOAT32, INT2, INT4, INT8, INT32, INT64, UINT8, Tensor, count,
-)
-from tflm_cy.schema.table cimport load_i32, load_i64, table_bool, table_f32, table_i8, table_i32, table_vector
-
-cdef enum:
-    MOST_DIMS = 6
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count
+from tflm_cy.schema.table cimport table_f32, table_i8, table_i32, table_vector
 
 cdef enum:                       # slots of the options that the rules read
     ACTIVATION_OF_BINARY = 0     # AddOptions, SubOptions, MulOptions, DivOptions
@@ -43,189 +41,23 @@ cdef enum:                       # slots of the options that the rules read
     SOFTMAX_BETA = 0
     SPLIT_COUNT = 0
     BLOCK_SIZE = 0
-    SLICE_BEGIN_MASK = 0
-    SLICE_END_MASK = 1
     SLICE_ELLIPSIS_MASK = 2
     SLICE_NEW_AXIS_MASK = 3
     SLICE_SHRINK_AXIS_MASK = 4
-    FC_ACTIVATION = 0
-    FC_WEIGHTS_FORMAT = 1
-    CONV_PADDING = 0
-    CONV_STRIDE_W = 1
-    CONV_STRIDE_H = 2
-    CONV_ACTIVATION = 3
-    CONV_DILATION_W = 4
-    CONV_DILATION_H = 5
-    DEPTHWISE_MULTIPLIER = 3
-    DEPTHWISE_ACTIVATION = 4
-    DEPTHWISE_DILATION_W = 5
-    DEPTHWISE_DILATION_H = 6
-    TRANSPOSE_CONV_ACTIVATION = 3
-    MATMUL_ADJ_Y = 1
     COMPOSITE_NAME = 0
 
 MATRIX_OPERATORS = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D")
 
 
-class Reject(Exception):
-    """A node stays where it is; the text says why."""
-
-
-cdef int need(bint condition, str why) except -1:
-    if not condition:
-        raise Reject(why)
-    return 0
-
-
-# -------------------------------------------------------------------- predicates of one tensor
-
-cdef bint per_tensor(const Tensor* t) noexcept:
-    return t.quantized_dimension == 0 and t.scale_count == 1
-
-
-cdef int is_f32(const Tensor* t) except -1:
-    return need(t.type == FLOAT32, "float32 is wanted")
-
-
-cdef int is_float(const Tensor* t) except -1:
-    return need(t.type == FLOAT32 or t.type == FLOAT16, "floats are wanted")
-
-
-cdef int f32_s8(const Tensor* t) except -1:
-    return need(t.type == FLOAT32 or (t.type == INT8 and per_tensor(t)), "float32 or per-tensor int8 is wanted")
-
-
-cdef int q8(const Tensor* t) except -1:
-    return need((t.type == INT8 or t.type == UINT8) and per_tensor(t), "per-tensor int8 or uint8 is wanted")
-
-
-cdef int f32_q8(const Tensor* t) except -1:
-    return need(
-        t.type == FLOAT32 or ((t.type == INT8 or t.type == UINT8) and per_tensor(t)), "float32 or per-tensor int8 or uint8 is wanted")
-
-
-cdef int valid_channels(const Tensor* t, int zero, int low, int high, int axis) except -1:
-    cdef int i
-    need(1 <= t.rank <= MOST_DIMS and 0 <= axis < t.rank and low <= zero <= high, "channelwise parameters")
-    for i in range(min(t.dims[axis], t.scale_count)):
-        need(is_normal(t.scales[i]) and t.scales[i] > 0, "a channel's scale")
-    return 0
-
-
-cdef int valid_quantized(const Tensor* t, int low, int high) except -1:
-    return need(
-        t.rank <= MOST_DIMS and low <= zero_point_0(t) <= high and is_normal(t.scale) and t.scale > 0, "quantization parameters")
-
-
-cdef int f32_qc8(const Tensor* t, int axis) except -1:
-    """float32, int8 per tensor or per channel along `axis`, uint8 per tensor; parameters are looked at."""
-    if t.type == FLOAT32:
-        return 0
-    need((t.type == INT8 or t.type == UINT8) and t.scale_count > 0, "type of the filter")
-    if t.type == UINT8:
-        need(per_tensor(t), "a uint8 filter has one scale")
-        return valid_quantized(t, 0, 255)
-    if t.scale_count > 1:
-        need(t.quantized_dimension == axis, "quantized dimension of the filter")
-        return valid_channels(t, zero_point_0(t), -128, 127, axis)
-    return valid_quantized(t, -128, 127)
-
-
-cdef int bias_type(const Tensor* t) except -1:
-    """float32, float16, or int32 with affine parameters along dimension 0; zero point 0 when per tensor."""
-    if t.type == FLOAT32 or t.type == FLOAT16:
-        return 0
-    need(t.type == INT32 and t.scale_count > 0 and t.quantized_dimension == 0, "type of the bias")
-    if t.scale_count > 1:
-        return valid_channels(t, 0, 0, 0, 0)
-    return valid_quantized(t, 0, 0)
-
-
-cdef int shaped(const Tensor* t, int low, int high) except -1:
-    """Rank within low .. high, and every dimension positive."""
-    cdef int d
-    need(low <= t.rank <= high, "rank")
-    for d in range(t.rank):
-        need(t.dims[d] > 0, "a dimension is not positive")
-    return 0
-
-
-cdef int constant(const Tensor* t) except -1:
-    return need(t.allocation == CONSTANT, "a constant is wanted")
-
-
-cdef int shape_like(const Tensor* t, bint squeeze) except -1:
-    """A vector; with `squeeze` also any rank whose leading dimensions are 1, and rank 0."""
-    cdef int d
-    if t.rank == 1:
-        return 0
-    need(squeeze, "a vector is wanted")
-    for d in range(t.rank - 1):
-        need(t.dims[d] == 1, "a vector is wanted")
-    return 0
-
-
-cdef list integers(const Tensor* t):
-    """Values of a constant int32 or int64 tensor."""
-    cdef const uint8_t* at = <const uint8_t*>t.data
-    cdef int64_t i, n = count(t)
-    cdef int size = 8 if t.type == INT64 else 4
-    if n * size > <int64_t>t.bytes:
-        raise Reject("a constant is too short")
-    return [load_i64(at + 8 * i) if size == 8 else load_i32(at + 4 * i) for i in range(n)]
-
-
-cdef int ratio(float a, float b, float low, float high, bint closed) except -1:
-    """low <= a / b < high (<= when closed), in float32; NaN passes."""
-    cdef float r = a / b
-    return need(not (r < low or (r > high if closed else r >= high)), "ratio of the scales")
-
-
-cdef int clips(int activation) except -1:
-    return need(0 <= activation <= 3, "a fused TANH or SIGN_BIT")
-
-
-cdef int counted(const Node* n, int low, int high, int out_low, int out_high) except -1:
-    return need(low <= n.input_count <= high and out_low <= n.output_count <= out_high, "number of inputs or outputs")
-
-
-cdef class Claims:
+cdef class Claims(Operands):
     """One look at one subgraph."""
 
     def __init__(self, Subgraph graph):
-        self.g = graph
-        self.quasi = {}
-        self.elided = {}
+        Operands.__init__(self, graph)
         self.handles = {}
         self.proxies = {}
         self.unpacked = set()
         self.reasons = {}
-
-    # ---------------------------------------------------------------- tensors of a node
-
-    cdef const Tensor* x(self, const Node* n, int i) except NULL:
-        """Input i, which must exist."""
-        if i >= n.input_count or n.inputs[i] < 0:
-            raise Reject(f"input {i} is missing")
-        return &self.g.tensors[n.inputs[i]]
-
-    cdef const Tensor* y(self, const Node* n, int i) except NULL:
-        if i >= n.output_count or n.outputs[i] < 0:
-            raise Reject(f"output {i} is missing")
-        return &self.g.tensors[n.outputs[i]]
-
-    cdef int static_input(self, const Node* n, int i) except -1:
-        if n.inputs[i] not in self.quasi:
-            constant(self.x(n, i))
-        return 0
-
-    cdef int float_type(self, int t):
-        """The type that a tensor has for XNNPACK: FLOAT16 behind an elided DEQUANTIZE."""
-        return FLOAT16 if t in self.elided else self.g.tensors[t].type
-
-    cdef int agreeing_floats(self, int filter, int bias) except -1:
-        cdef int type = self.float_type(filter)
-        return need((type != FLOAT16 and type != FLOAT32) or self.float_type(bias) == type, "float types of filter and bias differ")
 
     # ---------------------------------------------------------------- element-wise
 
@@ -458,138 +290,6 @@ cdef class Claims:
         shaped(self.x(n, 0), 1, MOST_DIMS)
         return constant(self.x(n, 1))                  # neither the output nor the type of perm is looked at
 
-    # ---------------------------------------------------------------- matrices and convolutions
-
-    cdef int fully_connected_filter(self, const Tensor* w) except -1:
-        if w.type == FLOAT32 or w.type == FLOAT16:
-            return 0
-        if w.type == UINT8:
-            return need(per_tensor(w), "a uint8 filter has one scale")
-        need(w.type == INT8 or w.type == INT4 or w.type == INT2, "type of the filter")
-        if has_blockwise(self.g, w):
-            need(block_size(self.g, w) % 32 == 0, "block size")
-        elif w.scale_count > 0:
-            need(w.scale_count == 1 or w.quantized_dimension == 0, "quantized dimension of the filter")
-            need(w.type == INT8 or (0 <= w.quantized_dimension < w.rank and w.scale_count == w.dims[w.quantized_dimension]),
-                 "4-bit and 2-bit filters have one scale per row")
-        return 0                                       # without any quantization: taken, and refused when it is created
-
-    cdef int fully_connected(self, const Node* n, str op) except -1:
-        cdef const Tensor* x
-        cdef const Tensor* w
-        cdef const Tensor* b
-        cdef const Tensor* y
-        need(n.version != 8, "version 8 (sparse)")
-        need(table_i8(n.options, FC_WEIGHTS_FORMAT, 0) == 0, "shuffled weights")
-        counted(n, 2, 3, 1, 1)
-        x = self.x(n, 0)
-        w = self.x(n, 1)
-        y = self.y(n, 0)
-        f32_q8(x)
-        shaped(w, 2, 2)
-        self.fully_connected_filter(w)
-        self.static_input(n, 1)
-        if n.input_count == 3 and n.inputs[2] >= 0:
-            b = self.x(n, 2)
-            need(count(b) == w.dims[0], "size of the bias")
-            bias_type(b)
-            self.static_input(n, 2)
-            self.agreeing_floats(n.inputs[1], n.inputs[2])
-        f32_q8(y)
-        need(x.type == y.type, "mixed types")
-        need(x.type == w.type or ((x.type == FLOAT32 or x.type == INT8) and (w.type == INT8 or w.type == INT4 or w.type == INT2)),
-             "mixed types")
-        need(not (w.type == INT4 and w.dims[1] % 2 != 0) and not (w.type == INT2 and w.dims[1] % 4 != 0), "columns of packed weights")
-        return clips(table_i8(n.options, FC_ACTIVATION, 0))
-
-    cdef int convolution(self, const Node* n, str op) except -1:
-        cdef bint depthwise = op == "DEPTHWISE_CONV_2D"
-        cdef const Tensor* x
-        cdef const Tensor* w
-        cdef const Tensor* b
-        cdef const Tensor* y
-        cdef int multiplier
-        counted(n, 3, 3, 1, 1)
-        x = self.x(n, 0)
-        w = self.x(n, 1)
-        y = self.y(n, 0)
-        f32_q8(x)
-        shaped(x, 4, 4)
-        f32_qc8(w, 3 if depthwise else 0)
-        shaped(w, 4, 4)
-        self.static_input(n, 1)
-        need(n.inputs[2] >= 0, "there is no bias")
-        b = self.x(n, 2)
-        bias_type(b)
-        shaped(b, 1, 1)
-        self.static_input(n, 2)
-        self.agreeing_floats(n.inputs[1], n.inputs[2])
-        f32_q8(y)
-        shaped(y, 4, 4)
-        need(x.type == y.type, "mixed types")
-        need(x.type == w.type or (not depthwise and x.type == FLOAT32 and w.type == INT8), "mixed types")
-        need(table_i32(n.options, CONV_STRIDE_W, 0) > 0 and table_i32(n.options, CONV_STRIDE_H, 0) > 0, "strides")
-        if depthwise:
-            need(table_i32(n.options, DEPTHWISE_DILATION_W, 1) > 0 and table_i32(n.options, DEPTHWISE_DILATION_H, 1) > 0, "dilations")
-            multiplier = table_i32(n.options, DEPTHWISE_MULTIPLIER, 0)
-            need(multiplier > 0 and w.dims[3] % multiplier == 0, "depth multiplier")
-        else:
-            need(table_i32(n.options, CONV_DILATION_W, 1) > 0 and table_i32(n.options, CONV_DILATION_H, 1) > 0, "dilations")
-            need(x.dims[3] // w.dims[3] != 0, "groups")
-        need(0 <= table_i8(n.options, CONV_PADDING, 0) <= 1, "padding")
-        return clips(table_i8(n.options, DEPTHWISE_ACTIVATION if depthwise else CONV_ACTIVATION, 0))
-
-    cdef int backward_geometry(
-        self, const Tensor* x, const Tensor* w, int64_t oh, int64_t ow, int64_t sh, int64_t sw, int padding,
-    ) except -1:
-        cdef int64_t kh = w.dims[1]
-        cdef int64_t kw = w.dims[2]
-        if padding == 1:                               # VALID
-            return need(kh <= oh and kw <= ow, "the output is smaller than the filter")
-        need(padding == 0 and sh > 0 and sw > 0, "padding")
-        need((oh + sh - 1) // sh == x.dims[1] and (ow + sw - 1) // sw == x.dims[2], "size of the input")
-        return need(kh >= sh and kw >= sw, "the stride exceeds the filter")
-
-    cdef int transpose_conv(self, const Node* n, str op) except -1:
-        cdef const Tensor* o
-        cdef const Tensor* w
-        cdef const Tensor* x
-        cdef list sizes
-        counted(n, 3, 4, 1, 1)
-        o = self.x(n, 0)
-        w = self.x(n, 1)
-        x = self.x(n, 2)
-        need(o.type == INT32, "type of the output shape")
-        shape_like(o, False)
-        constant(o)
-        need(o.dims[0] == 4, "output shape")
-        shaped(w, 4, 4)
-        self.static_input(n, 1)
-        f32_q8(x)
-        shaped(x, 4, 4)
-        f32_qc8(w, 0)
-        if n.input_count == 4 and n.inputs[3] >= 0:
-            bias_type(self.x(n, 3))
-            shaped(self.x(n, 3), 1, 1)
-            self.static_input(n, 3)
-        f32_q8(self.y(n, 0))
-        shaped(self.y(n, 0), 4, 4)
-        sizes = integers(o)
-        need(w.dims[0] == sizes[3] and w.dims[3] == x.dims[3], "channels")
-        self.backward_geometry(
-            x, w, sizes[1], sizes[2], table_i32(n.options, CONV_STRIDE_H, 0), table_i32(n.options, CONV_STRIDE_W, 0),
-            table_i8(n.options, CONV_PADDING, 0))
-        return clips(table_i8(n.options, TRANSPOSE_CONV_ACTIVATION, 0))
-
-    cdef int batch_matmul(self, const Node* n, str op) except -1:
-        cdef const Tensor* a = self.x(n, 0)
-        cdef const Tensor* b = self.x(n, 1)
-        f32_q8(a)
-        f32_qc8(b, b.rank - (2 if table_bool(n.options, MATMUL_ADJ_Y, False) else 1))
-        f32_q8(self.y(n, 0))
-        need(datatype(self.g, a) == datatype(self.g, b) or (a.type == FLOAT32 and b.type == INT8), "mixed types")
-        return need(a.rank >= 2 and b.rank >= 2, "rank")
-
     # ---------------------------------------------------------------- variables: one type and shape per handle
 
     cdef int variable(self, const Node* n, str op) except -1:
@@ -630,7 +330,7 @@ cdef class Claims:
             is_f32(self.y(n, 0))
             shaped(self.y(n, 0), 4, 4)
             need(fields[1] > 0 and fields[2] > 0, "strides")
-            return self.backward_geometry(
+            return backward_geometry(
                 self.x(n, 0), self.x(n, 1), self.y(n, 0).dims[1], self.y(n, 0).dims[2], fields[2], fields[1], padding)
         if op == "MaxPoolingWithArgmax2D" or op == "MaxUnpooling2D":
             unpool = op == "MaxUnpooling2D"
@@ -680,9 +380,9 @@ cdef class Claims:
         if op in BINARY:
             return self.binary(n, op)
         if op == "CONV_2D" or op == "DEPTHWISE_CONV_2D":
-            return self.convolution(n, op)
+            return convolution(self, n, op)
         if op == "FULLY_CONNECTED":
-            return self.fully_connected(n, op)
+            return fully_connected(self, n, op)
         if op in REDUCTIONS:
             return self.reduce(n, op)
         if op == "AVERAGE_POOL_2D" or op == "MAX_POOL_2D":
@@ -706,9 +406,9 @@ cdef class Claims:
         if op == "SPLIT":
             return self.split(n, op)
         if op == "BATCH_MATMUL":
-            return self.batch_matmul(n, op)
+            return batch_matmul(self, n, op)
         if op == "TRANSPOSE_CONV":
-            return self.transpose_conv(n, op)
+            return transpose_conv(self, n, op)
         if op == "DEPTH_TO_SPACE" or op == "SPACE_TO_DEPTH":
             return self.depth_space(n, op)
         if op == "READ_VARIABLE" or op == "ASSIGN_VARIABLE":
