@@ -24,6 +24,7 @@ from tflm_cy.core import Core
 from tflm_cy.inspection import EXTRAS
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
+from tflm_cy.signature import SignatureRunner, definitions
 
 __all__ = [
     "Delegate",
@@ -97,6 +98,18 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+def _checked_delegates(given):
+    """The user's delegates, in a list."""
+    found = list(given) if given else []
+    for mine in found:
+        if not (hasattr(mine, "supports") and hasattr(mine, "build")):
+            raise ValueError(
+                f"a delegate is an object with supports(node) and build(subset), not {type(mine).__name__}; "
+                "tflm_cy runs on the CPU only"
+            )
+    return found
+
+
 def _default_delegate():
     """TensorFlow's default delegate; imported only when an interpreter that has it allocates."""
     from tflm_cy.delegates.xnnpack.delegate import XnnpackDelegate
@@ -104,80 +117,9 @@ def _default_delegate():
     return XnnpackDelegate()
 
 
-def _as_int32(index):
-    """An unsigned index of the file as the int that readers take it for; none that exists is negative."""
-    return index - (1 << 32) if index >= 1 << 31 else index
-
-
 def _view_function(core, tensor_index):
     """What `Interpreter.tensor` returns: evaluated only when called."""
     return lambda: core.view(tensor_index)
-
-
-class SignatureRunner:
-    """Runs one signature of a model: `runner(x=..., y=...)` gives `{name: array}`.
-
-    Made by `Interpreter.get_signature_runner`. Every call resizes the inputs to the shapes that are given, so any shape
-    that the model can compute is accepted; results are copies.
-    """
-
-    def __init__(self, interpreter=None, signature_key=None):
-        if not interpreter:
-            raise ValueError("None interpreter provided.")
-        if not signature_key:
-            raise ValueError("None signature_key provided.")
-        signatures = interpreter._signature_defs
-        if signature_key not in signatures:
-            raise ValueError(f'Invalid signature_key provided: "{signature_key}".')
-        self._interpreter = interpreter
-        self._interpreter_wrapper = interpreter._interpreter
-        self._signature_key = signature_key
-        self._signature_def = signatures[signature_key]
-        self._subgraph_index, self._inputs, self._outputs = self._signature_def
-
-    def __call__(self, /, **kwargs):
-        """Run the signature.
-
-        Parameters
-        ----------
-        **kwargs
-            One array per input name, of the tensor's dtype and any shape that the model can compute.
-
-        Returns
-        -------
-        dict
-            Output name -> array (a copy), names in byte order.
-
-        Raises
-        ------
-        ValueError
-            The number or a name of the inputs, or a dtype, is wrong.
-        RuntimeError
-            The model refuses the shapes, or fails while it runs.
-        """
-        inputs = self._inputs
-        if len(kwargs) != len(inputs):
-            raise ValueError(
-                "Invalid number of inputs provided for running a SignatureDef, "
-                f"expected {len(inputs)} vs provided {len(kwargs)}"
-            )
-        for name in kwargs:
-            if name not in inputs:
-                raise ValueError(f"Invalid Input name ({name}) for SignatureDef")
-        values = {name: value if hasattr(value, "shape") else np.asarray(value) for name, value in kwargs.items()}
-        return self._interpreter_wrapper.run_signature(self._subgraph_index, inputs, self._outputs, values)
-
-    def _details(self, tensors):
-        core = self._interpreter_wrapper
-        return {name: core.tensor_details(index, self._subgraph_index) for name, index in tensors.items()}
-
-    def get_input_details(self):
-        """Input name -> details dictionary, as `Interpreter.get_input_details` gives them."""
-        return self._details(self._inputs)
-
-    def get_output_details(self):
-        """Output name -> details dictionary, as `Interpreter.get_output_details` gives them."""
-        return self._details(self._outputs)
 
 
 # What `__init__` makes of its arguments; everything else in an interpreter's dictionary is the user's.
@@ -189,8 +131,8 @@ _OWN = frozenset(
 def _rebuild(cls, arguments):
     """Construct an unpickled or copied interpreter, whatever a subclass's constructor wants."""
     interpreter = cls.__new__(cls)
-    registerers = arguments.pop("custom_op_registerers", None)
-    Interpreter._start(interpreter, registerers, **arguments)
+    interpreter._registerers = arguments.pop("custom_op_registerers", None)
+    Interpreter.__init__(interpreter, **arguments)
     return interpreter
 
 
@@ -258,50 +200,13 @@ class Interpreter:
         *,
         fuse=True,
     ):
-        self._start(
-            self.__dict__.pop("_registerers", None),
-            model_path,
-            model_content,
-            experimental_delegates,
-            num_threads,
-            experimental_op_resolver_type,
-            experimental_preserve_all_tensors,
-            experimental_disable_delegate_clustering,
-            fuse,
-        )
-        self._compress_zero_points = bool(experimental_compress_quantization_zero_points)
-
-    @property
-    def experimental_compress_quantization_zero_points(self):
-        """What the constructor was given; without effect."""
-        return self._compress_zero_points
-
-    def _start(
-        self,
-        registerers,
-        model_path=None,
-        model_content=None,
-        experimental_delegates=None,
-        num_threads=None,
-        experimental_op_resolver_type=OpResolverType.AUTO,
-        experimental_preserve_all_tensors=False,
-        experimental_disable_delegate_clustering=False,
-        fuse=True,
-    ):
-        """Load a model; the arguments that have an effect, and the registerers of custom operators."""
         from tflm_cy.custom.registry import collect, resolver
 
-        self._custom_op_registerers = list(registerers) if registerers else []
+        self._custom_op_registerers = list(self.__dict__.pop("_registerers", None) or ())
         mode = _resolver_type(experimental_op_resolver_type)
         threads = _thread_count(num_threads)
         model = self._open(model_path, model_content)
-        self._delegates = list(experimental_delegates) if experimental_delegates else []
-        for mine in self._delegates:
-            if not (hasattr(mine, "supports") and hasattr(mine, "build")):
-                raise ValueError(
-                    f"a delegate is an object with supports(node) and build(subset), not {type(mine).__name__}; "
-                    "tflm_cy runs on the CPU only"
-                )
+        self._delegates = _checked_delegates(experimental_delegates)
         self._arguments = {
             "model_path": model_path,
             "model_content": model_content,
@@ -321,6 +226,17 @@ class Interpreter:
             not experimental_disable_delegate_clustering,
             fuse=bool(fuse),
         )
+        self._apply_delegates()
+        self._signature_defs = definitions(model)
+        self._compress_zero_points = bool(experimental_compress_quantization_zero_points)
+
+    @property
+    def experimental_compress_quantization_zero_points(self):
+        """What the constructor was given; without effect."""
+        return self._compress_zero_points
+
+    def _apply_delegates(self):
+        """TensorFlow's operators and the user's delegates; the default one takes its nodes at the first allocation."""
         if self._interpreter.wants_flex():
             from tflm_cy.delegates.flex import FlexDelegate, installed, refuse
 
@@ -333,10 +249,6 @@ class Interpreter:
 
             for mine in self._delegates:
                 self._interpreter.delegate(PythonDelegate(mine))
-        self._signature_defs = {}
-        for key, subgraph, *sides in model.signatures:
-            inputs, outputs = ({name: _as_int32(index) for name, index in sorted(side)} for side in sides)
-            self._signature_defs.setdefault(key, (_as_int32(subgraph), inputs, outputs))
 
     def _open(self, path, content):
         """The verified model of a path or a buffer; exactly one of them must be given."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tflm_cy.signature import SignatureRunner as SignatureRunner
+
 Array = npt.NDArray[Any]
 Details = dict[str, Any]
 
@@ -21,12 +23,6 @@ class Delegate:
     def __init__(self, library: str | os.PathLike[str], options: dict[str, Any] | None = None) -> None: ...
 
 def load_delegate(library: str | os.PathLike[str], options: dict[str, Any] | None = None) -> Delegate: ...
-
-class SignatureRunner:
-    def __init__(self, interpreter: Interpreter | None = None, signature_key: str | None = None) -> None: ...
-    def __call__(self, /, **kwargs: npt.ArrayLike) -> dict[str, Array]: ...
-    def get_input_details(self) -> dict[str, Details]: ...
-    def get_output_details(self) -> dict[str, Details]: ...
 
 class Interpreter:
     def __init__(
