@@ -16,10 +16,11 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
-    Tensor, bytes_of, count_range, is_constant, same_shape, shape_of, type_name,
+    Tensor, count_range, is_constant, same_shape, shape_of, type_name,
 )
 from tflm_cy.ops.operand cimport (
-    operand, result, same_quantization, want_arity, want_element, want_same_quantization, want_symmetric, want_type_of,
+    operand, result, same_quantization, want_arity, want_bytes, want_element, want_same_quantization, want_symmetric,
+    want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
@@ -42,13 +43,6 @@ cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
     int64_t row                  # bytes of the output's row; int4: elements
     Piece* pieces
-
-
-cdef int want_bytes(const Tensor* tensor) except -1:
-    """Refuse a tensor that holds less than its shape says (a sparse constant)."""
-    if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
-        raise ValueError(f"a tensor of shape {shape_of(tensor)} holds only {tensor.bytes} bytes")
-    return 0
 
 
 cdef Join* new_join(Context context, Node* node) except NULL:

@@ -30,7 +30,7 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
+    adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
     want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
@@ -319,8 +319,7 @@ cdef int one_hot(Context context, Node* node) noexcept nogil:
 cdef int want_matrix_type(const Tensor* x) except -1:
     if x.type not in (FLOAT32, INT8, UINT8, INT16, INT32, UINT32, INT64):
         raise ValueError(f"Type {type_name(x.type)} is not supported by MATRIX_DIAG and MATRIX_SET_DIAG.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""GATHER, GATHER_ND, SCATTER_ND, EMBEDDING_LOOKUP: slices picked by, or added to, indices that arrive while invoking.
+"""GATHER, GATHER_ND, SCATTER_ND: slices picked by, or added to, indices that arrive while invoking.
 
 GATHER: float32, float16, bfloat16, uint8, int8, int16, int32, int64, bool, int4 (an even number of values per slice),
 strings (a vector of them); positions int16, int32, int64. Constant input and positions: gathered in prepare.
@@ -10,13 +10,9 @@ does:
 SCATTER_ND: float32, uint8, int8, int32, int64, bool; int32 indices; updates of the same place add up (bool: or); the
 whole offset again.
 
-EMBEDDING_LOOKUP: rows of any type of whole bytes; uint8, int8, int4 and int2 rows to float32 when
-the output is float32, scaled per tensor or per row: value * scale; int4 and int2 are shifted to the top of a byte and
-the scale divided by 16 or 64.
-
 A negative or too large index fails the invoke.
 
-Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc, embedding_lookup.cc.
+Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -26,10 +22,10 @@ from tflm_cy.arithmetic.strings cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_element
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_bytes
 from tflm_cy.schema.table cimport table_i32
 
 cdef enum:                       # GatherOptions
@@ -56,12 +52,6 @@ cdef int want_position_type(const Tensor* tensor, str name) except -1:
 cdef int want_gather_type(const Tensor* x, str name) except -1:
     if x.type not in (FLOAT32, FLOAT16, BFLOAT16, UINT8, INT8, INT16, INT32, INT64, BOOL, STRING):
         raise ValueError(f"Type '{type_name(x.type)}' is not supported by {name}.")
-    return 0
-
-
-cdef int want_bytes(const Tensor* x) except -1:
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
     return 0
 
 
@@ -413,93 +403,8 @@ cdef int scatter_nd(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef int prepare_embedding_lookup(Context context, Node* node) except -1:
-    cdef int32_t[MAX_RANK] dims
-    cdef int d
-    want_arity(context, node, 2, 2, 1)
-    cdef Tensor* lookup = operand(context, node, 0)
-    cdef Tensor* value = operand(context, node, 1)
-    cdef Tensor* y = result(context, node, 0)
-    if lookup.rank != 1 or lookup.type != INT32:
-        raise ValueError("lookup must be an INT32 vector: NumDimensions(lookup) != 1")
-    if value.rank < 2:
-        raise ValueError(f"NumDimensions(value) >= 2 was not true: {value.rank}")
-    want_bytes(value)
-    for d in range(value.rank):
-        dims[d] = value.dims[d]
-    dims[0] = lookup.dims[0]
-    if y.type == FLOAT32 and value.type != FLOAT32:
-        if value.type not in (UINT8, INT8, INT4, INT2):
-            raise ValueError(f"rows of {type_name(value.type)} cannot be looked up as FLOAT32")
-        if value.scale_count < 1 or value.zero_points == NULL or value.zero_points[0] != 0:
-            raise ValueError(
-                "qparams->zero_point->data[0] == 0 was not true: quantized rows want scales and no zero point")
-        if value.scale_count > 1 and (value.quantized_dimension != 0 or value.scale_count != value.dims[0]):
-            raise ValueError(f"qparams->scale->size == row_size was not true: {value.scale_count} and {value.dims[0]}")
-        if (value.type == INT4 and count_range(value, 1, value.rank) % 2 != 0) or (
-                value.type == INT2 and count_range(value, 1, value.rank) % 4 != 0):
-            raise ValueError("packed rows must fill whole bytes")
-        context.set_shape(y, value.rank, dims)
-        node.invoke = lookup_scaled
-        return 0
-    if y.type != value.type or (value.scale_count > 1):
-        raise ValueError(f"rows of {type_name(value.type)} cannot be looked up as {type_name(y.type)}")
-    want_element(value)
-    context.set_shape(y, value.rank, dims)
-    node.invoke = lookup_rows
-    return 0
-
-
-cdef int bad_row(Context context, int64_t row, int64_t rows) noexcept nogil:
-    return context.fail_with(b"Embedding Lookup: index out of bounds. Got %ld, and bounds are [0, %ld]", row, rows - 1)
-
-
-cdef int lookup_rows(Context context, Node* node) noexcept nogil:
-    cdef Tensor* lookup = context.input(node, 0)
-    cdef Tensor* value = context.input(node, 1)
-    cdef char* y = <char*>context.output(node, 0).data
-    cdef int64_t size = count_range(value, 1, value.rank) * type_size(value.type)
-    cdef int64_t i, row
-    for i in range(lookup.dims[0]):
-        row = index_at(INT32, lookup.data, i)
-        if row < 0 or row >= value.dims[0]:
-            return bad_row(context, row, value.dims[0])
-        if size > 0:
-            memcpy(y + i * size, <const char*>value.data + row * size, size)
-    return 0
-
-
-cdef int lookup_scaled(Context context, Node* node) noexcept nogil:
-    cdef Tensor* lookup = context.input(node, 0)
-    cdef Tensor* value = context.input(node, 1)
-    cdef float* y = <float*>context.output(node, 0).data
-    cdef const int8_t* packed = <const int8_t*>value.data
-    cdef int64_t size = count_range(value, 1, value.rank)
-    cdef int64_t i, j, row
-    cdef float scale
-    for i in range(lookup.dims[0]):
-        row = index_at(INT32, lookup.data, i)
-        if row < 0 or row >= value.dims[0]:
-            return bad_row(context, row, value.dims[0])
-        scale = value.scales[row] if value.scale_count > 1 else value.scale
-        if value.type == INT4:
-            scale = scale / 16
-            for j in range(size):
-                y[j] = <int8_t>(packed[(row * size + j) >> 1] << (4 - 4 * (j & 1)) & 0xF0) * scale
-        elif value.type == INT2:
-            scale = scale / 64
-            for j in range(size):
-                y[j] = <int8_t>(packed[(row * size + j) >> 2] << (6 - 2 * (j & 3)) & 0xC0) * scale
-        else:   # uint8 rows are read as int8 too
-            for j in range(size):
-                y[j] = packed[row * size + j] * scale
-        y += size
-    return 0
-
-
 OPERATORS = {
     "GATHER": register(prepare_gather, version=7, reference_version=6),
     "GATHER_ND": register(prepare_gather_nd, version=5, reference_version=5),
     "SCATTER_ND": register(prepare_scatter_nd, version=1, reference_version=1),
-    "EMBEDDING_LOOKUP": register(prepare_embedding_lookup, version=5, reference_version=5),
 }

@@ -1,14 +1,12 @@
-"""Tables and words: HASHTABLE, _IMPORT, _FIND, _SIZE and _LOOKUP, LSH_PROJECTION, SKIP_GRAM, EMBEDDING_LOOKUP_SPARSE.
+"""Tables and words: HASHTABLE, _IMPORT, _FIND, _SIZE and _LOOKUP, LSH_PROJECTION, SKIP_GRAM.
 
 HASHTABLE names a table (int64 to string or string to int64) that lives as long as the interpreter; the first _IMPORT fills it, later ones do nothing.
 Neither is in BUILTIN_REF.
 HASHTABLE_LOOKUP searches sorted int32 keys: rows of a table, zeros or "" where a key is not found, and a uint8 hit for each.
 SKIP_GRAM joins words of the first string; its output is a vector of strings.
-EMBEDDING_LOOKUP_SPARSE adds up weighted rows by the leading indices of a sparse tensor; its output is dynamic.
 
-Source: LiteRT:tflite/kernels/{hashtable,hashtable_find,hashtable_import,hashtable_size,hashtable_lookup,lsh_projection,skip_gram,embedding_lookup_sparse}.cc.
+Source: LiteRT:tflite/kernels/{hashtable,hashtable_find,hashtable_import,hashtable_size,hashtable_lookup,lsh_projection,skip_gram}.cc.
 """
-from libc.math cimport sqrtf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
@@ -18,7 +16,7 @@ from tflm_cy.arithmetic.fingerprint cimport projected
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.resource cimport Resources
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STRING, Tensor, UINT8, bytes_of, count, count_range, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STRING, Tensor, UINT8, bytes_of, count, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
@@ -35,14 +33,9 @@ cdef enum:                       # SkipGramOptions
     MAX_SKIP_SIZE = 1
     INCLUDE_ALL_NGRAMS = 2
 
-cdef enum:                       # EmbeddingLookupSparseOptions
-    COMBINER = 0
-
 cdef enum:
     SPARSE = 1                   # LSH_PROJECTION
     DENSE = 2
-    MEAN = 1                     # EMBEDDING_LOOKUP_SPARSE
-    SQRTN = 2
 
 cdef struct TableData:
     void* resources              # Resources, which live as long as the interpreter
@@ -480,96 +473,7 @@ cdef int write_grams(Context context, Node* node) except -1:
     return write_strings(context, y, grams)
 
 
-# ---------------------------------------------------------------- EMBEDDING_LOOKUP_SPARSE
-
-cdef int prepare_sparse(Context context, Node* node) except -1:
-    want_arity(context, node, 5, 5, 1)
-    cdef Tensor* ids = operand(context, node, 0)
-    cdef Tensor* indices = operand(context, node, 1)
-    cdef Tensor* shape = operand(context, node, 2)
-    cdef Tensor* weights = operand(context, node, 3)
-    cdef Tensor* value = operand(context, node, 4)
-    cdef Tensor* y = result(context, node, 0)
-    if ids.rank != 1 or indices.rank != 2 or shape.rank != 1 or weights.rank != 1 or value.rank < 2:
-        raise ValueError("NumDimensions(ids) != 1, or another input of EMBEDDING_LOOKUP_SPARSE has a wrong rank")
-    if ids.type != INT32 or indices.type != INT32 or shape.type != INT32 or weights.type != FLOAT32 or value.type != FLOAT32:
-        raise ValueError("EMBEDDING_LOOKUP_SPARSE wants INT32 ids, indices and shape, FLOAT32 weights and values")
-    if y.type != FLOAT32:
-        raise ValueError(f"output->type != kTfLiteFloat32 ({type_name(y.type)})")
-    if indices.dims[0] != ids.dims[0] or indices.dims[0] != weights.dims[0]:
-        raise ValueError("SizeOfDimension(indices, 0) != SizeOfDimension(ids, 0), or there are not as many weights")
-    if shape.dims[0] != indices.dims[1] or shape.dims[0] < 1 or shape.dims[0] + value.rank - 2 > MAX_RANK:
-        raise ValueError("SizeOfDimension(dense_shape, 0) != lookup_rank")
-    context.set_dynamic(y)
-    node.invoke = sparse
-    return 0
-
-
-cdef void finish_bucket(float* y, int64_t elements, int64_t first, int64_t n, int combiner, float total, float squares) noexcept nogil:
-    cdef float divisor = total if combiner == MEAN else sqrtf(squares) if combiner == SQRTN else <float>1
-    cdef int64_t i
-    for i in range(max(first, 0), min(first + n, elements)):
-        y[i] = y[i] / divisor
-
-
-cdef int sparse(Context context, Node* node) noexcept nogil:
-    cdef const int32_t* ids = <const int32_t*>context.input(node, 0).data
-    cdef const Tensor* indices = context.input(node, 1)
-    cdef const int32_t* shape = <const int32_t*>context.input(node, 2).data
-    cdef const float* weights = <const float*>context.input(node, 3).data
-    cdef const Tensor* value = context.input(node, 4)
-    cdef const float* row
-    cdef Tensor* y = context.output(node, 0)
-    cdef int combiner = table_i8(node.options, COMBINER, 0)
-    cdef int64_t n = count_range(value, 1, value.rank)
-    cdef int leading = indices.dims[1] - 1
-    cdef int32_t[MAX_RANK] dims
-    cdef int64_t elements, bucket, step, i, k
-    cdef int64_t current = 0
-    cdef int64_t added = 0
-    cdef float total = 0
-    cdef float squares = 0
-    cdef int d
-    for d in range(leading):
-        dims[d] = shape[d]
-        if dims[d] < 0:
-            return context.fail(b"EMBEDDING_LOOKUP_SPARSE: a dimension is negative")
-    for d in range(1, value.rank):
-        dims[leading + d - 1] = value.dims[d]
-    if context.resize(y, leading + value.rank - 1, dims) != 0:
-        return -1
-    elements = count(y)
-    if y.bytes > 0:
-        memset(y.data, 0, y.bytes)
-    for i in range(indices.dims[0]):
-        if ids[i] < 0 or ids[i] >= value.dims[0]:
-            return context.fail_with(b"Embedding Lookup Sparse: index out of bounds. Got %ld, and bounds are [0, %ld]", ids[i], value.dims[0] - 1)
-        bucket = 0
-        step = 1
-        for d in range(leading - 1, -1, -1):
-            bucket += (<const int32_t*>indices.data)[i * indices.dims[1] + d] * step
-            step = <int32_t>(step * shape[d])
-        bucket = <int32_t>(<int32_t>bucket * n)
-        if bucket != current:
-            if combiner != 0 and added > 0:
-                finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
-            added = 0
-            total = 0
-            squares = 0
-            current = bucket
-        added += 1
-        squares += weights[i] * weights[i]
-        total += weights[i]
-        row = <const float*>value.data + ids[i] * n
-        for k in range(max(-current, 0), min(n, elements - current)):
-            (<float*>y.data)[current + k] = (<float*>y.data)[current + k] + row[k] * weights[i]
-    if combiner != 0 and added > 0:
-        finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
-    return 0
-
-
 OPERATORS = {
-    "EMBEDDING_LOOKUP_SPARSE": register(prepare_sparse, version=1, reference_version=1),
     "HASHTABLE": register(prepare_hashtable, version=1, reference_version=0),
     "HASHTABLE_FIND": register(prepare_find, version=1, reference_version=0),
     "HASHTABLE_IMPORT": register(prepare_import, version=1, reference_version=0),

@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport (
-    INT16, INT32, INT64, INT8, PLANNED, STRING, Tensor, count, type_name, type_size,
+    INT16, INT32, INT64, INT8, PLANNED, STRING, Tensor, bytes_of, count, type_name, type_size,
 )
 
 
@@ -81,6 +81,13 @@ cdef inline int64_t want_element(const Tensor* tensor) except -1:
     if size == 0:
         raise ValueError(f"Type {type_name(tensor.type)} is currently not supported")
     return size
+
+
+cdef inline int want_bytes(const Tensor* x) except -1:
+    """A sparse constant may hold less."""
+    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
+        raise ValueError("the input holds less than its shape says")
+    return 0
 
 
 cdef inline bint same_quantization(const Tensor* a, const Tensor* b) noexcept nogil:

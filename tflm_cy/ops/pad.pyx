@@ -23,8 +23,8 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    index_at, operand, result, want_arity, want_element, want_index_type, want_one,
-    want_same_quantization, want_symmetric, want_type_of,
+    index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_same_quantization,
+    want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8
 
@@ -97,8 +97,7 @@ cdef int want_paddings(const Tensor* x, const Tensor* paddings) except -1:
     if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
         raise ValueError(
             f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     return 0
 
 

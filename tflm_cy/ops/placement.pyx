@@ -20,7 +20,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_element, want_index_type, want_one, want_type_of,
+    adopt_type, index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
@@ -283,8 +283,7 @@ cdef int prepare_dilate(Context context, Node* node) except -1:
         raise ValueError("DILATE wants an input of at least one dimension and a padding value")
     if dilations.type != INT32 or dilations.rank != 1 or dilations.dims[0] != x.rank:
         raise ValueError(f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if not is_constant(dilations):
         context.set_dynamic(y)
         node.invoke = dilate_dynamic

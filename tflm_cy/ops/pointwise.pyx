@@ -20,11 +20,11 @@ from tflm_cy.arithmetic.pointwise cimport (
 )
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32, bytes_of,
+    COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
     count, same_shape, type_name, type_size,
 )
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type, prepare_binary, prepare_unary, required_input
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_bytes, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 
 cdef enum:                       # BucketizeOptions
@@ -140,8 +140,7 @@ cdef int prepare_bitcast(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     from_size = want_element(x)
     to_size = want_element(y)
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     rank = x.rank
     for d in range(rank):
         dims[d] = x.dims[d]

@@ -23,37 +23,12 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.optimized.reduction cimport fold_from_first_f32, mean_image_channels, mean_rows_f32, scaled_sums
 from tflm_cy.arithmetic.reduction cimport (
-    FOLD_ALL,
-    FOLD_ANY,
-    FOLD_MAX,
-    FOLD_MIN,
-    FOLD_PROD,
-    FOLD_SUM,
-    MAX_AXES,
-    FoldShape,
-    fold,
-    fold_shape,
-    fold_tensor,
-    mean_multiplier,
-    product_multiplier,
-    product_narrow,
-    requantize_sums,
-    sum_narrow,
-    sum_s32,
+    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold, fold_shape, fold_tensor,
+    mean_multiplier, product_multiplier, product_narrow, requantize_sums, sum_narrow, sum_s32,
 )
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL,
-    FLOAT32,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT8,
-    Tensor,
-    count,
-    is_constant,
-    type_name,
+    BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
 )
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_bool

@@ -25,10 +25,10 @@ from tflm_cy.arithmetic.strings cimport (
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy, walk_source
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32, bytes_of,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_index_type, want_type_of
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
 from tflm_cy.schema.table cimport table_bool, table_i32
 
 cdef enum:                       # StridedSliceOptions
@@ -70,8 +70,7 @@ cdef int want_slice_type(const Tensor* x, const Tensor* y, bint packed) except -
             FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, UINT32, INT64, BOOL, STRING,
             ) and not (packed and x.type == INT4):
         raise ValueError(f"Type {x.type} ({type_name(x.type)}) is currently not supported by Slice.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     return 0
 
 

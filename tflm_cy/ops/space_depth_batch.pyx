@@ -15,9 +15,7 @@ from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport (
-    index_at, operand, result, want_arity, want_same_quantization, want_symmetric, want_type_of,
-)
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_same_quantization, want_symmetric, want_type_of
 from tflm_cy.schema.table cimport table_i32
 
 cdef enum:                       # SpaceToDepthOptions, DepthToSpaceOptions
@@ -35,8 +33,7 @@ cdef int want_image(Context context, Node* node, str name) except -1:
     if y.type not in (FLOAT32, UINT8, INT8, INT32, INT64):
         raise ValueError(f"Type '{type_name(y.type)}' not currently supported by {name}.")
     want_type_of(y, x)
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if block <= 0:
         raise ValueError(f"block_size > 0 was not true: {block}")
     return block
@@ -127,8 +124,7 @@ cdef int want_blocks(Context context, Node* node, str name) except -1:
     want_type_of(y, x)
     if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
         raise ValueError(f"Type {x.type} is currently not supported by {name}.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
         want_symmetric(x)

@@ -15,7 +15,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_index_type, want_same_quantization, want_type_of,
+    adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
 
@@ -44,8 +44,7 @@ cdef int want_split_type(Context context, const Node* node, const Tensor* x) exc
     cdef int i
     if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
         raise ValueError(f"Type {type_name(x.type)} currently not supported.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     for i in range(node.output_count):
         adopt_type(result(context, node, i), x.type)
     return 0
@@ -228,8 +227,7 @@ cdef int prepare_unpack(Context context, Node* node) except -1:
         raise ValueError("NumElements(input) > 0 was not true")
     if x.type not in (FLOAT32, INT32, UINT8, INT8, INT16, BOOL):
         raise ValueError(f"Type '{type_name(x.type)}' is not supported by unpack.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     axis = resolve_axis(table_i32(node.options, UNPACK_AXIS, 0), x.rank)
     if axis < 0:
         raise ValueError(f"axis < NumDimensions(input) was not true: rank {x.rank}")

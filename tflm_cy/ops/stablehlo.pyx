@@ -1,4 +1,4 @@
-"""STABLEHLO operators on values and slices, and REDUCE_WINDOW.
+"""STABLEHLO operators on values and slices.
 
 | operator | types |
 | --- | --- |
@@ -7,27 +7,23 @@
 | STABLEHLO_SHIFT_LEFT | int8, int16, int32 |
 | STABLEHLO_PAD | any type of whole bytes; a negative padding cuts off |
 | STABLEHLO_GATHER, SCATTER | as ADD (GATHER without bool); int32 or int64 indices |
-| STABLEHLO_REDUCE_WINDOW, REDUCE_WINDOW | bool, int8 to int64, uint8, float32, float64; rank 1 to 6 |
 
-SCATTER and STABLEHLO_REDUCE_WINDOW do not call the subgraph that they name: its only operator says what to do.
-COMPOSITE and CASE are in `control_flow.pyx`, RNG_BIT_GENERATOR in `random_numbers.pyx`.
+SCATTER does not call the subgraph that it names: its only operator says what to do.
+REDUCE_WINDOW is in `reduce_window.pyx`, COMPOSITE and CASE in `control_flow.pyx`, RNG_BIT_GENERATOR in `random_numbers.pyx`.
 
-Source: LiteRT:tflite/kernels/stablehlo_{elementwise,shift_left,pad,gather,scatter,reduce_window}.cc.
+Source: LiteRT:tflite/kernels/stablehlo_{elementwise,shift_left,pad,gather,scatter}.cc.
 """
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.combine cimport (
-    ADD, ALL, ANY, BITS_AND, GREATEST, LEAST, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine, combine_bools, combine_halves,
-    combine_run,
-)
-from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, Windows, gather_slices, reduce_windows, scatter_slices, spread
+from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
+from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32, UINT64, count,
-    is_constant, same_shape, shape_of, type_name, type_size,
+    BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, body_operators, combine_of
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
 cdef enum:                       # StablehloPadOptions
@@ -49,56 +45,11 @@ cdef enum:                       # StablehloScatterOptions
     SCATTER_INDEX_VECTOR_DIM = 4
     UPDATE_COMPUTATION = 6
 
-cdef enum:                       # StablehloReduceWindowOptions
-    WINDOW_DIMENSIONS = 0
-    WINDOW_STRIDES = 1
-    BASE_DILATIONS = 2
-    WINDOW_DILATIONS = 3
-    PADDING = 4
-    BODY = 5
-
-cdef enum:                       # ReduceWindowOptions
-    REDUCE_FUNCTION = 0
-
-cdef enum:
-    MOST_ATTRIBUTES = 8          # dimensions that an attribute may describe
-    MOST_WINDOW_DIMS = 6
-
 cdef struct Combined:
     int op
     Combine combine
     IndexedSlices slices
     Spread spread
-    Windows windows
-
-
-cdef Combine combine_of(int type) noexcept nogil:
-    """NULL where there is none."""
-    if type == FLOAT32:
-        return <Combine>combine_run[float]
-    if type == FLOAT64:
-        return <Combine>combine_run[double]
-    if type == FLOAT16:
-        return <Combine>combine_halves
-    if type == BOOL:
-        return <Combine>combine_bools
-    if type == INT8:
-        return <Combine>combine_run[int8_t]
-    if type == UINT8:
-        return <Combine>combine_run[uint8_t]
-    if type == INT16:
-        return <Combine>combine_run[int16_t]
-    if type == UINT16:
-        return <Combine>combine_run[uint16_t]
-    if type == INT32:
-        return <Combine>combine_run[int32_t]
-    if type == UINT32:
-        return <Combine>combine_run[uint32_t]
-    if type == INT64:
-        return <Combine>combine_run[int64_t]
-    if type == UINT64:
-        return <Combine>combine_run[uint64_t]
-    return NULL
 
 
 cdef Combined* combined_data(Context context, Node* node, int type, int op) except NULL:
@@ -166,14 +117,6 @@ cdef int prepare_shift_left(Context context, Node* node) except -1:
 
 
 # ---------------------------------------------------------------- attributes
-
-cdef int64_t attribute(Vector vector, int i, int64_t default) except? -1:
-    """An attribute of dimension i; a size beyond 32 bits is refused, so that products of two do not overflow."""
-    cdef int64_t value = vector_i64(vector, i) if i < <int>vector.length else default
-    if value > INT32_MAX or value < -INT32_MAX:
-        raise ValueError(f"an attribute of {value} is too large")
-    return value
-
 
 cdef Vector attributes(const Node* node, int slot, str name) except *:
     cdef Vector vector = table_vector(node.options, slot)
@@ -343,11 +286,6 @@ cdef int gather(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef list body_operators(Context context, int index):
-    """The operators' names of the subgraph that says how two values become one; a delegate's node is none of the file's."""
-    return [name for name in context.subgraph(index).operator_names if name != "DELEGATE"]
-
-
 cdef int prepare_scatter(Context context, Node* node) except -1:
     cdef Combined* data
     cdef int d, op = TAKE
@@ -393,129 +331,7 @@ cdef int scatter(Context context, Node* node) noexcept nogil:
     return 0
 
 
-# ---------------------------------------------------------------- STABLEHLO_REDUCE_WINDOW, REDUCE_WINDOW
-
-cdef Combined* prepare_windows(Context context, Node* node, int op) except NULL:
-    cdef Combined* data
-    cdef Tensor* x = operand(context, node, 0)
-    cdef Tensor* first = operand(context, node, 1)
-    want_type_of(result(context, node, 0), x)
-    want_type_of(first, x)
-    if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
-        raise ValueError(f"unsupported kernel data type ({type_name(x.type)}).")
-    if not 1 <= x.rank <= MOST_WINDOW_DIMS or count(first) < 1:
-        raise ValueError(f"windows want 1 to {MOST_WINDOW_DIMS} dimensions and a first value, not {shape_of(x)} and {shape_of(first)}")
-    if op == 0:
-        raise ValueError("unsupported reduction body.")
-    data = combined_data(context, node, INT8 if x.type == BOOL else x.type, op)
-    data.windows.rank = x.rank
-    return data
-
-
-cdef int finish_windows(Context context, Node* node, const int64_t* high) except -1:
-    """The output's shape, when all but it is known."""
-    cdef int32_t[MAX_RANK] dims
-    cdef const Tensor* x = context.input(node, 0)
-    cdef Windows* s = &(<Combined*>node.data).windows
-    cdef int64_t span, size
-    cdef int64_t taps = 1
-    cdef int d
-    for d in range(x.rank):
-        s.dims[d] = x.dims[d]
-        taps *= s.window[d]
-        if taps > INT32_MAX:
-            raise ValueError("a window of more elements than can be counted")
-        span = (s.window[d] - 1) * s.dilation[d] + 1
-        size = (s.dims[d] - 1) * s.base[d] + 1
-        if size < 0:
-            raise ValueError("the padding specification of stablehlo.reduce_window gives an empty tensor.")
-        size += s.low[d] + high[d]
-        if size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0)):
-            raise ValueError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
-        s.out_dims[d] = 0 if size < span else (size - span) // s.stride[d] + 1
-        if s.out_dims[d] > INT32_MAX:
-            raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
-        dims[d] = <int32_t>s.out_dims[d]
-    context.set_shape(context.output(node, 0), x.rank, dims)
-    node.invoke = reduce
-    return 0
-
-
-cdef int reduce(Context context, Node* node) noexcept nogil:
-    cdef const Combined* data = <const Combined*>node.data
-    cdef const Tensor* x = context.input(node, 0)
-    cdef Tensor* y = context.output(node, 0)
-    reduce_windows(&data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, count(y),
-                   type_size(x.type))
-    return 0
-
-
-cdef Vector per_dimension(const Node* node, int slot, uint32_t wanted) except *:
-    """An attribute with a value for each dimension, or with none at all."""
-    cdef Vector vector = table_vector(node.options, slot)
-    if vector.length != 0 and vector.length != wanted:
-        raise ValueError(f"an attribute of 'stablehlo.reduce_window' does not have the expected size ({vector.length} != {wanted}).")
-    return vector
-
-
-cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
-    cdef int64_t[MOST_WINDOW_DIMS] high
-    cdef Vector window, stride, base, dilation, padding
-    cdef Windows* s
-    cdef uint32_t given
-    cdef int d
-    want_arity(context, node, 2, 2, 1)
-    names = body_operators(context, table_i32(node.options, BODY, 0))
-    known = {"ADD": ADD, "MUL": MULTIPLY, "MULTIPLY": MULTIPLY, "MAXIMUM": GREATEST, "MINIMUM": LEAST, "LOGICAL_AND": ALL, "AND": ALL,
-             "LOGICAL_OR": ANY}
-    s = &prepare_windows(context, node, known.get(names[0].removeprefix("STABLEHLO_"), 0) if len(names) == 1 else 0).windows
-    window = table_vector(node.options, WINDOW_DIMENSIONS)
-    given = window.length
-    if not 1 <= given <= MOST_ATTRIBUTES:
-        raise ValueError("'window_dimensions' attribute is not optional for 'stablehlo.reduce_window' and cannot be empty.")
-    stride = per_dimension(node, WINDOW_STRIDES, given)
-    base = per_dimension(node, BASE_DILATIONS, given)
-    dilation = per_dimension(node, WINDOW_DILATIONS, given)
-    padding = per_dimension(node, PADDING, 2 * given)
-    if given < <uint32_t>s.rank:
-        raise ValueError(f"a window of {given} dimensions for an input of {s.rank}")
-    for d in range(s.rank):
-        s.window[d] = attribute(window, d, 1)
-        s.stride[d] = attribute(stride, d, 1)
-        s.base[d] = attribute(base, d, 1)
-        s.dilation[d] = attribute(dilation, d, 1)
-        s.low[d] = attribute(padding, 2 * d, 0)
-        high[d] = attribute(padding, 2 * d + 1, 0)
-        if min(s.window[d], s.stride[d], s.base[d], s.dilation[d]) < 1:
-            raise ValueError("AllGtThanZero was not true: a window, stride or dilation is not positive")
-    return finish_windows(context, node, high)
-
-
-cdef int prepare_reduce_window(Context context, Node* node) except -1:
-    cdef int64_t[MOST_WINDOW_DIMS] high
-    cdef int function = table_i32(node.options, REDUCE_FUNCTION, 0)
-    cdef Tensor* given
-    cdef Windows* s
-    cdef int d
-    want_arity(context, node, 5, 5, 1)
-    s = &prepare_windows(context, node, (ADD, MULTIPLY, LEAST, GREATEST, ALL, ANY)[function - 1] if 1 <= function <= 6 else 0).windows
-    for d in range(2, 5):
-        given = operand(context, node, d)
-        if not is_constant(given) or given.type != INT64 or count(given) < s.rank or <int64_t>given.bytes < 8 * count(given):
-            raise ValueError(f"REDUCE_WINDOW: input {d} must be a constant with {s.rank} INT64 values")
-    for d in range(s.rank):
-        s.window[d] = index_at(INT64, context.input(node, 2).data, d)
-        s.stride[d] = index_at(INT64, context.input(node, 3).data, d)
-        s.dilation[d] = index_at(INT64, context.input(node, 4).data, d)
-        s.base[d] = 1
-        high[d] = 0
-        if not (0 <= s.window[d] <= INT32_MAX and 1 <= s.stride[d] <= INT32_MAX and 1 <= s.dilation[d] <= INT32_MAX):
-            raise ValueError(f"REDUCE_WINDOW: a window of {s.window[d]}, stride {s.stride[d]}, dilation {s.dilation[d]}")
-    return finish_windows(context, node, high)
-
-
 OPERATORS = {
-    "REDUCE_WINDOW": register(prepare_reduce_window, version=1, reference_version=1),
     "STABLEHLO_ADD": register(prepare_add, version=1, reference_version=1),
     "STABLEHLO_AND": register(prepare_and, version=1, reference_version=0),
     "STABLEHLO_GATHER": register(prepare_gather, version=1, reference_version=1),
@@ -523,7 +339,6 @@ OPERATORS = {
     "STABLEHLO_MINIMUM": register(prepare_minimum, version=1, reference_version=1),
     "STABLEHLO_MULTIPLY": register(prepare_multiply, version=1, reference_version=1),
     "STABLEHLO_PAD": register(prepare_pad, version=1, reference_version=1),
-    "STABLEHLO_REDUCE_WINDOW": register(prepare_stablehlo_reduce_window, version=1, reference_version=1),
     "STABLEHLO_SCATTER": register(prepare_scatter, version=1, reference_version=1),
     "STABLEHLO_SHIFT_LEFT": register(prepare_shift_left, version=1, reference_version=0),
 }

@@ -21,7 +21,7 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element, want_type_of
 
 cdef enum:
     BROADCAST_RANK = 8
@@ -41,8 +41,7 @@ cdef int prepare_tile(Context context, Node* node) except -1:
         raise ValueError(f"Type '{type_name(x.type)}' is not supported by tile.")
     if count(multipliers) != x.rank:
         raise ValueError(f"num_dimensions != num_multipliers: {x.rank} and {count(multipliers)}")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     node.data = context.persistent(sizeof(Walk))
     if not is_constant(multipliers):
         context.set_dynamic(y)
@@ -143,8 +142,7 @@ cdef int prepare_broadcast(Context context, Node* node) except -1:
     want_element(x)
     if x.rank > BROADCAST_RANK:
         raise ValueError(f"BroadcastTo only supports 1-8D tensor, not {x.rank}D")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if shape.rank != 1 or shape.dims[0] > BROADCAST_RANK:
         raise ValueError("BroadcastTo only supports 1-8D tensor, its shape must be a vector")
     node.data = context.persistent(sizeof(Walk))

@@ -15,10 +15,10 @@ from libc.string cimport memset
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy, walk_source
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
+    BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_type_of
 
 cdef enum:
     TRANSPOSE_RANK = 6
@@ -37,8 +37,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     want_type_of(y, x)
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
         raise ValueError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if perm.type != INT32 or perm.rank != 1 or perm.dims[0] != x.rank:
         raise ValueError(
             f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims")
@@ -125,8 +124,7 @@ cdef int prepare_reverse(Context context, Node* node) except -1:
         raise ValueError(f"NumDimensions(input) <= 8 was not true: {x.rank}")
     if x.type not in (INT32, FLOAT32, UINT8, INT8, INT16, INT64, BOOL, FLOAT16, BFLOAT16):
         raise ValueError(f"Type '{type_name(x.type)}' is not supported by reverse.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if axes.type != INT32:
         raise ValueError(f"Axis Type '{type_name(axes.type)}' is not supported by reverse.")
     if axes.rank != 1 or axes.dims[0] > x.rank:

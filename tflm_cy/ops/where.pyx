@@ -14,10 +14,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, bytes_of, count, count_range,
+    BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, count, count_range,
     is_constant, type_name,
 )
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_one, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_bytes, want_one, want_type_of
 
 
 cdef int prepare_where(Context context, Node* node) except -1:
@@ -29,8 +29,7 @@ cdef int prepare_where(Context context, Node* node) except -1:
         raise ValueError(f"Condition tensor has unsupported type: '{type_name(x.type)}'.")
     if x.rank == 0:
         raise ValueError("Where op requires condition w/ rank > 0")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     adopt_type(y, INT64)
     if is_constant(x):
         if walk_true(x, NULL) > 0x7FFFFFFF:
@@ -124,8 +123,7 @@ cdef int prepare_topk(Context context, Node* node) except -1:
         raise ValueError(f"Output index type {type_name(indices.type)} is currently not supported by TopK.")
     if x.rank < 1:
         raise ValueError("TopK k input must have 1 or more dimensions.")
-    if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims):
-        raise ValueError("the input holds less than its shape says")
+    want_bytes(x)
     if indices.type == INT16 and x.dims[x.rank - 1] > 32767:
         raise ValueError("TopK row size exceeds output index type range.")
     if not is_constant(k):

@@ -1,0 +1,165 @@
+"""REDUCE_WINDOW and STABLEHLO_REDUCE_WINDOW: the values of each window become one.
+
+Types: bool, int8 to int64, uint8, float32, float64; rank 1 to 6. STABLEHLO_REDUCE_WINDOW does not call the subgraph that it names: its only
+operator says what to do.
+
+Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
+"""
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
+
+from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
+from tflm_cy.arithmetic.slices cimport Windows, reduce_windows
+from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.tensor cimport (
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, is_constant, shape_of, type_name, type_size,
+)
+from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, body_operators, combine_of
+from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.schema.table cimport Vector, table_i32, table_vector
+
+cdef enum:                       # StablehloReduceWindowOptions
+    WINDOW_DIMENSIONS = 0
+    WINDOW_STRIDES = 1
+    BASE_DILATIONS = 2
+    WINDOW_DILATIONS = 3
+    PADDING = 4
+    BODY = 5
+
+cdef enum:                       # ReduceWindowOptions
+    REDUCE_FUNCTION = 0
+
+cdef enum:
+    MOST_WINDOW_DIMS = 6
+
+cdef struct Windowed:
+    int op
+    Combine combine
+    Windows windows
+
+
+cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
+    cdef Windowed* data
+    cdef Tensor* x = operand(context, node, 0)
+    cdef Tensor* first = operand(context, node, 1)
+    want_type_of(result(context, node, 0), x)
+    want_type_of(first, x)
+    if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
+        raise ValueError(f"unsupported kernel data type ({type_name(x.type)}).")
+    if not 1 <= x.rank <= MOST_WINDOW_DIMS or count(first) < 1:
+        raise ValueError(f"windows want 1 to {MOST_WINDOW_DIMS} dimensions and a first value, not {shape_of(x)} and {shape_of(first)}")
+    if op == 0:
+        raise ValueError("unsupported reduction body.")
+    data = <Windowed*>context.persistent(sizeof(Windowed))
+    data.op = op
+    data.combine = combine_of(INT8 if x.type == BOOL else x.type)
+    data.windows.rank = x.rank
+    node.data = data
+    return data
+
+
+cdef int finish_windows(Context context, Node* node, const int64_t* high) except -1:
+    """The output's shape, when all but it is known."""
+    cdef int32_t[MAX_RANK] dims
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Windows* s = &(<Windowed*>node.data).windows
+    cdef int64_t span, size
+    cdef int64_t taps = 1
+    cdef int d
+    for d in range(x.rank):
+        s.dims[d] = x.dims[d]
+        taps *= s.window[d]
+        if taps > INT32_MAX:
+            raise ValueError("a window of more elements than can be counted")
+        span = (s.window[d] - 1) * s.dilation[d] + 1
+        size = (s.dims[d] - 1) * s.base[d] + 1
+        if size < 0:
+            raise ValueError("the padding specification of stablehlo.reduce_window gives an empty tensor.")
+        size += s.low[d] + high[d]
+        if size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0)):
+            raise ValueError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
+        s.out_dims[d] = 0 if size < span else (size - span) // s.stride[d] + 1
+        if s.out_dims[d] > INT32_MAX:
+            raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
+        dims[d] = <int32_t>s.out_dims[d]
+    context.set_shape(context.output(node, 0), x.rank, dims)
+    node.invoke = reduce
+    return 0
+
+
+cdef int reduce(Context context, Node* node) noexcept nogil:
+    cdef const Windowed* data = <const Windowed*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    reduce_windows(&data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, count(y),
+                   type_size(x.type))
+    return 0
+
+
+cdef Vector per_dimension(const Node* node, int slot, uint32_t wanted) except *:
+    """An attribute with a value for each dimension, or with none at all."""
+    cdef Vector vector = table_vector(node.options, slot)
+    if vector.length != 0 and vector.length != wanted:
+        raise ValueError(f"an attribute of 'stablehlo.reduce_window' does not have the expected size ({vector.length} != {wanted}).")
+    return vector
+
+
+cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
+    cdef int64_t[MOST_WINDOW_DIMS] high
+    cdef Vector window, stride, base, dilation, padding
+    cdef Windows* s
+    cdef uint32_t given
+    cdef int d
+    want_arity(context, node, 2, 2, 1)
+    names = body_operators(context, table_i32(node.options, BODY, 0))
+    known = {"ADD": ADD, "MUL": MULTIPLY, "MULTIPLY": MULTIPLY, "MAXIMUM": GREATEST, "MINIMUM": LEAST, "LOGICAL_AND": ALL, "AND": ALL,
+             "LOGICAL_OR": ANY}
+    s = &prepare_windows(context, node, known.get(names[0].removeprefix("STABLEHLO_"), 0) if len(names) == 1 else 0).windows
+    window = table_vector(node.options, WINDOW_DIMENSIONS)
+    given = window.length
+    if not 1 <= given <= MOST_ATTRIBUTES:
+        raise ValueError("'window_dimensions' attribute is not optional for 'stablehlo.reduce_window' and cannot be empty.")
+    stride = per_dimension(node, WINDOW_STRIDES, given)
+    base = per_dimension(node, BASE_DILATIONS, given)
+    dilation = per_dimension(node, WINDOW_DILATIONS, given)
+    padding = per_dimension(node, PADDING, 2 * given)
+    if given < <uint32_t>s.rank:
+        raise ValueError(f"a window of {given} dimensions for an input of {s.rank}")
+    for d in range(s.rank):
+        s.window[d] = attribute(window, d, 1)
+        s.stride[d] = attribute(stride, d, 1)
+        s.base[d] = attribute(base, d, 1)
+        s.dilation[d] = attribute(dilation, d, 1)
+        s.low[d] = attribute(padding, 2 * d, 0)
+        high[d] = attribute(padding, 2 * d + 1, 0)
+        if min(s.window[d], s.stride[d], s.base[d], s.dilation[d]) < 1:
+            raise ValueError("AllGtThanZero was not true: a window, stride or dilation is not positive")
+    return finish_windows(context, node, high)
+
+
+cdef int prepare_reduce_window(Context context, Node* node) except -1:
+    cdef int64_t[MOST_WINDOW_DIMS] high
+    cdef int function = table_i32(node.options, REDUCE_FUNCTION, 0)
+    cdef Tensor* given
+    cdef Windows* s
+    cdef int d
+    want_arity(context, node, 5, 5, 1)
+    s = &prepare_windows(context, node, (ADD, MULTIPLY, LEAST, GREATEST, ALL, ANY)[function - 1] if 1 <= function <= 6 else 0).windows
+    for d in range(2, 5):
+        given = operand(context, node, d)
+        if not is_constant(given) or given.type != INT64 or count(given) < s.rank or <int64_t>given.bytes < 8 * count(given):
+            raise ValueError(f"REDUCE_WINDOW: input {d} must be a constant with {s.rank} INT64 values")
+    for d in range(s.rank):
+        s.window[d] = index_at(INT64, context.input(node, 2).data, d)
+        s.stride[d] = index_at(INT64, context.input(node, 3).data, d)
+        s.dilation[d] = index_at(INT64, context.input(node, 4).data, d)
+        s.base[d] = 1
+        high[d] = 0
+        if not (0 <= s.window[d] <= INT32_MAX and 1 <= s.stride[d] <= INT32_MAX and 1 <= s.dilation[d] <= INT32_MAX):
+            raise ValueError(f"REDUCE_WINDOW: a window of {s.window[d]}, stride {s.stride[d]}, dilation {s.dilation[d]}")
+    return finish_windows(context, node, high)
+
+
+OPERATORS = {
+    "REDUCE_WINDOW": register(prepare_reduce_window, version=1, reference_version=1),
+    "STABLEHLO_REDUCE_WINDOW": register(prepare_stablehlo_reduce_window, version=1, reference_version=1),
+}
