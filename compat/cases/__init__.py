@@ -44,9 +44,10 @@ def cases(*ops, dtypes, variants=("random",)):
 
 def kinds(ops=None, dtype=None, variant=None):
     """The kinds that fit; a type label fits exactly, a variant by a part of it."""
-    if not _KINDS:
-        for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-            importlib.import_module(f"{__name__}.{module}")
+    for module in sorted(
+        m.name for m in pkgutil.iter_modules(__path__)
+    ):  # some may have been imported before, by themselves
+        importlib.import_module(f"{__name__}.{module}")
     return [
         kind
         for kind in sorted(_KINDS, key=lambda k: (k.op, k.dtype, k.variant))
