@@ -26,11 +26,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
-    checked_strings, checked_value, expect_readable, fields, fits, has_plain_type, read_value, write_value,
+    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, read_value, write_value,
 )
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
 from tflm_cy.graph.description cimport tensor_name
-from tflm_cy.graph.details cimport node_details, signature_of, step_list, tensor_details
+from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
@@ -54,6 +54,7 @@ def _after_fork():
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
 
 cdef int small_index(object value) except? -1:
     """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
@@ -280,24 +281,8 @@ cdef class Core:
         for d in range(rank):
             dims[d] = shape[d]
         if strict:
-            self.check_strict(g, i, rank, dims)
+            check_strict(g, i, rank, dims)
         g.resize_tensor(i, rank, dims)
-        return 0
-
-    cdef int check_strict(self, Subgraph g, int t, int rank, const int32_t* dims) except -1:
-        """Only dimensions that the signature leaves open may change."""
-        cdef const Tensor* tensor = &g.tensors[t]
-        cdef list signature = signature_of(g, t)
-        cdef int d
-        if rank != tensor.rank:
-            raise RuntimeError(
-                f"Attempting to resize tensor {t} of rank {tensor.rank} to rank {rank}. ResizeInputTensorStrict only allows "
-                "mutating unknown dimensions identified by -1.")
-        for d in range(rank):
-            if dims[d] != tensor.dims[d] and (d >= len(signature) or signature[d] != -1):
-                raise RuntimeError(
-                    f"Attempting to resize dimension {d} of tensor {t} with value {tensor.dims[d]} to {dims[d]}. "
-                    "ResizeInputTensorStrict only allows mutating unknown dimensions identified by -1.")
         return 0
 
     def reset_variables(self):
@@ -333,21 +318,13 @@ cdef class Core:
         cdef int t = self.tensor_index(g, index)
         cdef Tensor* tensor = &g.tensors[t]
         cdef Py_buffer buffer
-        cdef int d
         if tensor.type == STRING:
             return g.set_text(t, checked_strings(g, t, value))
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
             value = checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
         try:
-            if buffer.ndim != tensor.rank:
-                raise ValueError(
-                    f"Cannot set tensor: Dimension mismatch. Got {buffer.ndim} but expected {tensor.rank} for input {t}.")
-            for d in range(buffer.ndim):
-                if buffer.shape[d] != tensor.dims[d]:
-                    raise ValueError(
-                        f"Cannot set tensor: Dimension mismatch. Got {buffer.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
-                        f"of input {t}.")
+            expect_shape(&buffer, tensor)
             if is_constant(tensor):
                 self.open_constant(g, t)
             if tensor.data == NULL or g.is_hidden(t):

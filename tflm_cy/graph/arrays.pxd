@@ -28,6 +28,7 @@ cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
 cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept
 cdef object checked_value(Subgraph g, int t, object value)
 cdef list checked_strings(Subgraph g, int t, object value)
-cdef int write_value(Tensor* tensor, const Py_buffer* value) noexcept
+cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1
+cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept
 cdef object read_value(Subgraph g, int t, tuple shape)
 cdef int expect_readable(Subgraph g, int t) except -1

@@ -96,6 +96,7 @@ cdef object checked_value(Subgraph g, int t, object value):
                 f"Cannot set tensor: Values for {type_name(tensor.type)} input must be between {low} and {high}.")
     return array
 
+
 cdef list checked_strings(Subgraph g, int t, object value):
     """The value of a string tensor: of arrays of bytes or str (as UTF-8), or lists of them."""
     cdef const Tensor* tensor = &g.tensors[t]
@@ -123,13 +124,27 @@ cdef list checked_strings(Subgraph g, int t, object value):
         raise ValueError(f"Cannot set tensor: tensor {t} '{tensor_name(g, t)}' is constant")
     return items
 
-cdef int write_value(Tensor* tensor, const Py_buffer* value) noexcept:
+
+cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1:
+    """The tensor's."""
+    cdef int d
+    if value.ndim != tensor.rank:
+        raise ValueError(
+            f"Cannot set tensor: Dimension mismatch. Got {value.ndim} but expected {tensor.rank} for input {tensor.index}.")
+    for d in range(value.ndim):
+        if value.shape[d] != tensor.dims[d]:
+            raise ValueError(
+                f"Cannot set tensor: Dimension mismatch. Got {value.shape[d]} but expected {tensor.dims[d]} for dimension {d} "
+                f"of input {tensor.index}.")
+    return 0
+
+
+cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept:
     """Copy a C-contiguous array that has the tensor's dtype and shape."""
     if is_packed(tensor):
         pack(<const int8_t*>value.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
     else:
         memcpy(tensor.data, value.buf, min(<size_t>value.len, tensor.bytes))
-    return 0
 
 
 cdef object read_value(Subgraph g, int t, tuple shape):

@@ -22,7 +22,7 @@ cdef Registration register(
 
 
 cdef class Context:
-    """The calls of `context.pxd`; `graph.subgraph.Subgraph` carries them out."""
+    """The calls of `context.pxd`; `graph.workspace`, `graph.preparation` and `graph.subgraph` carry them out."""
 
     cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
         raise NotImplementedError

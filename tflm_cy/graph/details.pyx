@@ -50,6 +50,23 @@ cdef list signature_of(Subgraph g, int t):
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
 
 
+cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -1:
+    """Of a new shape: only dimensions that the signature leaves open may differ."""
+    cdef const Tensor* tensor = &g.tensors[t]
+    cdef list signature = signature_of(g, t)
+    cdef int d
+    if rank != tensor.rank:
+        raise RuntimeError(
+            f"Attempting to resize tensor {t} of rank {tensor.rank} to rank {rank}. ResizeInputTensorStrict only allows "
+            "mutating unknown dimensions identified by -1.")
+    for d in range(rank):
+        if dims[d] != tensor.dims[d] and (d >= len(signature) or signature[d] != -1):
+            raise RuntimeError(
+                f"Attempting to resize dimension {d} of tensor {t} with value {tensor.dims[d]} to {dims[d]}. "
+                "ResizeInputTensorStrict only allows mutating unknown dimensions identified by -1.")
+    return 0
+
+
 cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
     cdef const uint8_t* details
     cdef int i
