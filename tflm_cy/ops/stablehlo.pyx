@@ -45,6 +45,12 @@ cdef enum:                       # StablehloScatterOptions
     SCATTER_INDEX_VECTOR_DIM = 4
     UPDATE_COMPUTATION = 6
 
+COMBINATIONS = {
+    "STABLEHLO_ADD": ADD, "STABLEHLO_AND": BITS_AND, "STABLEHLO_MAXIMUM": MAXIMUM, "STABLEHLO_MINIMUM": MINIMUM,
+    "STABLEHLO_MULTIPLY": MULTIPLY, "STABLEHLO_SHIFT_LEFT": SHIFT_LEFT,
+}
+UPDATES = ("STABLEHLO_ADD", "STABLEHLO_MULTIPLY", "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM")      # what SCATTER may do
+
 cdef struct Combined:
     int op
     Combine combine
@@ -64,7 +70,8 @@ cdef Combined* combined_data(Context context, Node* node, int type, int op) exce
 
 # ---------------------------------------------------------------- element by element
 
-cdef int prepare_elementwise(Context context, Node* node, int op) except -1:
+cdef int prepare_elementwise(Context context, Node* node) except -1:
+    cdef int op = COMBINATIONS[context.operator_name(node)]
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* b = operand(context, node, 1)
@@ -90,30 +97,6 @@ cdef int elementwise(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     data.combine(data.op, context.input(node, 0).data, 1, context.input(node, 1).data, 1, y.data, 1, count(y))
     return 0
-
-
-cdef int prepare_add(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, ADD)
-
-
-cdef int prepare_multiply(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, MULTIPLY)
-
-
-cdef int prepare_maximum(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, MAXIMUM)
-
-
-cdef int prepare_minimum(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, MINIMUM)
-
-
-cdef int prepare_and(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, BITS_AND)
-
-
-cdef int prepare_shift_left(Context context, Node* node) except -1:
-    return prepare_elementwise(context, node, SHIFT_LEFT)
 
 
 # ---------------------------------------------------------------- attributes
@@ -298,11 +281,10 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     if len(names) > 1:
         raise ValueError(f"Only one kernel allowed within the stablehlo region. ({len(names)}) kernels found.")
     if names:
-        known = {"STABLEHLO_ADD": ADD, "STABLEHLO_MULTIPLY": MULTIPLY, "STABLEHLO_MAXIMUM": MAXIMUM, "STABLEHLO_MINIMUM": MINIMUM}
-        if names[0] not in known:
+        if names[0] not in UPDATES:
             raise ValueError(
                 "Only update, Add, Multiply, Maximum and Minimum operations are currently supported for stablehlo.scatter.")
-        op = known[names[0]]
+        op = COMBINATIONS[names[0]]
     want_type_of(y, x)
     want_type_of(updates, x)
     data = combined_data(context, node, x.type, op)
@@ -332,13 +314,13 @@ cdef int scatter(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "STABLEHLO_ADD": register(prepare_add, version=1, reference_version=1),
-    "STABLEHLO_AND": register(prepare_and, version=1, reference_version=0),
+    "STABLEHLO_ADD": register(prepare_elementwise, version=1, reference_version=1),
+    "STABLEHLO_AND": register(prepare_elementwise, version=1, reference_version=0),
     "STABLEHLO_GATHER": register(prepare_gather, version=1, reference_version=1),
-    "STABLEHLO_MAXIMUM": register(prepare_maximum, version=1, reference_version=1),
-    "STABLEHLO_MINIMUM": register(prepare_minimum, version=1, reference_version=1),
-    "STABLEHLO_MULTIPLY": register(prepare_multiply, version=1, reference_version=1),
+    "STABLEHLO_MAXIMUM": register(prepare_elementwise, version=1, reference_version=1),
+    "STABLEHLO_MINIMUM": register(prepare_elementwise, version=1, reference_version=1),
+    "STABLEHLO_MULTIPLY": register(prepare_elementwise, version=1, reference_version=1),
     "STABLEHLO_PAD": register(prepare_pad, version=1, reference_version=1),
     "STABLEHLO_SCATTER": register(prepare_scatter, version=1, reference_version=1),
-    "STABLEHLO_SHIFT_LEFT": register(prepare_shift_left, version=1, reference_version=0),
+    "STABLEHLO_SHIFT_LEFT": register(prepare_elementwise, version=1, reference_version=0),
 }
