@@ -33,10 +33,14 @@ cdef struct Cut:
     bint pointwise               # and each needs x at the same position only
 
 
+cdef inline ptrdiff_t positions(const ConvShape* g) noexcept nogil:
+    return g.batches * g.oh * g.ow
+
+
 cdef inline Cut cut_positions(const ConvShape* g, bint flat, ptrdiff_t rows) noexcept nogil:
     """Positions of a product, or passes of `rows` output rows."""
     cdef Cut cut
-    cut.units = g.batches * g.oh * g.ow
+    cut.units = positions(g)
     cut.grain = 1 if flat else rows * g.ow
     cut.least = 1
     cut.spans = True
@@ -69,11 +73,11 @@ cdef inline ConvShape band_of(const ConvShape* g, ptrdiff_t* first, ptrdiff_t* e
 
 
 cdef inline bint by_tiles(const Conv8* c) noexcept nogil:
-    return c.tile_columns and c.shape.batches * c.shape.oh * c.shape.ow < FEW_POSITIONS
+    return c.tile_columns and positions(&c.shape) < FEW_POSITIONS
 
 
 cdef inline bint by_panels(const Conv8* c) noexcept nogil:
-    return c.flat and c.shape.batches * c.shape.oh * c.shape.ow == 1
+    return c.flat and positions(&c.shape) == 1
 
 
 cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
@@ -138,7 +142,7 @@ cdef inline void run_columns_conv8(const Conv8* c, const void* x, void* scratch,
 cdef inline double conv8_time(const Conv8* c) noexcept nogil:
     """Nanoseconds, roughly: sums, outputs, and what is copied."""
     cdef const ConvShape* g = &c.shape
-    cdef double outputs = <double>(g.batches * g.oh * g.ow) * g.oc
+    cdef double outputs = <double>positions(g) * g.oc
     return outputs * (g.kh * g.kw * g.group_ic) / 500 + outputs * 0.06 + (0 if c.flat or c.direct else c.image_bytes * g.batches * 0.02)
 
 
@@ -161,14 +165,14 @@ cdef inline void run_range_depthwise8(
 
 
 cdef inline double depthwise8_time(const Depthwise8* d) noexcept nogil:
-    return <double>(d.shape.batches * d.shape.oh * d.shape.ow) * d.shape.oc * (d.shape.kh * d.shape.kw + 1) / 80
+    return <double>positions(&d.shape) * d.shape.oc * (d.shape.kh * d.shape.kw + 1) / 80
 
 
 ctypedef void (*RunBand32)(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil
 
 
 cdef inline Cut cut_product32(const Product32* c) noexcept nogil:
-    if c.flat and c.shape.batches * c.shape.oh * c.shape.ow == 1:
+    if c.flat and positions(&c.shape) == 1:
         return cut_columns(c.panels, 1)
     return cut_positions(&c.shape, c.flat, 1)
 
@@ -179,7 +183,7 @@ cdef inline void run_range_product32(
     cdef const ConvShape* g = &c.shape
     cdef Product32 band = c[0]
     cdef ptrdiff_t n
-    if c.flat and g.batches * g.oh * g.ow == 1:
+    if c.flat and positions(g) == 1:
         run_columns_product32(run, c, x, scratch, y, first, end)
         return
     if c.flat:
@@ -217,7 +221,7 @@ cdef inline void run_columns_product32(
 
 cdef inline double product32_time(const Product32* c) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    return <double>(g.batches * g.oh * g.ow) * g.oc * (g.kh * g.kw * g.group_ic + 2) / 80
+    return <double>positions(g) * g.oc * (g.kh * g.kw * g.group_ic + 2) / 80
 
 
 ctypedef void (*RunBandDepthwise32)(const Depthwise32* d, const float* x, void* scratch, float* y) noexcept nogil
@@ -239,4 +243,4 @@ cdef inline void run_range_depthwise32(
 
 
 cdef inline double depthwise32_time(const Depthwise32* d) noexcept nogil:
-    return <double>(d.shape.batches * d.shape.oh * d.shape.ow) * d.shape.ic * (d.shape.kh * d.shape.kw + 2) / 40
+    return <double>positions(&d.shape) * d.shape.ic * (d.shape.kh * d.shape.kw + 2) / 40
