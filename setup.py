@@ -43,7 +43,7 @@ DIRECTIVES = {
 
 
 # Rooms that work before the first invoke: a third smaller when compiled for size.
-PREPARING = ("schema", "memory", "delegates", "micro")
+PREPARING = ("schema", "memory", "delegates", "micro", "custom")
 SEARCHING = {
     "packing",
     "optimal",
@@ -62,7 +62,7 @@ SIMD = {
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
 # Operators that few models have, with many types each: small rather than fast.
-COLD = {"bidirectional", "conv_3d", "lookup", "spectrum", "stablehlo"}
+COLD = {"bidirectional", "conv_3d", "lookup", "reduce_window", "spectrum", "stablehlo"}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 
