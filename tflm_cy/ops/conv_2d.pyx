@@ -16,6 +16,8 @@ The optimized arithmetic, without groups: float32 products in Eigen's order (`co
 round halves up; differing scales of a hybrid filter multiply the image's scale first. Where more than one thread is asked for, float32 is
 summed as TensorFlow's threads do it (arithmetic/optimized/contraction.pxd).
 
+More than 500 lines, since it is one operator: what its kernels need is one struct, and which of them serves is decided in one place.
+
 Source: LiteRT:tflite/kernels/conv.cc.
 """
 from libc.stddef cimport ptrdiff_t
