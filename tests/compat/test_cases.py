@@ -1,5 +1,9 @@
 """Generated cases: the same name always gives the same bytes; every family of the foundation is there."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from compat.builder import operator_name, read_model
@@ -8,6 +12,7 @@ from compat.cases import generated_cases, kinds, operators
 from compat.outcome import Outcome
 
 KINDS = kinds()
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_default_run_has_at_least_1500_cases_of_more_than_100_operators():
@@ -58,3 +63,9 @@ def test_outcomes_are_cached_by_case_and_mode(monkeypatch, tmp_path):
     ours = OutcomeCache("tflm_cy")
     ours.put("digest", "AUTO", outcome)
     assert ours.get("digest", "AUTO") is None
+
+
+def test_a_family_imported_by_itself_does_not_hide_the_others():
+    program = "import compat.cases.spectrum; from compat.cases import operators; print(*operators())"
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(result.stdout.split()) == set(operators())
