@@ -7,7 +7,7 @@ tanh}.h; the bits of Eigen's tanh: numerics of TensorFlow 2.21, AVX without FMA.
 from libc.math cimport erfcf, exp, expf, expm1f, floor, tanhf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32, round_shift
+from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 

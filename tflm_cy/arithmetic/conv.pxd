@@ -10,7 +10,7 @@ The float sum runs over (fy, fx, channel), the bias is added after it; the quant
 Source: LiteRT:tflite/kernels/internal/reference/{conv.h,integer_ops/conv.h}.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans

@@ -7,7 +7,7 @@ Source: LiteRT:tflite/kernels/internal/{quantization_util,common}; bytes checked
     y = multiply(acc, m.value, m.shift) + y_zero_point
 """
 from libc.math cimport frexp, round, roundf
-from libc.stdint cimport INT32_MAX, INT32_MIN, int16_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 
 cdef enum Activation:            # ActivationFunctionType
     ACT_NONE = 0

@@ -7,7 +7,7 @@ All float32, in the order written here. Source: LiteRT:tflite/kernels/internal/c
     lookup_8(table, x, y, n)
 """
 from libc.math cimport roundf
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 cdef enum:
     TABLE_16 = 513

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt, logistic_s16, saturate16, tanh_s16
-from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.lstm cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 
 cdef struct IntegerGate:

@@ -4,13 +4,13 @@ SaturatingRoundingDoublingHighMul of x by a multiplier other than INT32_MIN is f
 division with a sign-dependent nudge rounds halves up. RoundingDivideByPOT by n is (x + 2^(n-1) - (x < 0)) >> n. Multipliers made by
 `quantize_multiplier` lie between 2^30 and 2^31 in magnitude and shift right by at most 31.
 
-    cdef Rescale r = rescale_by(<double>(x_scale / y_scale))
+    cdef Rescale r = ready(quantize_multiplier(<double>(x_scale / y_scale)))
     y = rescale(x, r) + y_zero_point
 """
 from libc.math cimport fabsf, logf, roundf
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport Multiplier
 
 cdef struct Rescale:
     int64_t value
@@ -47,10 +47,6 @@ cdef inline Rescale ready_below_one(Multiplier m) noexcept nogil:
         r.half = <int64_t>1 << r.right
         r.ones = -r.half
     return r
-
-
-cdef inline Rescale rescale_by(double real) noexcept nogil:
-    return ready(quantize_multiplier(real))
 
 
 cdef inline int32_t rescale(int32_t x, Rescale r) noexcept nogil:

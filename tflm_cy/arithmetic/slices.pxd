@@ -7,7 +7,6 @@ coordinate made of batch dimensions, which pick an index vector, and window dime
 
 Source: LiteRT:tflite/kernels/{stablehlo_pad,stablehlo_gather,stablehlo_scatter,stablehlo_reduce_window}.cc, tensor_slice_util.cc.
 """
-from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 

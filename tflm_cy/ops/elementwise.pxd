@@ -8,16 +8,16 @@
 
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
-    ACT_NONE, ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
+    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of, spanning
-from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor, count, shape_of, type_name, type_size
 
 cdef extern from "<math.h>" nogil:
     bint isfinite(double)

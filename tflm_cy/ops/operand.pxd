@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport (
-    INT16, INT32, INT64, INT8, PLANNED, STRING, Tensor, bytes_of, count, type_name, type_size,
+    INT16, INT32, INT64, PLANNED, STRING, Tensor, bytes_of, count, type_name, type_size,
 )
 
 

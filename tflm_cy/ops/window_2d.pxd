@@ -2,7 +2,7 @@
 
 Source: LiteRT:tflite/kernels/padding.h.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID

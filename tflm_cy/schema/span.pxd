@@ -7,7 +7,7 @@ has.
 Source of the rules: google-ai-edge/LiteRT:tflite/core/interpreter_builder.cc.
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.schema.slots cimport (
     BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE, CODE_BUILTIN, CODE_DEPRECATED_BUILTIN, MODEL_BUFFERS,

@@ -10,7 +10,7 @@ file before. Loads go through memcpy because content given by a caller may lie o
 Source of the format: google/flatbuffers:docs/source/internals.md.
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 
@@ -134,7 +134,3 @@ cdef inline int32_t vector_i32(Vector vector, uint32_t index) noexcept nogil:
 
 cdef inline int64_t vector_i64(Vector vector, uint32_t index) noexcept nogil:
     return load_i64(vector.data + 8 * <size_t>index)
-
-
-cdef inline float vector_f32(Vector vector, uint32_t index) noexcept nogil:
-    return load_f32(vector.data + 4 * <size_t>index)

@@ -3,7 +3,6 @@
 Those of the first group take `how` as the scalar definitions of arithmetic/xnnpack/quantized_elementwise.pxd do (and y may be an operand);
 [0] is for int8, [1] for uint8.
 """
-from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.simd.bytes cimport ByteKernel

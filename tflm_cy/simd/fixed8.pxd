@@ -9,7 +9,7 @@
 The definition is arithmetic/conv.pxd's `rescale`, both roundings, channel by channel: some may round halves up and others away from zero.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport Factor
 

@@ -6,7 +6,7 @@ and Eigen's sum of a row (`row_sum_f32`), which for softmax reads the output ten
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport expf, logf, roundf
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp
 from tflm_cy.arithmetic.fixed_point cimport clamp32

@@ -11,7 +11,6 @@ The taps of a window go filter column by filter column, in groups of nine; withi
 
 Source: XNNPACK's f32-avgpool, f32-maxpool, f32-argmaxpool and x32-unpool microkernels.
 """
-from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 

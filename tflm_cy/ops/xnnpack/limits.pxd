@@ -1,7 +1,7 @@
 """The clamp of a fused activation in the xnnpack arithmetic: without one the limits are infinite."""
 from libc.math cimport INFINITY
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, RangeF
+from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, RangeF
 
 
 cdef inline RangeF float_limits(int activation) noexcept nogil:
