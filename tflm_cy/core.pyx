@@ -1,7 +1,7 @@
 """The inside of an Interpreter: subgraphs, their numpy side, the lock, and the count of live views.
 
-`tflm_cy.interpreter` is the face that users see; this class does what has to be fast or needs C. All methods take a subgraph's index last,
-with 0 for the primary subgraph.
+`tflm_cy.interpreter` is the face that users see; `Core` does what has to be fast or needs C. All its methods take a subgraph's index last,
+with 0 for the primary subgraph. `Calls` are the face's three methods that a loop over data calls: in Python they would take longer than a tiny model.
 
 Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
@@ -22,6 +22,8 @@ from cpython.buffer cimport (
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
     PyThread_type_lock, WAIT_LOCK,
@@ -129,6 +131,33 @@ cdef bint layout_is_known():
     return (
         <size_t>seen.data == <size_t>sample.__array_interface__["data"][0] and seen.nd == 2 and seen.dimensions[0] == 2
         and seen.dimensions[1] == 3 and seen.strides[0] == 6 and seen.flags & 1 and not fields(sample[:, ::2]).flags & 1)
+
+
+ctypedef object (*NewArray)(
+    object subtype, PyObject* dtype, int rank, const Py_ssize_t* dims, const Py_ssize_t* strides, void* data, int flags, PyObject* array)
+
+cdef NewArray new_from_descriptor():
+    """numpy's function behind `empty`, by its place in numpy's C interface, which numpy 1 and 2 share; half the time for a small array."""
+    if int(np.__version__.partition(".")[0]) > 2:
+        return NULL
+    umath = (np._core if hasattr(np, "_core") else np.core)._multiarray_umath
+    return <NewArray>(<void**>PyCapsule_GetPointer(umath._ARRAY_API, NULL))[94]
+
+
+cdef NewArray NEW_FROM_DESCRIPTOR = new_from_descriptor()
+
+
+cdef object new_array(const Tensor* tensor):
+    """An array for a tensor's value."""
+    cdef Py_ssize_t[MAX_RANK] dims
+    cdef object dtype = DTYPE_OF[tensor.type]
+    cdef int d
+    if NEW_FROM_DESCRIPTOR == NULL:
+        return empty(tuple([tensor.dims[d] for d in range(tensor.rank)]), dtype)
+    for d in range(tensor.rank):
+        dims[d] = tensor.dims[d]
+    Py_INCREF(dtype)                      # which the array takes over
+    return NEW_FROM_DESCRIPTOR(ndarray, <PyObject*>dtype, tensor.rank, dims, NULL, NULL, 0, NULL)
 
 
 # Without a GIL another thread may be anywhere: no shortcut past the lock.
@@ -320,13 +349,16 @@ cdef class Core:
 
     def invoke(self, subgraph_index=0):
         """Run a subgraph once, with the GIL released."""
-        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.run(self.subgraph(subgraph_index))
+
+    cdef int run(self, Subgraph g) except -1:
         self.enter()
         try:
             self.guard()
             g.invoke()
         finally:
             self.leave()
+        return 0
 
     def run_node(self, index, subgraph_index=0):
         """Run one node of a graph that preserves all tensors, on the values that its inputs hold."""
@@ -396,6 +428,9 @@ cdef class Core:
 
     def set_tensor(self, index, value, subgraph_index=0):
         """Copy a value into a tensor."""
+        self.put(index, value, subgraph_index)
+
+    cdef int put(self, object index, object value, object subgraph_index) except -1:
         cdef Subgraph g = self.primary
         cdef Tensor* tensor
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
@@ -403,13 +438,14 @@ cdef class Core:
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
                     and not g.is_hidden(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
-                return
+                return 0
         g = self.subgraph(subgraph_index)
         self.enter()
         try:
             self.set_unlocked(g, index, value)
         finally:
             self.leave()
+        return 0
 
     cdef int set_unlocked(self, Subgraph g, object index, object value) except -1:
         cdef int t = self.tensor_index(g, index)
@@ -518,6 +554,9 @@ cdef class Core:
 
     def get_tensor(self, index, subgraph_index=0):
         """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
+        return self.get(index, subgraph_index)
+
+    cdef object get(self, object index, object subgraph_index):
         cdef Subgraph g = self.primary
         cdef const Tensor* tensor
         cdef int t
@@ -525,7 +564,7 @@ cdef class Core:
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
             if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
-                array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
+                array = new_array(tensor)
                 if self.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
                     return array
@@ -855,3 +894,64 @@ cdef void unpack(const uint8_t* packed, int8_t* values, int64_t n, int type) noe
         if type != UINT4 and value >> (width - 1):
             value -= mask + 1
         values[i] = <int8_t>value
+
+
+cdef class Calls:
+    """What an Interpreter's user calls for each input: `set_tensor`, `invoke`, `get_tensor`."""
+    cdef Core core
+
+    @property
+    def _interpreter(self):
+        if self.core is None:
+            raise AttributeError("the interpreter was made without __init__")
+        return self.core
+
+    @_interpreter.setter
+    def _interpreter(self, Core core):
+        self.core = core
+
+    @_interpreter.deleter
+    def _interpreter(self):
+        self.core = None
+
+    cdef Core inside(self):
+        return self._interpreter if self.core is None else self.core
+
+    def invoke(self):
+        """Run the model once, with the GIL released.
+
+        Raises
+        ------
+        RuntimeError
+            `allocate_tensors` was not called, an operator fails (names the node), or a view of a tensor is alive.
+        """
+        cdef Core core = self.inside()
+        core.run(core.primary)
+
+    def set_tensor(self, tensor_index, value):
+        """Copy a value into a tensor.
+
+        Parameters
+        ----------
+        tensor_index : int
+            Index of the tensor; `get_input_details()[i]["index"]`.
+        value : array_like
+            Of the tensor's dtype and shape exactly: nothing is cast or broadcast.
+
+        Raises
+        ------
+        ValueError
+            Another dtype or shape, no such tensor, a constant, or `allocate_tensors` was not called.
+        """
+        self.inside().put(tensor_index, value, 0)
+
+    def get_tensor(self, tensor_index, subgraph_index=0):
+        """A fresh copy of a tensor's value; a numpy scalar for rank 0, an object array of bytes for strings.
+
+        Raises
+        ------
+        ValueError
+            No such tensor, no memory yet, or its memory serves another tensor by now (see
+            experimental_preserve_all_tensors).
+        """
+        return self.inside().get(tensor_index, subgraph_index)
