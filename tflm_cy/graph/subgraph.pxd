@@ -61,6 +61,7 @@ cdef class Subgraph(Workspace):
 
     # progress
     cdef readonly bint ready
+    cdef bint brief                  # runs with the GIL held
     cdef bint allocating
     cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
@@ -88,6 +89,7 @@ cdef class Subgraph(Workspace):
     cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
 
+    cdef bint is_brief(self) noexcept
     cdef int descend(self) except -1
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
