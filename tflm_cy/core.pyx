@@ -1,7 +1,7 @@
 """The inside of an Interpreter: subgraphs, the lock, and the count of live views.
 
-`tflm_cy.interpreter` is the face that users see; this class does what has to be fast or needs C. All methods take a subgraph's index last,
-with 0 for the primary subgraph.
+`tflm_cy.interpreter` and `tflm_cy.calls` are the face that users see; this class does what has to be fast or needs C. All methods take a
+subgraph's index last, with 0 for the primary subgraph.
 
 Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
@@ -26,7 +26,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
-    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, read_value, write_value,
+    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, write_value,
 )
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
 from tflm_cy.graph.description cimport tensor_name
@@ -74,7 +74,6 @@ cdef int small_index(object value) except? -1:
 
 cdef list DTYPE_OF = ARRAY_TYPES
 cdef object ndarray = np.ndarray
-cdef object empty = np.empty
 
 # Without a GIL another thread may be anywhere: no shortcut past the lock.
 cdef bint SHORTCUTS = LAYOUT_KNOWN and not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -94,18 +93,6 @@ cdef Subgraph UNBORN = unborn()
 
 cdef class Core:
     """See the module."""
-    cdef object __weakref__
-    cdef readonly Model model
-    cdef readonly list subgraphs
-    cdef readonly int num_threads
-    cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
-    cdef bint clustering
-    cdef PyThread_type_lock lock
-    cdef long lock_fork
-    cdef unsigned long owner
-    cdef Subgraph primary
-    cdef list shape_cache            # of the primary subgraph: tuples, None where not known
-    cdef int cache_generation
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -239,13 +226,16 @@ cdef class Core:
 
     def invoke(self, subgraph_index=0):
         """Run a subgraph once, with the GIL released."""
-        cdef Subgraph g = self.subgraph(subgraph_index)
+        self.run(self.subgraph(subgraph_index))
+
+    cdef int run(self, Subgraph g) except -1:
         self.enter()
         try:
             self.guard()
             g.invoke()
         finally:
             self.leave()
+        return 0
 
     def run_node(self, index, subgraph_index=0):
         """Run one node of a graph that preserves all tensors, on the values that its inputs hold."""
@@ -299,6 +289,9 @@ cdef class Core:
 
     def set_tensor(self, index, value, subgraph_index=0):
         """Copy a value into a tensor."""
+        self.put(index, value, subgraph_index)
+
+    cdef int put(self, object index, object value, object subgraph_index) except -1:
         cdef Subgraph g = self.primary
         cdef Tensor* tensor
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
@@ -306,13 +299,14 @@ cdef class Core:
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
                     and not g.is_hidden(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
-                return
+                return 0
         g = self.subgraph(subgraph_index)
         self.enter()
         try:
             self.set_unlocked(g, index, value)
         finally:
             self.leave()
+        return 0
 
     cdef int set_unlocked(self, Subgraph g, object index, object value) except -1:
         cdef int t = self.tensor_index(g, index)
@@ -356,6 +350,9 @@ cdef class Core:
 
     def get_tensor(self, index, subgraph_index=0):
         """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
+        return self.get(index, subgraph_index)
+
+    cdef object get(self, object index, object subgraph_index):
         cdef Subgraph g = self.primary
         cdef const Tensor* tensor
         cdef int t
@@ -363,7 +360,7 @@ cdef class Core:
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
             if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
-                array = empty(self.shape_tuple(g, t), DTYPE_OF[tensor.type])
+                array = new_array(tensor)
                 if self.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
                     return array

@@ -1,4 +1,4 @@
-"""What an interpreter tells about its graph beyond tf.lite's methods.
+"""What an interpreter tells about its graph beyond tf.lite's methods; the functions take its `core.Core`.
 
 interpreter.execution_plan()      # these are attributes of each interpreter, and not of the class, whose names are tf.lite's
 interpreter.delegate_nodes()
@@ -7,20 +7,20 @@ interpreter.profile()
 """
 
 
-def execution_plan(interpreter, subgraph_index=0):
+def execution_plan(core, subgraph_index=0):
     """Node indices in the order in which they run, those of a delegate as their DELEGATE node; final after `allocate_tensors`.
 
     Indices are those of `_get_ops_details()`.
     """
-    return interpreter._interpreter.execution_plan(subgraph_index)
+    return core.execution_plan(subgraph_index)
 
 
-def delegate_nodes(interpreter, subgraph_index=0):
+def delegate_nodes(core, subgraph_index=0):
     """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
-    return interpreter._interpreter.delegate_nodes(subgraph_index)
+    return core.delegate_nodes(subgraph_index)
 
 
-def quirks(interpreter, subgraph_index=0):
+def quirks(core, subgraph_index=0):
     """What is peculiar about this model in this mode: results that TensorFlow's default mode gives and that would surprise.
 
     Final after `allocate_tensors`, when the default delegate has taken its nodes. Nothing is ever printed.
@@ -30,7 +30,6 @@ def quirks(interpreter, subgraph_index=0):
     list of dict
         node (int), op_name, rule (a short name), effect and way_out (sentences).
     """
-    core = interpreter._interpreter
     if not core.execution_plan(subgraph_index):
         return []
     from tflm_cy.delegates.xnnpack.quirks import quirks as found
@@ -38,7 +37,7 @@ def quirks(interpreter, subgraph_index=0):
     return found(core.subgraphs[subgraph_index])
 
 
-def profile(interpreter):
+def profile(core):
     """Record from now on how long each node takes, in every `invoke`; until the profile is stopped.
 
     Returns
@@ -59,7 +58,7 @@ def profile(interpreter):
     """
     from tflm_cy.profile import Profile
 
-    return Profile(interpreter._interpreter)
+    return Profile(core)
 
 
 EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, quirks, profile)}

@@ -20,6 +20,7 @@ import types
 
 import numpy as np
 
+from tflm_cy.calls import Calls
 from tflm_cy.core import Core
 from tflm_cy.inspection import EXTRAS
 from tflm_cy.ops import find
@@ -124,7 +125,7 @@ def _view_function(core, tensor_index):
 
 # What `__init__` makes of its arguments; everything else in an interpreter's dictionary is the user's.
 _OWN = frozenset(
-    ("_arguments", "_custom_op_registerers", "_delegates", "_interpreter", "_model_content", "_signature_defs")
+    ("_arguments", "_custom_op_registerers", "_delegates", "_model_content", "_signature_defs")
 )
 
 
@@ -136,7 +137,7 @@ def _rebuild(cls, arguments):
     return interpreter
 
 
-class Interpreter:
+class Interpreter(Calls):
     """A model, ready to be fed and run; a drop-in for tf.lite.Interpreter.
 
     Pickling and copying carry the path or the content, the options and what a user has set on the object, but not the
@@ -237,6 +238,9 @@ class Interpreter:
 
     def _apply_delegates(self):
         """TensorFlow's operators and the user's delegates; the default one takes its nodes at the first allocation."""
+        for name, function in EXTRAS.items():  # of the instance; not by __getattr__, which would slow down every call
+            if not hasattr(type(self), name):
+                setattr(self, name, types.MethodType(function, self._interpreter))
         if self._interpreter.wants_flex():
             from tflm_cy.delegates.flex import FlexDelegate, installed, refuse
 
@@ -275,16 +279,13 @@ class Interpreter:
             arguments["model_content"] = bytes(arguments["model_content"])
         if self._custom_op_registerers:
             arguments["custom_op_registerers"] = self._custom_op_registerers
-        users = {name: value for name, value in self.__dict__.items() if name not in _OWN}
+        mine = self._interpreter
+        users = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in _OWN and getattr(value, "__self__", None) is not mine
+        }
         return _rebuild, (type(self), arguments), users or None
-
-    def __getattr__(self, name):
-        if name in EXTRAS:
-            return types.MethodType(EXTRAS[name], self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __dir__(self):
-        return [*super().__dir__(), *EXTRAS]
 
     def allocate_tensors(self):
         """Prepare all operators and plan the arena. Needed before the first `invoke` and after a resize; nothing when it is done already.
@@ -306,44 +307,6 @@ class Interpreter:
                 "There is at least 1 reference to internal data in the interpreter "
                 "in the form of a numpy array or slice."
             )
-
-    def invoke(self):
-        """Run the model once, with the GIL released.
-
-        Raises
-        ------
-        RuntimeError
-            `allocate_tensors` was not called, an operator fails (names the node), or a view of a tensor is alive.
-        """
-        return self._interpreter.invoke()
-
-    def set_tensor(self, tensor_index, value):
-        """Copy a value into a tensor.
-
-        Parameters
-        ----------
-        tensor_index : int
-            Index of the tensor; `get_input_details()[i]["index"]`.
-        value : array_like
-            Of the tensor's dtype and shape exactly: nothing is cast or broadcast.
-
-        Raises
-        ------
-        ValueError
-            Another dtype or shape, no such tensor, a constant, or `allocate_tensors` was not called.
-        """
-        return self._interpreter.set_tensor(tensor_index, value)
-
-    def get_tensor(self, tensor_index, subgraph_index=0):
-        """A fresh copy of a tensor's value; a numpy scalar for rank 0, an object array of bytes for strings.
-
-        Raises
-        ------
-        ValueError
-            No such tensor, no memory yet, or its memory serves another tensor by now (see
-            experimental_preserve_all_tensors).
-        """
-        return self._interpreter.get_tensor(tensor_index, subgraph_index)
 
     def tensor(self, tensor_index):
         """A function that returns a numpy view of a tensor's memory, without copying.

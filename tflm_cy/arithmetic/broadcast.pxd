@@ -12,12 +12,12 @@ stands still during a run is repeated into a small buffer first, so that each ke
 Shapes of [2, 3, 4] and [3, 1]: the outer loops are 2 and 3, a run is 4 values of a against one of b.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 cdef enum:
     MAX_DIMS = 16
     BUFFER_BYTES = 2048
-    SHORT_RUN = 32           # runs below this are glued together when the repeated operand is a short row
+    SHORT_RUN = 512          # bytes; runs up to this are glued together when the repeated operand is a short row
 
 # `how` is the kernel's own struct; a, b and y are arrays of n values
 ctypedef void (*BinaryKernel)(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil
@@ -106,12 +106,9 @@ cdef inline void repeat(char* buffer, const char* value, int size, int64_t n) no
 cdef inline int64_t tile(char* buffer, const char* row, int64_t bytes, int64_t limit) noexcept nogil:
     """As many whole copies of a short row as the buffer holds, at most `limit`; returns how many."""
     cdef int64_t copies = min(BUFFER_BYTES // bytes, limit)
-    cdef int64_t total = copies * bytes
     cdef int64_t i
-    for i in range(min(bytes, total)):
-        buffer[i] = row[i]
-    for i in range(bytes, total):
-        buffer[i] = buffer[i - bytes]
+    for i in range(copies):
+        memcpy(buffer + i * bytes, row, bytes)
     return copies
 
 
@@ -142,9 +139,10 @@ cdef inline bint walk_rows(const Broadcast* plan, BinaryKernel kernel, const voi
     cdef int64_t rows = plan.count[0]
     cdef int64_t done = 0
     cdef int64_t copies, now
-    if plan.inner >= SHORT_RUN or plan.a_stands or plan.b_stands:
+    cdef int64_t bytes = plan.inner * (a_size if a_stays else b_size)
+    if bytes > SHORT_RUN or plan.a_stands or plan.b_stands:
         return False
-    copies = tile(buffer, a if a_stays else b, plan.inner * (a_size if a_stays else b_size), rows)
+    copies = tile(buffer, a if a_stays else b, bytes, rows)
     while done < rows:
         now = min(copies, rows - done)
         if a_stays:

@@ -36,9 +36,7 @@ cdef inline int32_t round_away(double x) noexcept nogil:
         return INT32_MIN
     whole = <int32_t>x
     rest = x - whole
-    if rest >= 0.5:
-        return whole + 1
-    return whole - 1 if rest <= -0.5 else whole
+    return whole + <int32_t>(rest >= 0.5) - <int32_t>(rest <= -0.5)       # without branches: nobody could foresee them
 
 
 cdef inline int32_t rescale_whole(int32_t total, const DoubleRescale* out, ptrdiff_t o) noexcept nogil:

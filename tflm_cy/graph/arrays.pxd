@@ -26,6 +26,7 @@ cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
 
 
 cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept
+cdef object new_array(const Tensor* tensor)
 cdef object checked_value(Subgraph g, int t, object value)
 cdef list checked_strings(Subgraph g, int t, object value)
 cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1

@@ -25,6 +25,7 @@ cdef class Subgraph(Preparation):
 
     # progress
     cdef readonly bint ready
+    cdef bint brief                  # runs with the GIL held
     cdef bint allocating
     cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
@@ -46,6 +47,7 @@ cdef class Subgraph(Preparation):
     cdef int own_constant(self, int index) except -1
     cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
+    cdef bint is_brief(self) noexcept
     cdef int descend(self) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1

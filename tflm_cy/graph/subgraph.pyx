@@ -27,6 +27,7 @@ from tflm_cy.threads.pool cimport hands, release
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
+    BRIEF_BYTES = 4096       # of all tensors: so small a graph is through before the GIL would be given away and got back
 
 cdef inline int64_t nanoseconds() noexcept nogil:
     cdef timespec now
@@ -219,9 +220,20 @@ cdef class Subgraph(Preparation):
             self.allocating = False
             self.shared.depth -= 1
         self.resized.clear()
+        self.brief = self.is_brief()
         self.ready = True
         self.generation += 1
         return 0
+
+    cdef bint is_brief(self) noexcept:
+        """So little is to be computed, whatever the values are, that no other thread of Python notices that it has to wait."""
+        cdef int64_t bytes = 0
+        cdef int t
+        if len(self.siblings) > 1 or self.custom_nodes or self.has_dynamic():
+            return False
+        for t in range(self.tensor_count):
+            bytes += self.tensors[t].bytes
+        return bytes <= BRIEF_BYTES
 
     cdef int descend(self) except -1:
         """Note that this subgraph is being prepared or run, inside of its callers; to be taken back."""
@@ -294,11 +306,13 @@ cdef class Subgraph(Preparation):
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         self.descend()
         self.running = True
-        if self.recorder is None:
+        if self.recorder is not None:
+            status = self.run_recorded()
+        elif self.brief:
+            status = self.run()
+        else:
             with nogil:
                 status = self.run()
-        else:
-            status = self.run_recorded()
         self.running = False
         self.shared.depth -= 1
         if status != 0:

@@ -74,6 +74,31 @@ UNARY32(relu, clamp32(x, low, high))
 UNARY32(leaky, vf_below(x, vf_mul(x, slope), x))
 UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
+#if SIMD_ISA == 512
+/* logistic8_avx512, sixteen values at a time. */
+SIMD_INLINE vf logistic_32(const float *exp2, vf x) {
+  const vi sign = vi_set1(INT32_MIN);
+  const vf z = _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(x), sign)), magic = vf_set1(393216);
+  vf n = vf_fma(z, vf_set1(0x1.715476p0f), magic);
+  const vf l = _mm512_permutex2var_ps(vf_load(exp2), _mm512_castps_si512(n), vf_load(exp2 + VL));
+  n = vf_sub(n, magic);
+  const vf t = vf_fma(n, vf_set1(0x1.05C61p-29f), vf_fma(n, vf_set1(-0x1.62E430p-1f), z));
+  const vf q = vf_fma(t, vf_set1(0.5f), vf_set1(0x1.0000F6p0f));
+  const vf e = _mm512_scalef_ps(vf_fma(vf_mul(t, l), q, l), n);
+  const vf f = vf_div(e, vf_add(e, vf_set1(1)));
+  return _mm512_mask_sub_ps(f, _mm512_testn_epi32_mask(_mm512_castps_si512(x), sign), vf_set1(1), f);
+}
+
+static void logistic_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
+  for (int64_t i = 0; i < n; i += VL) {
+    const int64_t m = n - i < VL ? n - i : VL;
+    vf_store_part(y + i, logistic_32(exp2, vf_load_part(x + i, m)), m);
+  }
+}
+#else
+static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = NULL;
+#endif
+
 /* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. */
 SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
 #define TAP32(i) vf_load_part(v[i] + c, n)

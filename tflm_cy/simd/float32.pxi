@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.pool cimport GROUP, PoolShape, groups_of, near
-from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, elu8_avx512, exp8, gelu8, gelu_tanh8, logistic8_avx512, map8, tanh8
+from tflm_cy.arithmetic.xnnpack.unary cimport EXP2_32, Parameters, elu8_avx512, exp8, gelu8, gelu_tanh8, logistic8_avx512, map8, tanh8
 from tflm_cy.simd.float32 cimport Float32Kernels, MapKernel, RowsKernel
 
 cdef extern from "float32.h" nogil:
@@ -19,11 +19,15 @@ cdef extern from "float32.h" nogil:
     void relu_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void leaky_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void hard_swish_run32(const void* how, const void* x, void* y, int64_t n) noexcept
+    void (*logistic_vectors32)(const float* exp2, const float* x, float* y, int64_t n) noexcept
     void max_pixel32(const float** v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float* y) noexcept
 
 
 cdef void logistic_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(logistic8_avx512, <const Parameters*>how, <const float*>x, <float*>y, n)
+    if logistic_vectors32 != NULL:
+        logistic_vectors32(<const float*>EXP2_32, <const float*>x, <float*>y, n)
+    else:
+        map8(logistic8_avx512, <const Parameters*>how, <const float*>x, <float*>y, n)
 
 
 cdef void tanh_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:

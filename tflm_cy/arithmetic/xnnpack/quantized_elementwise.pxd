@@ -158,3 +158,15 @@ cdef inline void fill_function(
         v = roundf(v) if v == v else 0
         v = v if v > <float>limits.low else <float>limits.low
         table[byte] = <uint8_t><int32_t>(v if v < <float>limits.high else <float>limits.high)
+
+
+cdef inline void multiply_table(uint8_t* table, const Product8* how, bint signed) noexcept nogil:
+    """A function f of one value becomes x * f(x)."""
+    cdef uint8_t x
+    cdef int byte
+    for byte in range(256):
+        x = <uint8_t>byte
+        if signed:
+            multiply_8(how, <const int8_t*>&x, <const int8_t*>&table[byte], <int8_t*>&table[byte], 1)
+        else:
+            multiply_8(how, &x, &table[byte], &table[byte], 1)

@@ -6,8 +6,9 @@
 | SUM(x) * c, c = 1 / n, or SUM(x) / n, and n / SUM(x) too; c a constant of one element, n the number of summed elements | MEAN(x), then the activation |
 | RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
 
-All float32. Of those that change no bit one is made, unless every tensor is to be preserved or nothing fused: a PAD that one convolution
-reads becomes the convolution's padding (`ops/xnnpack/fused_pad.pxd`), so that no image with its border is written.
+All float32. Of those that change no bit two are made, unless every tensor is to be preserved or nothing fused: a PAD that one convolution
+reads becomes the convolution's padding (`ops/xnnpack/fused_pad.pxd`), so that no image with its border is written; and x * LOGISTIC(x) of bytes,
+both functions of one value, becomes one table.
 
 Source: google/XNNPACK:src/subgraph.c.
 """
@@ -16,18 +17,18 @@ import struct
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_PAD, FUSED_SQUARE, XNNPACK, Node
+from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_GATE, FUSED_PAD, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
+from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, UINT8, Tensor, count
 from tflm_cy.ops.xnnpack.fused_pad cimport VALID
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
 PADDED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
-BEGINNINGS = frozenset(("SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
+BEGINNINGS = frozenset(("LOGISTIC", "SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
@@ -134,6 +135,9 @@ def rewrite(Subgraph g, Partition partition, find):
             steps.append(variant)
         elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
             steps += as_mean(g, n, op, sums, find)
+        elif op == "MUL" and (variant := gated(g, partition, n, makers, readers)) >= 0:
+            steps.remove(makers[g.nodes[variant].inputs[1]])
+            steps.append(variant)
         elif op in PADDED and x in makers and readers[x] == 1 and x not in partition.outputs and takes_pad(g, makers[x], n):
             steps.remove(makers[x])
             steps.append(with_pad(g, makers[x], n))
@@ -179,6 +183,26 @@ cdef int with_pad(Subgraph g, int pad, int n) except -1:
     cdef int variant = add_variant(g, n, [border.inputs[0], node.inputs[1], bias, border.inputs[1]], [node.outputs[0]])
     g.nodes[variant].fusion = FUSED_PAD
     return variant
+
+
+cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers) except -2:
+    """The node that computes x * LOGISTIC(x) in 8 bits by one table, -1 where n is something else."""
+    cdef const Node* node = &g.nodes[n]
+    cdef const Tensor* x
+    cdef int i, t, maker, variant
+    if not g.fuse or g.preserve_all or node.input_count != 2:
+        return -1
+    for i in range(2):
+        t = node.inputs[i]
+        maker = makers.get(t, -1)
+        if maker < 0 or g.operator_names[maker] != "LOGISTIC" or readers[t] != 1 or t in partition.outputs:
+            continue
+        x = &g.tensors[node.inputs[1 - i]]
+        if g.nodes[maker].inputs[0] == node.inputs[1 - i] and (x.type == INT8 or x.type == UINT8):
+            variant = add_variant(g, n, [node.inputs[1 - i], t], [node.outputs[0]])
+            g.nodes[variant].fusion = FUSED_GATE
+            return variant
+    return -1
 
 
 cdef list as_mean(Subgraph g, int n, str op, dict sums, find):

@@ -12,10 +12,10 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32
 from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
     ELU, LOGISTIC, SQUARE, TANH, Dequantize8, Product8, Quantize8, Sum8, add_8, dequantize_8, fill_function, fill_rescale, multiply_8,
-    quantize_8, ready_sum,
+    multiply_table, quantize_8, ready_sum,
 )
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, scale_of
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary, share_function, share_values
 from tflm_cy.ops.operand cimport operand, result
@@ -123,19 +123,39 @@ cdef int prepare_mul(Context context, Node* node) except -1:
         fill_function(
             prepare_table(context, node, "MUL"), SQUARE, a.scale, a.zero_point, y.scale, y.zero_point, limits, y.type == INT8)
         return 0
+    if node.fusion == FUSED_GATE:
+        return prepare_gate(context, node, limits)
     op = prepare_binary(context, node, "MUL")
     how = <Product8*>context.persistent(sizeof(Product8))
+    how[0] = product_of(a, b, y, limits)
+    op.how = how
+    op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
+    if kernels().elementwise8.multiply[0] != NULL:
+        op.kernel = kernels().elementwise8.multiply[y.type == UINT8]
+    return share_values(context, node, op, VALUE_TIME)
+
+
+cdef Product8 product_of(const Tensor* a, const Tensor* b, const Tensor* y, Range32 limits) noexcept nogil:
+    cdef Product8 how
     how.a_zero_point = a.zero_point
     how.b_zero_point = b.zero_point
     how.scale = scale_of(a.scale, b.scale, y.scale)
     how.low = limits.low - y.zero_point
     how.high = limits.high - y.zero_point
     how.zero_point = y.zero_point
-    op.how = how
-    op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
-    if kernels().elementwise8.multiply[0] != NULL:
-        op.kernel = kernels().elementwise8.multiply[y.type == UINT8]
-    return share_values(context, node, op, VALUE_TIME)
+    return how
+
+
+cdef int prepare_gate(Context context, Node* node, Range32 limits) except -1:
+    """x * LOGISTIC(x): both are functions of one value, so their product is one table."""
+    cdef const Tensor* x = operand(context, node, 0)
+    cdef const Tensor* gate = operand(context, node, 1)
+    cdef const Tensor* y = result(context, node, 0)
+    cdef uint8_t* table = prepare_table(context, node, "MUL")
+    cdef Product8 how = product_of(x, gate, y, limits)
+    fill_function(table, LOGISTIC, x.scale, x.zero_point, gate.scale, gate.zero_point, range_of(gate, ACT_NONE), y.type == INT8)
+    multiply_table(table, &how, y.type == INT8)
+    return 0
 
 
 cdef int prepare_quantize(Context context, Node* node) except -1:

@@ -1,0 +1,66 @@
+"""What an Interpreter's user calls for each input: in Python these methods would take longer than a tiny model.
+
+    class Interpreter(Calls): ...
+"""
+from tflm_cy.core cimport Core
+
+
+cdef class Calls:
+    """`set_tensor`, `invoke` and `get_tensor` of an Interpreter."""
+    cdef Core core
+
+    @property
+    def _interpreter(self):
+        if self.core is None:
+            raise AttributeError("the interpreter was made without __init__")
+        return self.core
+
+    @_interpreter.setter
+    def _interpreter(self, Core core):
+        self.core = core
+
+    @_interpreter.deleter
+    def _interpreter(self):
+        self.core = None
+
+    cdef Core inside(self):
+        return self._interpreter if self.core is None else self.core
+
+    def invoke(self):
+        """Run the model once, with the GIL released.
+
+        Raises
+        ------
+        RuntimeError
+            `allocate_tensors` was not called, an operator fails (names the node), or a view of a tensor is alive.
+        """
+        cdef Core core = self.inside()
+        core.run(core.primary)
+
+    def set_tensor(self, tensor_index, value):
+        """Copy a value into a tensor.
+
+        Parameters
+        ----------
+        tensor_index : int
+            Index of the tensor; `get_input_details()[i]["index"]`.
+        value : array_like
+            Of the tensor's dtype and shape exactly: nothing is cast or broadcast.
+
+        Raises
+        ------
+        ValueError
+            Another dtype or shape, no such tensor, a constant, or `allocate_tensors` was not called.
+        """
+        self.inside().put(tensor_index, value, 0)
+
+    def get_tensor(self, tensor_index, subgraph_index=0):
+        """A fresh copy of a tensor's value; a numpy scalar for rank 0, an object array of bytes for strings.
+
+        Raises
+        ------
+        ValueError
+            No such tensor, no memory yet, or its memory serves another tensor by now (see
+            experimental_preserve_all_tensors).
+        """
+        return self.inside().get(tensor_index, subgraph_index)

@@ -1,0 +1,39 @@
+"""The inside of an Interpreter; told in `core.pyx`."""
+from cpython.pythread cimport PyThread_type_lock
+
+from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.tensor cimport Tensor
+from tflm_cy.schema.model cimport Model
+
+
+cdef class Core:
+    cdef object __weakref__
+    cdef readonly Model model
+    cdef readonly list subgraphs
+    cdef readonly int num_threads
+    cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
+    cdef bint clustering
+    cdef PyThread_type_lock lock
+    cdef long lock_fork
+    cdef unsigned long owner
+    cdef Subgraph primary
+    cdef list shape_cache            # of the primary subgraph: tuples, None where not known
+    cdef int cache_generation
+
+    cdef int enter(self) except -1
+    cdef bint is_quick(self, object index, object subgraph_index)
+    cdef int leave(self) noexcept
+    cdef int guard(self) except -1
+    cpdef bint is_safe(self)
+    cdef Subgraph subgraph(self, object index)
+    cdef int tensor_index(self, Subgraph g, object index) except -1
+    cdef bint is_cached(self, Subgraph g, const Tensor* tensor)
+    cdef tuple shape_tuple(self, Subgraph g, int t)
+    cdef int apply_default_delegate(self) except -1
+    cdef int run(self, Subgraph g) except -1
+    cdef int resize_unlocked(self, Subgraph g, object index, object shape, bint strict) except -1
+    cdef int put(self, object index, object value, object subgraph_index) except -1
+    cdef int set_unlocked(self, Subgraph g, object index, object value) except -1
+    cdef int open_constant(self, Subgraph g, int t) except -1
+    cdef object get(self, object index, object subgraph_index)
+    cdef object get_unlocked(self, Subgraph g, object index)
