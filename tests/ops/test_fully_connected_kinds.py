@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED's rarer kinds, each against the product in exact numbers: int2, uint8 to int16, shuffled and blockwise weights, mixtures."""
+"""FULLY_CONNECTED's rarer kinds against exact numbers: int2, uint8 to int16, shuffled, blockwise and sparse weights, mixtures."""
 
 import numpy as np
 import pytest

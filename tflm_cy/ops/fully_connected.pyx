@@ -7,7 +7,6 @@ Quirks: weights of depth 0 give zeros and the bias is ignored; elements that do 
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
-from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 

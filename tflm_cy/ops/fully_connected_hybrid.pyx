@@ -43,7 +43,7 @@ cdef struct HybridMatrix:
     int activation               # of any kind, infinities stay
     bint asymmetric
     bint sparse
-    const uint16_t* block_scales # float16, [rows, blocks]
+    const uint16_t* block_scales  # float16, [rows, blocks]
     ptrdiff_t block
     Hybrid8 fast_hybrid          # with a vector kernel, when
     bint fast_rows

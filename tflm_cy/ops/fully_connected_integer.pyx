@@ -8,12 +8,12 @@
 | int16 | uint8 | uint8 | int32; the reference wants one |
 | int16, and the operands | uint8 | uint8, shuffled | int32 |
 
-The output and whether x is int16 decide on the kernel. Values, weights of whole bytes and biases of another integer type are read as those of the
-kernel, as many bytes as it wants: what TensorFlow computes of models whose types do not belong together.
+The output and whether x is int16 decide on the kernel. Values, weights of whole bytes and biases of another integer type are read as those of
+the kernel, as many bytes as it wants: what TensorFlow computes of models whose types do not belong together.
 
 The reference rescales in double, the optimized kernels in fixed point, halves up; there an int32 bias of the int16 kernel needs no option,
-int16 outputs of uint8 have no zero point, and int16 values with weights that have one are the reference's. Sparse int8 weights, in blocks of 16 columns, and shuffled ones have the fixed point of the
-reference's other kernels in every arithmetic.
+int16 outputs of uint8 have no zero point, and int16 values with weights that have one are the reference's. Sparse int8 weights, in blocks of
+16 columns, and shuffled ones have the fixed point of the reference's other kernels in every arithmetic.
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
