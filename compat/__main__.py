@@ -5,6 +5,7 @@ python -m compat --models DIR --seeds 5                       # the models below
 python -m compat --op CONV_2D --dtype int8 --seed 7           # one operator and type, one seed
 python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of several operators
 python -m compat --retype --mode all --seeds 1                # every operator with every type: what only one side runs
+python -m compat --options --mode all --seeds 1               # options absent, out of range, too long
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from .cases import count_cases, generated_cases, operators
 from .models import find_models, model_cases
+from .options import optioned_cases
 from .progress import track
 from .report import Tally, to_html, to_json, to_text
 from .retype import retyped_cases
@@ -48,6 +50,9 @@ def parser():
     p.add_argument("--models", action="append", metavar="DIR", help="models below this folder instead; repeatable")
     p.add_argument(
         "--retype", action="store_true", help="cases of the generators with every other type (see compat.retype)"
+    )
+    p.add_argument(
+        "--options", action="store_true", help="cases of the generators with odd options (see compat.options)"
     )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")
@@ -99,8 +104,9 @@ def _cases(args):
     unknown = set(args.op or ()) - set(operators())
     if unknown:
         raise SideFailedError(f"no cases for {sorted(unknown)}; --list shows the operators")
-    if args.retype:
-        cases = list(retyped_cases(seeds, args.invokes, **selection))
+    if args.retype or args.options:
+        changed = retyped_cases if args.retype else optioned_cases
+        cases = list(changed(seeds, args.invokes, **selection))
         return iter(cases), len(cases)
     return generated_cases(seeds, args.invokes, **selection), count_cases(seeds, **selection)
 

@@ -125,8 +125,8 @@ class Draw:
                 return values.astype(dtype)
         if dtype == "bool":
             return self.rng.random(shape) < 0.5
-        if dtype == "int4":
-            return self.integers("int8", shape, -8, 7)
+        if dtype in ("int4", "int2"):
+            return self.integers("int8", shape, *((-8, 7) if dtype == "int4" else (-2, 1)))
         return self.saturating(dtype, shape) if special else self.integers(dtype, shape)
 
     # ---- the case

@@ -1,6 +1,6 @@
 """FULLY_CONNECTED and BATCH_MATMUL: every weight type, bias or none, constant or fed weights, ranks, transposition.
 
-Type labels: float32, int8, uint8, int16x8, int4 (weights), hybrid8 and hybrid4 (float32 activations, integer weights).
+Type labels: float32, int8, uint8, int16x8, int4 and int2 (weights), hybrid8, 4 and 2 (float32 activations, integer weights).
 """
 
 import numpy as np
@@ -17,6 +17,9 @@ _TYPES = {  # label: (activations, weights)
     "int4": ("int8", "int4"),
     "hybrid8": ("float32", "int8"),
     "hybrid4": ("float32", "int4"),
+    "int2": ("int8", "int2"),
+    "int16x2": ("int16", "int2"),
+    "hybrid2": ("float32", "int2"),
 }
 _PLAIN = ("random", "no bias", "keep dims", "zero batch")
 
@@ -30,6 +33,9 @@ _PLAIN = ("random", "no bias", "keep dims", "zero batch")
 @cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=(*_PLAIN, "per channel", "asymmetric", "zero input"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("asymmetric per channel", "tiny and huge"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid4",), variants=("random", "per channel", "asymmetric"))
+@cases("FULLY_CONNECTED", dtypes=("int2", "int16x2", "hybrid2"), variants=("random", "per channel"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid8", "hybrid4"), variants=("curved",))
+@cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("odd activation",))
 def fully_connected(d):
     dtype, weight_type = _TYPES[d.dtype]
     largest = 130 if d.variant == "large" else 40
@@ -50,6 +56,10 @@ def fully_connected(d):
     options = {"fused_activation_function": d.activation(), "keep_num_dims": d.variant == "keep dims"}
     if d.dtype.startswith("hybrid"):
         options["asymmetric_quantize_inputs"] = "asymmetric" in d.variant
+    if d.variant == "curved":
+        options["fused_activation_function"] = d.choice("TANH", "SIGN_BIT", 55)
+    if d.variant == "odd activation":
+        options["fused_activation_function"] = d.choice("TANH", "SIGN_BIT", 55, -3)
     if d.variant == "int32 bias":
         options["quantized_bias_type"] = "INT32"
 
@@ -74,6 +84,58 @@ def _weights(d, shape, dtype, fed):
     if fed:
         return Tensor(shape, dtype, scale=scales, zero_point=zero_point)
     return Tensor.constant(d.values(shape, dtype), dtype, scale=scales, zero_point=zero_point)
+
+
+@cases("FULLY_CONNECTED", dtypes=("uint8 to int16",), variants=("random", "no bias", "output zero point"))
+def fully_connected_to_16(d):
+    """Without a bias TensorFlow's reference crashes."""
+    batch, depth, channels = d.between(1, 4), d.between(1, 40), d.between(1, 20)
+    x, w = d.tensor([batch, depth], "uint8"), _weights(d, [channels, depth], "uint8", False)
+    b = None if d.variant == "no bias" else bias(d, channels, x, w, "int32")
+    y = Tensor([batch, channels], "int16", scale=d.uniform(0.001, 0.02), zero_point=0)
+    if d.variant == "output zero point":
+        y.zero_point = d.between(-999, 999)
+    options = {"fused_activation_function": d.activation()}
+    return d.case(Model.single("FULLY_CONNECTED", [x, w, b], [y], 11, **options), lambda: [d.values(x)])
+
+
+@cases("FULLY_CONNECTED", dtypes=("shuffled",), variants=("random", "saturating", "three rows", "wrong operands"))
+def fully_connected_shuffled(d):
+    """Weights in blocks of 4 x 16, the operands as a second output; of 3 rows TensorFlow computes nothing."""
+    batch = 3 if d.variant == "three rows" else d.choice(1, 4)
+    depth, channels = 16 * d.between(1, 4), 4 * d.between(1, 5)
+    x, w = d.tensor([batch, depth], "uint8"), _weights(d, [channels, depth], "uint8", False)
+    b = bias(d, channels, x, w, "int32")
+    y = Tensor([batch, channels], "int16", scale=d.uniform(0.001, 0.02), zero_point=0)
+    if d.variant == "saturating":
+        y.scale = np.float32(y.scale * 1e-3)
+    operands = Tensor([batch, depth], "int8" if d.variant == "wrong operands" else "uint8", scale=x.scale, zero_point=0)
+    options = {"fused_activation_function": d.activation(), "weights_format": "SHUFFLED4x16INT8"}
+    model = Model.single("FULLY_CONNECTED", [x, w, b], [y, operands], 2, **options)
+    return d.case(model, lambda: [d.values(x)])
+
+
+@cases("FULLY_CONNECTED", dtypes=("hybrid4",), variants=("blocks", "blocks short"))
+def fully_connected_blocks(d):
+    """float16 scales for each block of a row. Rows that the optimized kernel does not pack have a scale of 0."""
+    size = d.choice(16, 32, 64)
+    depth = d.choice(7, 20) if d.variant == "blocks short" else size * d.between(2, 4)
+    batch, channels = d.between(1, 4), d.between(1, 3) if d.variant == "blocks short" else d.between(4, 12)
+    model = Model()
+    main = model.subgraph("main")
+    blocks = max(1, depth // size)
+    scales = Tensor.constant(d.rng.uniform(0.01, 0.1, [channels, blocks]).astype(np.float16))
+    main.tensor(scales)
+    details = ("BlockwiseQuantization", {"scales": main.index_of(scales), "zero_points": -1, "block_size": size})
+    w = Tensor.constant(
+        d.integers("int8", [channels, depth], -8, 7),
+        "int4",
+        quantization={"details": details, "quantized_dimension": 0},
+    )
+    inputs = [Tensor([batch, depth], "float32"), w, Tensor.constant(d.normal([channels])) if d.flag() else None]
+    y = Tensor([batch, channels], "float32")
+    main.op("FULLY_CONNECTED", inputs, [y], 13, fused_activation_function=d.activation())
+    return d.case(model, lambda: [d.values(inputs[0])])
 
 
 @cases(

@@ -8,6 +8,8 @@ import numpy as np
 from ..builder import Model, Tensor
 from . import cases
 
+_ACTIVATIONS = {"no activation": "NONE", "sign bit": "SIGN_BIT", "odd activation": 77}
+
 
 def quantized_constant(d, shape, dtype, scale, low=None, high=None):
     if d.dtype == "hybridu8" and dtype == "int8":
@@ -54,11 +56,14 @@ def svdf(d):
 @cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8", "hybridu8"))
 @cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8",), variants=("asymmetric",))
 @cases("UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32",), variants=("time major",))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"), variants=("sign bit", "odd activation"))
 def rnn(d):
     batch, depth, units, steps = d.between(1, 3), d.between(1, 30), d.between(1, 20), d.between(1, 4)
     leading = [batch] if d.op == "RNN" else [steps, batch] if d.variant == "time major" else [batch, steps]
     x, y = d.tensor([*leading, depth], "float32"), d.tensor([*leading, units], "float32")
     options = {"fused_activation_function": d.choice("NONE", "RELU", "RELU6", "TANH")}
+    if d.variant in _ACTIVATIONS:
+        options["fused_activation_function"] = _ACTIVATIONS[d.variant]
     if d.dtype.startswith("hybrid"):
         matrices = [quantized_constant(d, [units, n], "int8", d.scale(0.001, 0.01)) for n in (depth, units)]
         options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
@@ -123,10 +128,16 @@ class Gates:
 
 
 _VARIANTS = ("random", "cifg", "peephole", "time major", "clipped")
+_DIAGONAL = ("diagonal", "diagonal cifg peephole", "diagonal time major", "some diagonal", "diagonal no activation")
+_WITHOUT = ("no activation", "no activation cifg", "no activation layer norm", "no activation time major", "sign bit")
 
 
 @cases("LSTM", dtypes=("float32", "hybrid8"), variants=("random", "cifg", "peephole", "clipped"))
 @cases("LSTM", dtypes=("int8",), variants=("random", "layer norm"))
+@cases("LSTM", dtypes=("float32", "hybrid8"), variants=("no activation", "sign bit", "odd activation"))
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_DIAGONAL)
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_WITHOUT)
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("int8",), variants=("no activation",))
 @cases("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybridu8",), variants=("random", "peephole"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8", "hybrid8"), variants=_VARIANTS)
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric cifg"))
@@ -137,7 +148,7 @@ def lstm(d):
     shapes = [[batch, steps, depth], [batch, steps, outputs]]
     if d.op == "LSTM":
         shapes = [[batch, n] for n in (depth, outputs)]
-    elif d.variant == "time major":
+    elif "time major" in d.variant:
         shapes = [[steps, batch, n] for n in (depth, outputs)]
     integer = d.dtype == "int8"
     kind = "int8" if integer else "float32"
@@ -150,6 +161,11 @@ def lstm(d):
     gates = Gates(d, depth, units, outputs)
     inputs, recurrent = gates.matrices(depth), gates.matrices(outputs)
     biases = gates.biases(x, inputs)
+    if "diagonal" in d.variant:
+        recurrent = [
+            r if r is None or (d.variant == "some diagonal" and d.flag()) else Tensor.constant(d.normal([units], 0.4))
+            for r in recurrent
+        ]
     projection = [None, None]
     if d.variant == "projection":
         projection[0] = gates._matrix([outputs, units])
@@ -164,8 +180,11 @@ def lstm(d):
         "cell_clip": float(d.uniform(0.3, 2)) if d.variant == "clipped" else 0.0,
         "asymmetric_quantize_inputs": d.variant.startswith("asymmetric"),
     }
+    unusual = [name for name in _ACTIVATIONS if name in d.variant]
+    if unusual:
+        options["fused_activation_function"] = _ACTIVATIONS[unusual[0]]
     if d.op != "LSTM":
-        options["time_major"] = d.variant == "time major"
+        options["time_major"] = "time major" in d.variant
     scales = []
     if integer:  # the kernel reads the scales of its intermediate results from five tensors without data
         scales = [Tensor([], "int16", scale=0.0007, zero_point=0) for _ in range(4)]
@@ -174,7 +193,65 @@ def lstm(d):
     model = Model()
     main = model.subgraph("main")
     main.op(d.op, tensors, [y], 3 if integer and d.op != "LSTM" else 2, intermediates=scales, **options)
-    return d.case(model, lambda: [d.values(x) if integer else d.normal(x.shape, d.choice(0.4, 1))])
+    spreads = (0, 0.4, 1) if unusual else (0.4, 1)  # what is left without an activation depends on zeros
+    return d.case(model, lambda: [d.values(x) if integer else d.normal(x.shape, d.choice(*spreads))])
+
+
+@cases("LSTM", dtypes=("int8",), variants=("gates8", "gates8 cifg", "gates8 clipped", "gates8 no norm"))
+def lstm_gates8(d):
+    """Twelve intermediates. Without layer normalisation TensorFlow crashes, with another cell scale it forgets the clips."""
+    batch, depth, units, outputs = d.between(1, 3), d.between(1, 30), d.between(1, 20), d.between(1, 12)
+    x, y = d.tensor([batch, depth], scale=d.scale(0.005, 0.03)), d.tensor([batch, outputs], scale=d.scale(0.002, 0.02))
+    gates = Gates(d, depth, units, outputs)
+    inputs, recurrent = gates.matrices(depth), gates.matrices(outputs)
+    biases = [b and quantized_constant(d, [units], "int32", 1e-4, -30000, 30000) for b in gates.biases(x, inputs)]
+    norms = [None if m is None or d.variant.endswith("no norm") else gates._layer_norm() for m in inputs]
+    projection = gates._matrix([outputs, units])
+    bias = quantized_constant(d, [outputs], "int32", projection.scale * 2.0**-15, -30000, 30000)
+    state = d.tensor([batch, outputs], like=y)
+    cells = Tensor([batch, units], "int16", scale=2.0 ** -(15 if d.flag(0.7) else d.between(9, 14)), zero_point=0)
+    state.variable = cells.variable = True
+    options = {}
+    if d.variant.endswith("clipped"):
+        options = {"cell_clip": float(d.uniform(0.2, 1.2)), "proj_clip": float(d.uniform(0.1, 1))}
+    intermediates = [Tensor([], "int8", scale=d.scale(), zero_point=d.between(-128, 127)) for _ in range(12)]
+    for i in (0, 3, 6, 9):
+        intermediates[i].scale = d.scale(0.0001, 0.001)
+    tensors = [x, *inputs, *recurrent, None, None, None, *biases, projection, bias, state, cells, *norms]
+    model = Model()
+    model.subgraph("main").op("LSTM", tensors, [y], 2, intermediates=intermediates, **options)
+    return d.case(model, lambda: [d.values(x)])
+
+
+@cases("LSTM", dtypes=("float32", "uint8"), variants=("basic", "basic variable", "basic special"))
+@cases("LSTM", dtypes=("uint8",), variants=("basic other scale", "basic int32 state"))
+def lstm_basic(d):
+    """All four outputs are compared, and the states, which are inputs that the kernel writes."""
+    batch, depth, units = d.between(1, 4), d.between(1, 40), d.between(1, 24)
+    quantized = d.dtype == "uint8"
+    values = {"scale": np.float32(1 / 128), "zero_point": 128} if quantized else {}
+    scale = 2.0 ** -d.choice(9, 10, 12, 11.3) if d.variant.endswith("other scale") else 2.0**-11
+    wide = {"scale": np.float32(scale), "zero_point": 0} if quantized else {}
+    kind = "int32" if d.variant.endswith("int32 state") else "int16" if quantized else "float32"
+    x, h, new_h = (Tensor([batch, n], d.dtype, **values) for n in (depth, units, units))
+    c, new_c = (Tensor([batch, units], kind, **wide) for _ in range(2))
+    operands = Tensor([batch, depth + units], d.dtype, **values)
+    sums = Tensor([batch, 4 * units], "int16" if quantized else "float32", **wide)
+    h.variable = c.variable = d.variant.endswith("variable")
+    if quantized:
+        w = Tensor.constant(
+            d.values([4 * units, depth + units], "uint8"), scale=d.scale(), zero_point=d.between(0, 255)
+        )
+        b = Tensor.constant(
+            d.integers("int32", [4 * units], -9999, 9999), scale=w.scale / np.float32(128), zero_point=0
+        )
+    else:
+        w, b = Tensor.constant(d.normal([4 * units, depth + units], 0.4)), Tensor.constant(d.normal([4 * units]))
+    fed = [x] if h.variable else [x, h, c]
+    model = Model.single("LSTM", [x, h, w, b, c], [new_h, new_c, operands, sums], 2, kernel_type="BASIC", cell_clip=0.1)
+    return d.case(
+        model, lambda: [d.values(t) if quantized or "special" in d.variant else d.normal(t.shape) for t in fed]
+    )
 
 
 _STACKED = ("stacked", "stacked wide", "linked")  # an auxiliary input with weights, a wider one, one without weights
@@ -231,6 +308,9 @@ _CELLS = ("random", "cifg", "peephole", "projection", "clipped", "time major", "
 @cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_CELLS)
 @cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric stacked"))
 @cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32",), variants=("cells differ",))
+@cases(
+    "BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=("no activation", "no activation stacked")
+)
 def bidirectional_lstm(d):
     """Merged outputs, batches first, only with one batch: TensorFlow then steps outside of its states."""
     time_major = d.variant == "time major" or d.flag(0.3)
@@ -263,6 +343,9 @@ def bidirectional_lstm(d):
         "merge_outputs": merged,
         "asymmetric_quantize_inputs": d.variant.startswith("asymmetric"),
     }
+    spreads = (0.4, 1)
+    if d.variant.startswith("no activation"):
+        options["fused_activation_function"], spreads = "NONE", (0, 0.4, 1)
     model = Model.single(d.op, [x, *cells, *states, aux, *aux_weights], ys, 3, **options)
-    feed = lambda: [d.normal(t.shape, d.choice(0.4, 1)) for t in (x, aux) if t is not None]  # noqa: E731
+    feed = lambda: [d.normal(t.shape, d.choice(*spreads)) for t in (x, aux) if t is not None]  # noqa: E731
     return d.case(model, feed, refused=d.variant == "cells differ")

@@ -66,11 +66,13 @@ def densify(d):
 
 
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("sparse blocks", "sparse per channel", "sparse rows"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
 def sparse_weights(d):
     """int8: blocks of 16 columns; float32: blocks of 4 or single values. Other layouts are refused."""
-    block = 16 if d.dtype == "int8" else 4
+    block = 4 if d.dtype == "float32" else 16
     rows, columns, batch = d.between(1, 9), block * d.between(1, 4), d.between(1, 4)
-    dense = d.integers("int8", [rows, columns]) if d.dtype == "int8" else d.normal([rows, columns])
+    dense = d.normal([rows, columns]) if d.dtype == "float32" else d.integers("int8", [rows, columns])
     if d.variant == "sparse rows":
         dense = dense * (d.rng.random(dense.shape) < 0.4)
         dense.flat[0] = 1
@@ -81,15 +83,24 @@ def sparse_weights(d):
         keep.flat[0] = True
         stored, dims = compress_blocks((dense * np.repeat(keep, block, 1)).astype(dense.dtype), block)
         sparsity = Sparsity([0, 1, 2], dims, block_map=[1])
-    w = Tensor.constant(stored.astype(d.dtype), shape=[rows, columns], sparsity=sparsity)
-    x, y = d.tensor([batch, columns]), d.tensor([batch, rows])
+    w = Tensor.constant(stored.astype(dense.dtype), shape=[rows, columns], sparsity=sparsity)
+    kind = "int8" if d.dtype == "int8" else "float32"
+    x, y = d.tensor([batch, columns], kind), d.tensor([batch, rows], kind)
     bias = Tensor.constant(d.normal([rows]))
-    if d.dtype == "int8":
-        n = rows if d.variant == "sparse per channel" else 1
+    if d.dtype != "float32":
+        n = rows if d.variant.endswith("per channel") else 1
         w.scale, w.zero_point, w.axis = np.array([d.scale() for _ in range(n)], np.float32), 0, 0
+    if d.dtype == "int8":
         y.scale = np.float32(y.scale * 8)
         bias = Tensor.constant(d.integers("int32", [rows], -999, 999), scale=w.scale * x.scale, zero_point=0)
     inputs = [x, w, bias] if d.flag(0.8) else [x, w]
-    options = {"fused_activation_function": d.activation()}
+    options = {"fused_activation_function": d.activation(), "asymmetric_quantize_inputs": "asymmetric" in d.variant}
     refused = d.dtype == "int8" and d.variant == "sparse rows"
-    return d.case(Model.single(d.op, inputs, [y], 8, **options), lambda: [d.values(x)], refused=refused)
+
+    def feed():
+        values = d.values(x)
+        if d.variant == "sparse zero rows":  # rows of zeros, which the threads' parts decide about
+            values[d.rng.random(batch) < 0.6] = 0
+        return [values]
+
+    return d.case(Model.single(d.op, inputs, [y], 8, **options), feed, refused=refused)

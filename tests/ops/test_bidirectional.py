@@ -141,7 +141,11 @@ def test_states_must_be_variables():
         invoke(model, [x, np.zeros([2, 3], np.float32), np.zeros([2, 3], np.float32)])
 
 
-def test_activations_that_do_not_exist_are_refused():
-    x = np.zeros([2, 4, 5], np.float32)
-    with pytest.raises(REFUSED, match="activation"):
-        invoke(rnn_model(x, [Rnn(2, 5, 3), Rnn(3, 5, 3)], fused_activation_function="SIGN_BIT"), [x])
+def test_other_activations():
+    """The sign as 0 or 1, and a number that stands for none."""
+    x = np.random.default_rng(4).standard_normal([2, 4, 5]).astype(np.float32)
+    cells = [Rnn(2, 5, 3), Rnn(3, 5, 3)]
+    for y in invoke(rnn_model(x, cells, fused_activation_function="SIGN_BIT"), [x]):
+        assert set(np.unique(y)) <= {0.0, 1.0}
+    unknown, none = (invoke(rnn_model(x, cells, fused_activation_function=code), [x]) for code in (99, "NONE"))
+    assert all(map(np.array_equal, unknown, none))

@@ -168,3 +168,72 @@ def test_weights_that_do_not_fit_are_refused(which):
     with pytest.raises(REFUSED):
         outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [Tensor([BATCH, TIME, CELLS], "float32")], [[]],
                 fused_activation_function="TANH")  # fmt: skip
+
+
+# ---- diagonal recurrent weights, no activation
+
+
+@pytest.mark.parametrize("weight", [float_constant, int8_constant], ids=["float32", "hybrid"])
+def test_diagonal_recurrent_weights(weight):
+    """Vectors, float32 also beside int8 weights: r * h instead of R h."""
+    layer, feeds = Lstm(16, INPUTS, CELLS), random_feeds(17)
+    layer.r = {g: np.diag(np.diag(r)) for g, r in layer.r.items()}
+    tensors = layer.tensors(Tensor([BATCH, TIME, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                            weight, float_constant)  # fmt: skip
+    tensors[5:9] = [float_constant(np.diag(layer.r[g])) for g in "ifco"]
+    y = Tensor([BATCH, TIME, CELLS], "float32")
+    got = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x] for x in feeds], fused_activation_function="TANH")
+    for found, want in zip(got, real_outputs(layer, feeds), strict=True):
+        assert np.abs(found - want).max() < (2e-5 if weight is float_constant else 0.05)
+
+
+def test_diagonals_that_do_not_fit_are_refused():
+    layer = Lstm(18, INPUTS, CELLS)
+    for wrong in (float_constant(np.zeros(CELLS + 1)), int8_constant(np.ones(CELLS))):
+        tensors = layer.tensors(Tensor([BATCH, TIME, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                                float_constant, float_constant)  # fmt: skip
+        tensors[6] = wrong
+        with pytest.raises(REFUSED):
+            outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [Tensor([BATCH, TIME, CELLS], "float32")], [[]],
+                    fused_activation_function="TANH")  # fmt: skip
+
+
+def test_without_an_activation():
+    """The hybrid layer: g is its sum as it is, and the output is o * g; the cell does not reach it."""
+    layer, x = Lstm(19, INPUTS, CELLS), random_feeds(20)[0][:, :1]
+    want = []
+    for values in x[:, 0].astype(float):
+        o = 1 / (1 + np.exp(-layer.gate("o", values, np.zeros(CELLS), np.zeros(CELLS))))
+        want.append(o * layer.gate("c", values, np.zeros(CELLS), np.zeros(CELLS)))
+    for weight, error in ((int8_constant, 0.08), (float_constant, 2e-5)):
+        tensors = layer.tensors(Tensor([BATCH, 1, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                                weight, float_constant)  # fmt: skip
+        y = Tensor([BATCH, 1, CELLS], "float32")
+        [got] = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x]], fused_activation_function="NONE")
+        assert np.abs(got[:, 0] - want).max() < error
+
+
+def test_without_an_activation_zeros_leave_the_bias_of_floats():
+    """One product only: it lies in the other buffer, and the gate's memory holds the bias."""
+    layer = Lstm(21, INPUTS, CELLS)
+    tensors = layer.tensors(Tensor([1, 2, INPUTS], "float32"), float_state([1, CELLS]), float_state([1, CELLS]),
+                            float_constant, float_constant)  # fmt: skip
+    y = Tensor([1, 2, CELLS], "float32")
+    zeros = np.zeros((1, 2, INPUTS), np.float32)
+    [got] = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[zeros]], fused_activation_function="NONE")
+    h = np.zeros(CELLS)
+    for t in range(2):
+        h = 1 / (1 + np.exp(-layer.gate("o", zeros[0, t], h, h))) * layer.b["c"]
+        assert np.allclose(got[0, t], h, atol=2e-5)
+
+
+def test_an_unknown_activation_is_none():
+    layer, x = Lstm(22, INPUTS, CELLS), random_feeds(23)[0]
+    tensors = layer.tensors(Tensor([BATCH, TIME, INPUTS], "float32"), float_state([BATCH, CELLS]), float_state([BATCH, CELLS]),
+                            float_constant, float_constant)  # fmt: skip
+    y = Tensor([BATCH, TIME, CELLS], "float32")
+    [a], [b] = (
+        outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x]], fused_activation_function=code)
+        for code in ("NONE", 77)
+    )
+    same(a, b)

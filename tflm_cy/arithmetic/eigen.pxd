@@ -6,6 +6,7 @@ over k depends on n, k, m and on its own row and column, and on the size of the 
 
 Source: Eigen's src/Core/{MathFunctionsImpl.h,products/{GeneralBlockPanelKernel,GeneralMatrixVector}.h,arch/Default/GenericPacketMathFunctions.h}.
 """
+from libc.math cimport signbit
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -98,6 +99,9 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
     elif activation == ACT_TANH:
         for i in range(n):
             v[i] = eigen_tanh(v[i])
+    elif activation == ACT_SIGN_BIT:
+        for i in range(n):
+            v[i] = <float>1 if signbit(v[i]) else <float>0
 
 
 cdef inline void logistic_in_place(float* v, ptrdiff_t n) noexcept nogil:

@@ -3,12 +3,15 @@
 The quantized reference kernel rescales in double, not in fixed point: `round((double)sum * scale)`, half away from zero.
 The sum is an int32 (wrapping), or an int64 with an int64 bias. The optimized one rescales int32 sums in fixed point, halves up.
 
+Shuffled weights lie in blocks of 4 rows and 16 columns, less 128 as int8; so do the values, whose operands are an output of the operator.
+
 Source: LiteRT:tflite/kernels/internal/reference/{fully_connected.h,integer_ops/fully_connected.h}.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport INT32_MIN, int16_t, int32_t, int64_t, uint32_t
+from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, multiply
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
 
@@ -83,6 +86,50 @@ cdef inline void fully_connected_quantized(
         subtract_weight_zero(shifted, depth, w_zero_point, rows, sums)
         rescale_double(sums, out, rows, y + b * rows)
         b += 2
+
+
+cdef inline void fully_connected_u8_s16(
+    const uint8_t* x, int32_t x_zero_point, ptrdiff_t batches, const uint8_t* w, int32_t w_zero_point, ptrdiff_t rows, ptrdiff_t depth,
+    const DoubleRescale* out, int16_t* shifted, int64_t* sums, int16_t* y,
+) noexcept nogil:
+    """shifted: depth values; sums: rows."""
+    cdef ptrdiff_t b, i
+    for b in range(batches):
+        for i in range(rows):
+            sums[i] = 0
+        shift_values(x + b * depth, depth, x_zero_point, shifted)
+        accumulate_one(shifted, w, rows, depth, depth, out.longest, sums)
+        subtract_weight_zero(shifted, depth, w_zero_point, rows, sums)
+        rescale_double(sums, out, rows, y + b * rows)
+
+
+cdef inline void shuffle_values(const uint8_t* x, ptrdiff_t batches, ptrdiff_t depth, uint8_t* operands) noexcept nogil:
+    """One row as it is, four rows in turn, 16 values each; less 128, as int8."""
+    cdef ptrdiff_t b, d, j
+    cdef ptrdiff_t at = 0
+    for d in range(0, depth, 16):
+        for b in range(batches):
+            for j in range(16):
+                operands[at] = x[b * depth + d + j] ^ 0x80
+                at += 1
+
+
+cdef inline void fully_connected_shuffled(
+    const int8_t* operands, ptrdiff_t batches, const int8_t* w, const int32_t* bias, ptrdiff_t rows, ptrdiff_t depth, Multiplier m,
+    int32_t low, int32_t high, int16_t* y,
+) noexcept nogil:
+    """rows: a multiple of 4; depth: of 16; batches: 1 or 4."""
+    cdef ptrdiff_t o, b, d, j
+    cdef const int8_t* block
+    cdef uint32_t total
+    for o in range(rows):
+        for b in range(batches):
+            total = <uint32_t>bias[o]
+            for d in range(0, depth, 16):
+                block = w + (o / 4 * depth + d) * 4 + o % 4 * 16
+                for j in range(16):
+                    total += <uint32_t>(<int32_t>block[j] * <int32_t>operands[d * batches + b * 16 + j])
+            y[b * rows + o] = <int16_t>clamp32(multiply(<int32_t>total, m.value, m.shift), low, high)
 
 
 cdef inline void fully_connected_f32(

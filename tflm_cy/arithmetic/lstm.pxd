@@ -5,7 +5,11 @@
 
 Gates come in the order input, forget, cell, output; the output gate sees the new cell. float32 products have Eigen's order of summation and
 depend on how many batches go together (`batches` of the call). A step whose x is all zero leaves W x out; the hybrid form does so for h, too.
-The bidirectional operator may have a second input (`aux`), whose product is added behind W x.
+The bidirectional operator may have a second input (`aux`), whose product is added behind W x. R may be a diagonal, then R h is r * h.
+
+Quirk: without an activation (ACT_NONE) the function that would apply one writes nothing. h is then o * g, without the cell, and g is what lies
+in the gate's memory: products with float32 matrices are written there and into another buffer by turns, so after an odd number of them
+(a product with zeros is none) the last product, what a diagonal adds and layer normalisation are missing.
 
 Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
 """
@@ -15,7 +19,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, accumulate_rows, all_zero, quantize_asymmetric, quantize_symmetric
 
 cdef enum:
@@ -42,7 +46,8 @@ cdef struct HybridMatrix:        # what a product with int8 weights needs to kno
 cdef struct LstmGate:            # float32 or, when hybrid, int8 weights
     const void* w                # [cells, inputs]; NULL: no such gate
     const void* aux              # [cells, aux_inputs]
-    const void* r                # [cells, outputs]
+    const void* r                # [cells, outputs], a diagonal: float32 [cells]
+    bint diagonal
     const void* peephole         # [cells] or NULL
     const float* norm            # layer normalisation's coefficients or NULL
     const float* bias
@@ -130,23 +135,34 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
     cdef float* v = room.gates + which * batches * s.cells
     cdef const float* p
     cdef const int8_t* q
+    cdef const float* diagonal = <const float*>g.r
+    cdef int products = (not x_zero) + (not aux_zero) + (not g.diagonal)
     cdef ptrdiff_t b, i
     for b in range(batches):
         for i in range(s.cells):
             v[b * s.cells + i] = <float>0 if g.norm != NULL else g.bias[i]
+    if which == CELL_GATE and s.activation == ACT_NONE and not s.hybrid and products % 2:
+        if products == 3:
+            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
+            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s.top_block)
+        return
     if s.hybrid:
         if not x_zero:
             accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches)
         if not aux_zero:
             accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches)
-        if not h_zero:
+        if not h_zero and not g.diagonal:
             accumulate_hybrid(<const int8_t*>g.r, &g.r_hybrid, room.h, room.h_scales, v, s.cells, s.outputs, batches)
     else:
         if not x_zero:
             accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
         if not aux_zero:
             accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s.top_block)
-        accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s.top_block)
+        if not g.diagonal:
+            accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s.top_block)
+    if g.diagonal and not h_zero:
+        for i in range(batches * s.cells):
+            v[i] += diagonal[i % s.cells] * h[i]
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole
@@ -205,8 +221,9 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
     lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
-    memcpy(g_gate, c, n * sizeof(float))
-    activate(g_gate, n, s.activation)
+    if s.activation != ACT_NONE:
+        memcpy(g_gate, c, n * sizeof(float))
+        activate(g_gate, n, s.activation)
     for k in range(n):
         g_gate[k] = o_gate[k] * g_gate[k]
     if projection.w != NULL:

@@ -21,6 +21,7 @@ from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
 from tflm_cy.memory.growing_arena cimport GrowingArena
 from tflm_cy.schema.model cimport Model
+from tflm_cy.schema.options cimport options_problem
 from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, CODE_BUILTIN, CODE_CUSTOM, CODE_DEPRECATED_BUILTIN, CODE_VERSION, MODEL_OPERATOR_CODES,
     MODEL_SUBGRAPHS, OPERATOR_INPUTS, OPERATOR_INTERMEDIATES, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
@@ -236,6 +237,9 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
     node.intermediates = copy_indices(g.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
     node.options = g.model.options(table)
+    problem = None if custom or g.arithmetic == MICRO else options_problem(name, node.options)
+    if problem is not None:
+        raise ValueError(f"{problem} Node {index} ({name}).")
     g.model.custom_options(table, &node.custom_options, &node.custom_options_size)
     node.version = version
     node.arithmetic = g.arithmetic

@@ -16,7 +16,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
@@ -178,8 +178,8 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
     type = operand(context, node, RNN_CELL).type
     if type != FLOAT32 and type != INT8 and type != UINT8:
         raise ValueError("Type not currently supported.")
-    if activation < 0 or activation > ACT_TANH:
-        raise ValueError(f"activation {activation} is not supported")
+    if activation < ACT_NONE or activation > ACT_SIGN_BIT:
+        activation = ACT_NONE                    # what TensorFlow does not know is none
     q.hybrid = type != FLOAT32
     widest = max(q.inputs, q.aux_inputs)
     for direction in range(2):
@@ -305,8 +305,8 @@ cdef int prepare_cell(Context context, Node* node, LstmCells* s, int direction, 
     s.q.units[direction] = shape.outputs
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:
         raise ValueError("params->cell_clip >= 0 and params->proj_clip >= 0 was not true.")
-    if shape.activation <= ACT_NONE or shape.activation > ACT_TANH:
-        raise ValueError(f"activation {shape.activation} is not supported")
+    if shape.activation < ACT_NONE or shape.activation > ACT_SIGN_BIT:
+        shape.activation = ACT_NONE              # what TensorFlow does not know is none
     if coupled != (context.input(node, first + RECURRENT) == NULL) or (coupled and context.input(node, first + BIASES) != NULL):
         raise ValueError("cifg_weights_all_or_none == true was not true.")
     for gate in range(1 if coupled else 0, 4):
@@ -411,6 +411,7 @@ cdef void gather_cell(Context context, Node* node, const LstmCells* s, int direc
         gates[gate].w = data_of(context, node, first + gate)
         gates[gate].aux = data_of(context, node, LSTM_AUX_WEIGHTS + 4 * direction + gate)
         gates[gate].r = data_of(context, node, first + RECURRENT + gate)
+        gates[gate].diagonal = False
         gates[gate].bias = data_of(context, node, first + BIASES + gate)
         gates[gate].norm = NULL
         gates[gate].w_hybrid = s.matrices[13 * direction + gate]

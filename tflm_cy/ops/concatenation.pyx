@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
@@ -69,7 +70,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
         axis += first.rank
     if axis < 0 or (axis >= first.rank and not (first.rank == 0 and axis == 0)):
         raise ValueError(f"axis < t0->dims->size was not true: axis {axis} of rank {first.rank}")
-    if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != 0:
+    if <int>ACT_NONE < <int>table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
         raise ValueError("CONCATENATION takes no fused activation: params->activation != kTfLiteActNone")
     if first.type not in (FLOAT32, FLOAT16, BFLOAT16, UINT8, INT8, INT16, INT32, INT64, BOOL, UINT32, INT4):
         raise ValueError(f"Type '{type_name(first.type)}' is not supported currently by CONCATENATION")

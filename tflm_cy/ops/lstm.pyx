@@ -6,46 +6,38 @@
 | float32 | int8 (hybrid; uint8 is read as int8) | float32 | float32 | float32 | int8 | float32 |
 | int8 | int8 | int8 | int16, scale a power of two | int32 | int16 | int16 |
 
+LSTM's basic kernel, of five inputs, is in lstm_basic.pyx, the integer forms are in lstm_integer.pyx and lstm_gates8.pyx.
+
+Recurrent weights of a sequence on float32 states may be diagonal: float32 vectors [cells], each gate's for itself.
 Without input-to-input weights the input gate is 1 - forget gate. A sequence [time, batch, input] (time_major) takes all batches of a step
 together, [batch, time, input] one batch after the other; for float32 weights the products' bits depend on it.
-The integer form needs five intermediate tensors, whose scales are those of the gates before layer normalisation and of the hidden state.
+Without an activation the cell gate is left where the sums lie: see `arithmetic/lstm.pxd`.
 
 TensorFlow Lite Micro has plain gates only (arithmetic/micro/lstm*.pxd).
 
-Refused, though TensorFlow takes it: an activation of NONE, diagonal recurrent weights, LSTM's integer kernel with 12
-intermediates, LSTM's basic kernel.
-
 Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
 """
-from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_TANH, Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
 from tflm_cy.arithmetic.lstm cimport (
-    CELL_GATE,
-    FORGET_GATE,
-    INPUT_GATE,
-    OUTPUT_GATE,
-    HybridMatrix,
-    LstmGate,
-    LstmProjection,
-    LstmRoom,
-    LstmShape,
-    lstm_step,
+    CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step,
 )
-from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
-from tflm_cy.arithmetic.activation cimport fill_sigmoid_table
 from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
-from tflm_cy.arithmetic.micro.lstm_quantized cimport MicroLstm, integer_step_in_layers
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.ops.lstm_basic cimport prepare_basic
+from tflm_cy.ops.lstm_gates8 cimport prepare_gates8
+from tflm_cy.ops.lstm_integer cimport prepare_integer
+from tflm_cy.ops.lstm_layer cimport (
+    BIASES, CELL_STATE, INPUT_WEIGHTS, NORMS, OUTPUT_STATE, PEEPHOLES, PROJECTION_BIAS, PROJECTION_WEIGHTS, RECURRENT_WEIGHTS, X, Lstm,
+    data_of, expect_type, peephole_index, required,
+)
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
-from tflm_cy.simd.lstm8 cimport Lstm8
-from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first three of LSTMOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -55,51 +47,14 @@ cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first 
     ASYMMETRIC_QUANTIZE_INPUTS = 4
     KERNEL_TYPE = 3              # LSTMOptions
 
-cdef enum:                       # inputs, the four of a kind in the order input, forget, cell, output
-    X = 0
-    INPUT_WEIGHTS = 1
-    RECURRENT_WEIGHTS = 5
-    PEEPHOLES = 9                # input, forget, output
-    BIASES = 12
-    PROJECTION_WEIGHTS = 16
-    PROJECTION_BIAS = 17
-    OUTPUT_STATE = 18
-    CELL_STATE = 19
-    NORMS = 20
-
-cdef struct Lstm:
-    LstmShape shape
-    ptrdiff_t batches
-    ptrdiff_t steps
-    bint time_major
-    bint normed
-    bint known_weights
-    int32_t gates                # scratch handles
-    int32_t products
-    int32_t x
-    int32_t h
-    int32_t x_scales
-    int32_t h_scales
-    int32_t hidden
-    HybridMatrix[9] matrices     # hybrid: input weights, recurrent weights, projection
-    IntegerLstm integer
-    IntegerGate[4] integer_gates
-    MicroLstm* micro             # TFLM's multipliers and tables, else NULL
-    Lstm8* fast                  # with a vector kernel
-    int fast_room                # scratch
-    void (*fast_step)(const Lstm8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
+cdef enum:                       # LSTMKernelType
+    FULL = 0
+    BASIC = 1
 
 
-cdef inline int peephole_index(int gate) noexcept nogil:
-    """-1 for the cell gate, which has none."""
-    return -1 if gate == CELL_GATE else PEEPHOLES + (2 if gate == OUTPUT_GATE else gate)
-
-
-cdef Tensor* required(Context context, Node* node, int index, str what) except NULL:
-    cdef Tensor* tensor = context.input(node, index)
-    if tensor == NULL:
-        raise ValueError(f"{context.operator_name(node)}: {what} (input {index}) is missing")
-    return tensor
+cdef inline bint is_diagonal(const Tensor* x, const Tensor* r) noexcept nogil:
+    """Recurrent weights that are a vector: of a sequence of floats."""
+    return r.rank == 1 and x.rank == 3 and x.type == FLOAT32
 
 
 cdef int expect(Context context, const Tensor* tensor, int type, str what, ptrdiff_t rows, ptrdiff_t columns=-1) except -1:
@@ -125,8 +80,10 @@ cdef int prepare_sequence(Context context, Node* node) except -1:
 cdef int prepare_step(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Lstm* s
-    if table_i8(node.options, KERNEL_TYPE, 0) != 0:
-        raise ValueError("LSTM: only the full kernel is supported, not the basic one")
+    if table_i8(node.options, KERNEL_TYPE, FULL) == BASIC:
+        return prepare_basic(context, node)
+    if table_i8(node.options, KERNEL_TYPE, FULL) != FULL:
+        raise ValueError(f"Unhandled LSTM kernel type: {table_i8(node.options, KERNEL_TYPE, FULL)}")
     x = expect_inputs(context, node)
     if x.rank != 2:
         raise ValueError(f"input->dims->size != 2 ({x.rank})")
@@ -152,7 +109,7 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
     cdef LstmShape* shape
     cdef int32_t[MAX_RANK] dims
     cdef int d
-    if w.rank != 2 or r.rank != 2:
+    if w.rank != 2 or not (r.rank == 2 or is_diagonal(x, r)):
         raise ValueError("LSTM: the output gate's weights must be matrices")
     s = <Lstm*>context.persistent(sizeof(Lstm))
     shape = &s.shape
@@ -160,7 +117,7 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
     s.batches = x.dims[0] if x.rank == 2 or not time_major else x.dims[1]
     s.steps = 1 if x.rank == 2 else x.dims[0] if time_major else x.dims[1]
     s.normed = node.input_count == 24 and context.input(node, NORMS + FORGET_GATE) != NULL
-    shape.inputs, shape.cells, shape.outputs = x.dims[x.rank - 1], w.dims[0], r.dims[1]
+    shape.inputs, shape.cells, shape.outputs = x.dims[x.rank - 1], w.dims[0], r.dims[r.rank - 1]
     shape.activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
     shape.cell_clip = table_f32(node.options, CELL_CLIP, 0)
     shape.proj_clip = table_f32(node.options, PROJ_CLIP, 0)
@@ -168,8 +125,8 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
     shape.hybrid = x.type == FLOAT32 and w.type in (INT8, UINT8)
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:
         raise ValueError("params->cell_clip >= 0 and params->proj_clip >= 0 was not true.")
-    if shape.activation <= ACT_NONE or shape.activation > ACT_TANH:
-        raise ValueError(f"LSTM: activation {shape.activation} is not supported")
+    if shape.activation < ACT_NONE or shape.activation > ACT_SIGN_BIT:
+        shape.activation = ACT_NONE              # what TensorFlow does not know is none
     if h.allocation != VARIABLE or c.allocation != VARIABLE:
         raise ValueError("output_state != nullptr was not true: the states of an LSTM must be variable tensors")
     if count(h) != s.batches * shape.outputs or count(c) != s.batches * shape.cells:
@@ -191,15 +148,11 @@ cdef int prepare_kind(Context context, Node* node, Lstm* s, const Tensor* x) exc
     expect_type(context.output(node, 0), x.type, "output")
     expect_type(context.input(node, OUTPUT_STATE), x.type, "output state")
     expect_type(context.input(node, CELL_STATE), INT16 if integer else FLOAT32, "cell state")
+    if integer and x.rank == 2 and node.intermediate_count == 12 and node.arithmetic != MICRO:
+        return prepare_gates8(context, node, s)
     if integer:
         return prepare_integer(context, node, s)
     return prepare_float(context, node, s)
-
-
-cdef int expect_type(const Tensor* tensor, int type, str what) except -1:
-    if tensor.type != type:
-        raise ValueError(f"LSTM: {what} of type {type_name(tensor.type)}, expected {type_name(type)}")
-    return 0
 
 
 cdef int check_weights(Context context, Node* node, const Lstm* s, int matrix, int bias, int peephole, int norm) except -1:
@@ -217,8 +170,13 @@ cdef int check_weights(Context context, Node* node, const Lstm* s, int matrix, i
                 raise ValueError("input_gate_bias == nullptr was not true: an input gate without weights")
             continue
         expect(context, required(context, node, INPUT_WEIGHTS + gate, "input weights"), matrix, "input weights", shape.cells, shape.inputs)
-        expect(context, required(context, node, RECURRENT_WEIGHTS + gate, "recurrent weights"), matrix, "recurrent weights",
-               shape.cells, shape.outputs)
+        t = required(context, node, RECURRENT_WEIGHTS + gate, "recurrent weights")
+        if is_diagonal(context.input(node, X), t):
+            expect(context, t, FLOAT32, "diagonal recurrent weights", shape.cells)
+            if shape.outputs < shape.cells:
+                raise ValueError(f"LSTM: diagonal recurrent weights of {shape.cells} cells need as many outputs, not {shape.outputs}")
+        else:
+            expect(context, t, matrix, "recurrent weights", shape.cells, shape.outputs)
         expect(context, required(context, node, BIASES + gate, "a bias"), bias, "a bias", shape.cells)
         if s.normed:
             expect(context, required(context, node, NORMS + gate, "a layer normalisation"), norm, "a layer normalisation", shape.cells)
@@ -247,6 +205,14 @@ cdef int matrix_index(int matrix) noexcept nogil:
     return PROJECTION_WEIGHTS if matrix == 8 else INPUT_WEIGHTS + matrix
 
 
+cdef bint has_diagonals(Context context, Node* node) noexcept nogil:
+    cdef int gate
+    for gate in range(4):
+        if context.input(node, RECURRENT_WEIGHTS + gate) != NULL and context.input(node, RECURRENT_WEIGHTS + gate).rank == 1:
+            return True
+    return False
+
+
 cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef LstmShape* shape = &s.shape
     cdef ptrdiff_t together = s.batches if s.time_major else 1
@@ -254,7 +220,7 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef Tensor* w
     cdef int matrix
     shape.top_block = top_block(l1_data_bytes())
-    if node.arithmetic == MICRO and (shape.hybrid or s.normed or context.input(node, PROJECTION_WEIGHTS) != NULL
+    if node.arithmetic == MICRO and (shape.hybrid or s.normed or has_diagonals(context, node) or context.input(node, PROJECTION_WEIGHTS) != NULL
                                      or context.input(node, PEEPHOLES + 2) != NULL or context.input(node, INPUT_WEIGHTS) == NULL):
         raise ValueError("LSTM: TFLM has no hybrid form, no peepholes, projection or layer normalisation, and wants all four gates")
     s.gates = context.request_scratch(4 * together * shape.cells * sizeof(float))
@@ -284,14 +250,10 @@ cdef void inspect_weights(Context context, Node* node) noexcept nogil:
     for matrix in range(9):
         w = context.input(node, matrix_index(matrix))
         m = &s.matrices[matrix]
-        if w != NULL:
+        if w != NULL and w.rank == 2:
             m.scale = w.scale
             m.minimum = has_minimum(<const int8_t*>w.data, w.dims[0], w.dims[1])
             sum_rows(<const int8_t*>w.data, w.dims[0], w.dims[1], m.row_sums)
-
-
-cdef inline void* data_of(Tensor* tensor) noexcept nogil:
-    return NULL if tensor == NULL else tensor.data
 
 
 cdef int run_float(Context context, Node* node) noexcept nogil:
@@ -314,6 +276,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     for gate in range(4):
         gates[gate].w = data_of(context.input(node, INPUT_WEIGHTS + gate))
         gates[gate].r = data_of(context.input(node, RECURRENT_WEIGHTS + gate))
+        gates[gate].diagonal = gates[gate].r != NULL and context.input(node, RECURRENT_WEIGHTS + gate).rank == 1
         gates[gate].bias = <const float*>data_of(context.input(node, BIASES + gate))
         gates[gate].norm = <const float*>data_of(context.input(node, NORMS + gate)) if s.normed else NULL
         gates[gate].w_hybrid = s.matrices[gate]
@@ -348,235 +311,6 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
             at = b * s.steps + t
             lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, NULL, h + b * shape.outputs, c + b * shape.cells,
                       y + at * shape.outputs, shape.outputs, &room)
-    return 0
-
-
-# ---- int8 with an int16 cell
-
-cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
-    cdef LstmShape* shape = &s.shape
-    cdef IntegerLstm* q = &s.integer
-    cdef Tensor* x = context.input(node, X)
-    cdef Tensor* h = context.input(node, OUTPUT_STATE)
-    cdef Tensor* c = context.input(node, CELL_STATE)
-    cdef Tensor* projection = context.input(node, PROJECTION_WEIGHTS)
-    cdef Tensor* hidden
-    cdef int gate
-    if shape.activation != ACT_TANH:
-        raise ValueError("LSTM: the integer kernel's activation is TANH")
-    if node.arithmetic == MICRO:
-        return prepare_micro(context, node, s)
-    if node.intermediate_count != 5:
-        raise ValueError(f"num_intermediate_tensors == 5 was not true ({node.intermediate_count})")
-    hidden = intermediate(context, node, 4)
-    q.inputs, q.cells, q.outputs = shape.inputs, shape.cells, shape.outputs
-    q.x_zero_point, q.h_zero_point, q.hidden_zero_point = x.zero_point, h.zero_point, hidden.zero_point
-    q.cell_log2 = cell_exponent(c)
-    if shape.cell_clip > 0:
-        q.cell_clip = <int32_t><int16_t>min(max(<float>(shape.cell_clip / c.scale), <float>-32768), <float>32767)
-    if shape.proj_clip > 0:
-        q.proj_clip = <int32_t><int8_t>min(max(<float>(shape.proj_clip / context.output(node, 0).scale), <float>-128), <float>127)
-    q.hidden_scale = quantize_multiplier(<float>((1.0 / (1 << 15)) / <double>hidden.scale * (1.0 / (1 << 15))))
-    if projection != NULL:
-        q.projection_scale = quantize_multiplier(<float>(<float>(projection.scale * hidden.scale) / h.scale))
-        if context.input(node, PEEPHOLES + 2) != NULL and shape.outputs != shape.cells:
-            raise ValueError("LSTM: peepholes of the integer kernel need as many outputs as cells")
-    for gate in range(4):
-        if context.input(node, INPUT_WEIGHTS + gate) != NULL:
-            prepare_integer_gate(context, node, s, gate)
-    s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
-    s.h = context.request_scratch(shape.outputs * sizeof(int16_t))
-    s.hidden = context.request_scratch(shape.cells * sizeof(int16_t))
-    s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
-    s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
-    node.invoke = run_integer
-    return prepare_vector(context, node, s)
-
-
-cdef bint is_plain(Context context, const Node* node, const Lstm* s) noexcept:
-    """Four gates of constants and nothing else."""
-    cdef int gate
-    if s.normed or s.shape.cells != s.shape.outputs or context.input(node, PROJECTION_WEIGHTS) != NULL:
-        return False
-    for gate in range(3):
-        if context.input(node, PEEPHOLES + gate) != NULL:
-            return False
-    for gate in range(4):
-        if not (
-            is_known(context.input(node, INPUT_WEIGHTS + gate)) and is_known(context.input(node, RECURRENT_WEIGHTS + gate))
-            and is_known(context.input(node, BIASES + gate))
-        ):
-            return False
-    return True
-
-
-cdef bint is_known(const Tensor* tensor) noexcept:
-    return tensor != NULL and is_constant(tensor)
-
-
-cdef int prepare_vector(Context context, Node* node, Lstm* s) except -1:
-    """With vector kernels: weights packed."""
-    cdef const IntegerLstm* q = &s.integer
-    cdef Lstm8* fast
-    cdef int gate
-    if kernels().lstm8.plan == NULL or not is_plain(context, node, s) or q.cells == 0 or not -15 <= q.cell_log2 <= -9:
-        return 0
-    fast = <Lstm8*>context.persistent(sizeof(Lstm8))
-    s.fast = fast
-    fast.inputs, fast.cells = q.inputs, q.cells
-    fast.x_zero_point, fast.h_zero_point, fast.hidden_zero_point = q.x_zero_point, q.h_zero_point, q.hidden_zero_point
-    fast.cell_log2, fast.cell_clip, fast.hidden_scale = q.cell_log2, q.cell_clip, q.hidden_scale
-    kernels().lstm8.plan(fast)
-    fast.packed = <unsigned char*>context.persistent(fast.packed_bytes)
-    s.fast_room = context.request_scratch(fast.scratch_bytes)
-    for gate in range(4):
-        fast.w_scales[gate] = s.integer_gates[gate].w_scale
-        fast.r_scales[gate] = s.integer_gates[gate].r_scale
-        kernels().lstm8.pack(
-            fast, gate, <const int8_t*>context.input(node, INPUT_WEIGHTS + gate).data,
-            <const int8_t*>context.input(node, RECURRENT_WEIGHTS + gate).data, <const int32_t*>context.input(node, BIASES + gate).data)
-    s.fast_step = kernels().lstm8.step
-    node.invoke = run_vector
-    return 0
-
-
-cdef int run_vector(Context context, Node* node) noexcept nogil:
-    cdef Lstm* s = <Lstm*>node.data
-    cdef ptrdiff_t cells = s.integer.cells
-    cdef const int8_t* x = <const int8_t*>context.input(node, X).data
-    cdef int8_t* h = <int8_t*>context.input(node, OUTPUT_STATE).data
-    cdef int16_t* c = <int16_t*>context.input(node, CELL_STATE).data
-    cdef int8_t* y = <int8_t*>context.output(node, 0).data
-    cdef ptrdiff_t b, t, at
-    for b in range(s.batches):
-        for t in range(s.steps):
-            at = t * s.batches + b if s.time_major else b * s.steps + t
-            s.fast_step(s.fast, x + at * s.integer.inputs, h + b * cells, c + b * cells, y + at * cells, context.scratch(s.fast_room))
-    return 0
-
-
-cdef Multiplier product_scale(double a, double b, double y) noexcept nogil:
-    return quantize_multiplier(a * b / y)
-
-
-cdef int prepare_micro(Context context, Node* node, Lstm* s) except -1:
-    """TFLM asks for no intermediates; real multipliers are in double, but for the products of the layers' scales, in float32."""
-    cdef LstmShape* shape = &s.shape
-    cdef IntegerLstm* q = &s.integer
-    cdef MicroLstm* m = <MicroLstm*>context.persistent(sizeof(MicroLstm))
-    cdef Tensor* x = context.input(node, X)
-    cdef Tensor* h = context.input(node, OUTPUT_STATE)
-    cdef Tensor* c = context.input(node, CELL_STATE)
-    cdef double fraction = 1.0 / (1 << 15)
-    cdef int gate, left
-    if s.normed or context.input(node, PROJECTION_WEIGHTS) != NULL or context.input(node, PEEPHOLES + 2) != NULL:
-        raise ValueError("LSTM: TFLM has no peepholes, projection or layer normalisation")
-    q.inputs, q.cells, q.outputs = shape.inputs, shape.cells, shape.outputs
-    q.x_zero_point, q.h_zero_point = x.zero_point, h.zero_point
-    q.cell_log2 = cell_exponent(c)
-    if shape.cell_clip > 0:
-        q.cell_clip = <int32_t><int16_t>min(max(<float>(shape.cell_clip / c.scale), <float>-32768), <float>32767)
-    for gate in range(4):
-        if context.input(node, INPUT_WEIGHTS + gate) == NULL:
-            raise ValueError("LSTM: TFLM wants all four gates")
-        s.integer_gates[gate].w_scale = layer_scale(x, context.input(node, INPUT_WEIGHTS + gate))
-        s.integer_gates[gate].r_scale = layer_scale(h, context.input(node, RECURRENT_WEIGHTS + gate))
-    m.forget = product_scale(fraction, c.scale, c.scale)
-    m.enter = product_scale(fraction, fraction, c.scale)
-    m.leave = product_scale(fraction, fraction, h.scale)
-    fill_sigmoid_table(m.gate.table)
-    fill_sigmoid_table(m.cell.table)
-    left = 12 + q.cell_log2
-    m.gate.multiplier = 3
-    m.cell.multiplier = 3 << max(left, 0)
-    m.cell.shift = max(-left, 0)
-    s.micro = m
-    s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
-    s.h = context.request_scratch(shape.outputs * sizeof(int16_t))
-    s.hidden = context.request_scratch(shape.cells * sizeof(int16_t))
-    s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
-    s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
-    node.invoke = run_integer
-    return 0
-
-
-cdef Multiplier layer_scale(const Tensor* x, const Tensor* w) noexcept nogil:
-    """From sums of products to a gate's argument, in steps of 2^-12."""
-    return quantize_multiplier(<double><float>(x.scale * w.scale) / <double><float>(1.0 / (1 << 12)))
-
-
-cdef Tensor* intermediate(Context context, Node* node, int index) except NULL:
-    cdef Tensor* tensor = context.intermediate(node, index)
-    if tensor == NULL or tensor.scale_count == 0:
-        raise ValueError(f"LSTM: intermediate tensor {index} must be there and be quantized")
-    return tensor
-
-
-cdef int32_t cell_exponent(const Tensor* c) except? -99:
-    cdef double exponent
-    if not c.scale > 0:
-        raise ValueError("LSTM: the cell state must be quantized")
-    exponent = log2(<double>c.scale)
-    if not fabs(exponent - round(exponent)) < 1e-3:
-        raise ValueError(f"CheckedLog2(cell_state->params.scale, &cell_scale) was not true: {c.scale} is no power of two")
-    if round(exponent) < -15 or round(exponent) > -9:
-        raise ValueError(f"LSTM: a cell of scale 2^{round(exponent):.0f}, expected 2^-15 to 2^-9")
-    return <int32_t>round(exponent)
-
-
-cdef int prepare_integer_gate(Context context, Node* node, Lstm* s, int gate) except -1:
-    """Scales are float32 products, left to right, as the kernel's."""
-    cdef IntegerGate* g = &s.integer_gates[gate]
-    cdef Tensor* w = context.input(node, INPUT_WEIGHTS + gate)
-    cdef Tensor* r = context.input(node, RECURRENT_WEIGHTS + gate)
-    cdef Tensor* peephole = NULL if gate == CELL_GATE else context.input(node, peephole_index(gate))
-    cdef Tensor* norm
-    cdef float scale = <float>(1.0 / (1 << 12))
-    if s.normed:
-        scale = intermediate(context, node, gate).scale
-        norm = context.input(node, NORMS + gate)
-        g.norm_scale = quantize_multiplier(norm.scale)
-        g.variance_guard = max(1, <int32_t><float>(10000 * norm.scale))
-    g.w_scale = quantize_multiplier(<float>(<float>(w.scale * context.input(node, X).scale) / scale))
-    g.r_scale = quantize_multiplier(<float>(<float>(r.scale * context.input(node, OUTPUT_STATE).scale) / scale))
-    if peephole != NULL:
-        g.peephole_scale = quantize_multiplier(<float>(1.0 / (1 << -s.integer.cell_log2) * <double>peephole.scale / <double>scale))
-    return 0
-
-
-cdef int run_integer(Context context, Node* node) noexcept nogil:
-    cdef Lstm* s = <Lstm*>node.data
-    cdef IntegerLstm* q = &s.integer
-    cdef IntegerGate* gates = s.integer_gates
-    cdef IntegerRoom room
-    cdef const int8_t* x = <const int8_t*>context.input(node, X).data
-    cdef int8_t* h = <int8_t*>context.input(node, OUTPUT_STATE).data
-    cdef int16_t* c = <int16_t*>context.input(node, CELL_STATE).data
-    cdef int8_t* y = <int8_t*>context.output(node, 0).data
-    cdef ptrdiff_t b, t, at
-    cdef int gate
-    if s.batches == 0 or q.cells == 0:
-        return 0
-    for gate in range(4):
-        gates[gate].w = <const int8_t*>data_of(context.input(node, INPUT_WEIGHTS + gate))
-        gates[gate].r = <const int8_t*>data_of(context.input(node, RECURRENT_WEIGHTS + gate))
-        gates[gate].bias = <const int32_t*>data_of(context.input(node, BIASES + gate))
-        gates[gate].norm = <const int16_t*>data_of(context.input(node, NORMS + gate)) if s.normed else NULL
-        gates[gate].peephole = NULL if gate == CELL_GATE else <const int16_t*>data_of(context.input(node, peephole_index(gate)))
-    q.projection = <const int8_t*>data_of(context.input(node, PROJECTION_WEIGHTS))
-    q.projection_bias = <const int32_t*>data_of(context.input(node, PROJECTION_BIAS))
-    room.x = <int16_t*>context.scratch(s.x)
-    room.h = <int16_t*>context.scratch(s.h)
-    room.hidden = <int16_t*>context.scratch(s.hidden)
-    room.gates = <int16_t*>context.scratch(s.gates)
-    room.products = <int32_t*>context.scratch(s.products)
-    for b in range(s.batches):
-        for t in range(s.steps):
-            at = t * s.batches + b if s.time_major else b * s.steps + t
-            if s.micro != NULL:
-                integer_step_in_layers(q, s.micro, gates, x + at * q.inputs, h + b * q.outputs, c + b * q.cells, y + at * q.outputs, &room)
-                continue
-            integer_step(q, gates, x + at * q.inputs, h + b * q.outputs, c + b * q.cells, y + at * q.outputs, &room)
     return 0
 
 

@@ -4,7 +4,7 @@ Source: LiteRT:tflite/kernels/{l2norm,local_response_norm}.cc.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.normalization cimport (
     l2_normalize_row_f32,
     l2_normalize_row_s8,
@@ -50,7 +50,7 @@ cdef int prepare_l2(Context context, Node* node) except -1:
         raise ValueError(f"L2_NORMALIZATION: NumDimensions(input) {'>= 1' if x.rank < 1 else '<= 4'} was not true (rank {x.rank})")
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
-    if table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) != ACT_NONE:
+    if <int>ACT_NONE < <int>table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
         raise ValueError("params->activation != kTfLiteActNone")
     if x.rank > 4:
         raise ValueError(f"NumDimensions(input) <= 4 was not true ({x.rank}).")

@@ -206,7 +206,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
         want_same_quantization(x, y)
         want_symmetric(x)
     data = <PadData*>context.persistent(sizeof(PadData))
-    data.offset = 1 if table_i8(node.options, MODE, 0) == 0 else 0
+    data.offset = 1 if node.options != NULL and table_i8(node.options, MODE, 0) == 0 else 0
     node.data = data
     if not is_constant(paddings):
         context.set_dynamic(y)

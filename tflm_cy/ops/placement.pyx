@@ -354,15 +354,13 @@ cdef int dilate(Context context, Node* node) noexcept nogil:
 
 # ---- UNIQUE
 cdef int prepare_unique(Context context, Node* node) except -1:
-    cdef int index_type = table_i8(node.options, IDX_OUT_TYPE, INT32)
+    cdef int index_type = INT64 if table_i8(node.options, IDX_OUT_TYPE, INT32) == INT64 else INT32
     cdef uint64_t capacity = 4
     cdef Table* table
     want_arity(context, node, 1, 1, 2)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     cdef Tensor* indices = result(context, node, 1)
-    if index_type != INT32 and index_type != INT64:
-        raise ValueError(f"Unique index output array can only be Int32 or Int64, requested: {type_name(index_type)}")
     want_type_of(y, x)
     if indices.type != index_type:
         raise ValueError(f"output_index_tensor->type != {type_name(index_type)}: {type_name(indices.type)}")

@@ -177,7 +177,7 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
     cdef float* values
     cdef uint32_t bits
     cdef uint32_t i
-    if given.data == NULL:
+    if given.data == NULL and node.options != NULL:
         raise ValueError("boundaries array not provided for operation 'bucketize'.")
     if y != NULL:
         adopt_type(y, INT32)

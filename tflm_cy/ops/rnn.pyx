@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{basic_rnn,unidirectional_sequence_rnn}.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_TANH
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register
@@ -72,8 +72,8 @@ cdef int prepare(Context context, Node* node, int rank, bint time_major, int act
         raise ValueError(f"input->type != kTfLiteFloat32 ({type_name(x.type)}): input, output, bias and state must be float32")
     if w.type != r.type or w.type not in (FLOAT32, INT8, UINT8):
         raise ValueError(f"Type {type_name(w.type)} not currently supported.")
-    if activation < 0 or activation > ACT_TANH:
-        raise ValueError(f"RNN: activation {activation} is not supported")
+    if activation < ACT_NONE or activation > ACT_SIGN_BIT:
+        activation = ACT_NONE                    # what TensorFlow does not know is none
     if h.allocation != VARIABLE:
         raise ValueError("hidden_state != nullptr was not true: the hidden state must be a variable tensor")
     s = <Rnn*>context.persistent(sizeof(Rnn))

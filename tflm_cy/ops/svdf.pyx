@@ -14,7 +14,7 @@ Source: LiteRT:tflite/kernels/svdf.cc, tflite-micro:tensorflow/lite/micro/kernel
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_TANH, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU, ACT_SIGN_BIT, quantize_multiplier
 from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
 from tflm_cy.arithmetic.micro.svdf cimport svdf_f32_in_order
 from tflm_cy.arithmetic.svdf cimport SvdfScales, SvdfShape, svdf_f32, svdf_hybrid, svdf_s8
@@ -138,8 +138,8 @@ cdef int prepare_float(Context context, Node* node, Svdf* s) except -1:
     expect(context.input(node, STATE), FLOAT32, "state")
     expect(context.input(node, BIAS), FLOAT32, "bias")
     expect(context.output(node, 0), FLOAT32, "output")
-    if s.shape.activation < 0 or s.shape.activation > ACT_TANH:
-        raise ValueError(f"SVDF: activation {s.shape.activation} is not supported")
+    if s.shape.activation < ACT_NONE or s.shape.activation > ACT_SIGN_BIT:
+        s.shape.activation = ACT_NONE            # what TensorFlow does not know is none
     s.products = context.request_scratch(s.shape.batches * s.shape.filters * sizeof(float))
     s.lanes = context.request_scratch(s.shape.rank * sizeof(float))
     if feature.type == FLOAT32:

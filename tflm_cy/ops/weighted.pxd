@@ -1,6 +1,6 @@
 """What operators with weights (convolutions, matrix products) share in prepare: weights as bytes, biases, rescaling, and their checks.
 
-    prepare_weights(context, w, &op.weights)       # prepare: int4 is unpacked once when constant
+    prepare_weights(context, w, &op.weights)       # prepare: int4 and int2 are unpacked once when constant
     weight_bytes(context, w, &op.weights)          # invoke: one signed or unsigned byte per weight
 
 Checks raise ValueError with TensorFlow's key phrase. Source: LiteRT:tflite/kernels/kernel_util.cc.
@@ -13,11 +13,11 @@ from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, activation_range, quantize_multiplier
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
-from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 
 cdef struct Weights:
-    const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, padded), else NULL
-    int scratch                  # handle of room to unpack int4 weights that are not constant, else -1
+    const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, int2, padded), else NULL
+    int scratch                  # handle of room to unpack such weights that are not constant, else -1
 
 cdef struct Bias:
     void* values                 # one float or int64 per channel; zeros without a bias; NULL when read at each invoke
@@ -31,13 +31,29 @@ cdef inline void unpack_int4(const uint8_t* packed, int64_t n, int8_t* out) noex
         out[i] = <int8_t>(((packed[i >> 1] >> (4 * (i & 1)) & 15) ^ 8) - 8)
 
 
+cdef inline void unpack_int2(const uint8_t* packed, int64_t n, int8_t* out) noexcept nogil:
+    """Four values a byte, the lowest bits first, sign extended."""
+    cdef int64_t i
+    for i in range(n):
+        out[i] = <int8_t>(((packed[i >> 2] >> (2 * (i & 3)) & 3) ^ 2) - 2)
+
+
+cdef inline void unpack(const Tensor* w, int8_t* out) noexcept nogil:
+    if w.type == INT2:
+        unpack_int2(<const uint8_t*>w.data, count(w), out)
+    else:
+        unpack_int4(<const uint8_t*>w.data, count(w), out)
+
+
 cdef inline int prepare_weights(Context context, const Tensor* w, Weights* weights) except -1:
     weights.unpacked = NULL
     weights.scratch = -1
-    if w.type == INT4 and is_constant(w):
+    if w.type != INT4 and w.type != INT2:
+        return 0
+    if is_constant(w):
         weights.unpacked = <const uint8_t*>context.persistent(count(w) + 1)
-        unpack_int4(<const uint8_t*>w.data, count(w), <int8_t*>weights.unpacked)
-    elif w.type == INT4:
+        unpack(w, <int8_t*>weights.unpacked)
+    else:
         weights.scratch = context.request_scratch(count(w) + 1)
     return 0
 
@@ -49,7 +65,7 @@ cdef inline const uint8_t* weight_bytes(Context context, const Tensor* w, const 
     if weights.scratch < 0:
         return <const uint8_t*>w.data
     room = <int8_t*>context.scratch(weights.scratch)
-    unpack_int4(<const uint8_t*>w.data, count(w), room)
+    unpack(w, room)
     return <const uint8_t*>room
 
 

@@ -5,15 +5,18 @@ Weights are moved up by 7, and what that adds to a sum is taken off beforehand:
     y = ((float)(-7 * sum(q)) * scale) * w_scale + bias
     y = y + ((float)(q . (w + 7)) * scale) * w_scale
 
-Always symmetric, rounded half away from zero throughout. TensorFlow packs the moved weights two to a byte without cutting them to 4 bits
+With blockwise scales (`fully_connected_blocks4`) the row of values is quantized with a zero point, and no activation follows.
+
+Otherwise always symmetric, rounded half away from zero throughout. TensorFlow packs the moved weights two to a byte without cutting them to 4 bits
 first, so that a weight of -8, which has no place among 0 .. 14, becomes 15 and makes 15 of a neighbour, too (`move_weights`).
-Source: LiteRT:tflite/kernels/internal/optimized/4bit/sse_fully_connected.cc.
+Source: LiteRT:tflite/kernels/{fully_connected.cc,internal/optimized/4bit/sse_fully_connected.cc}.
 """
 from libc.math cimport fabsf, roundf
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
 
-from tflm_cy.arithmetic.hybrid cimport dot_s16_s8
+from tflm_cy.arithmetic.half cimport half_to_f32
+from tflm_cy.arithmetic.hybrid cimport RowScale, dot_s16_s8
 from tflm_cy.arithmetic.lookup cimport truncate
 
 cdef enum:
@@ -58,6 +61,31 @@ cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept
     for i in range(n):
         q[i] = <int8_t>truncate(roundf(x[i] * inverse))
     return <float>(<double>top / 127.0)
+
+
+cdef inline void fully_connected_blocks4(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t block, const uint16_t* scales, const int16_t* q, const RowScale* x,
+    const float* bias, float* y,
+) noexcept nogil:
+    """One row of values with weights that share a float16 scale per block; what does not fill a last block does not count."""
+    cdef ptrdiff_t blocks = depth / block
+    cdef ptrdiff_t o, b, i
+    cdef int32_t products, weights
+    cdef float total, offset, scale
+    for o in range(rows):
+        total = 0
+        offset = 0
+        for b in range(blocks):
+            products = 0
+            weights = 0
+            for i in range(b * block, (b + 1) * block):
+                products += <int32_t>q[i] * <int32_t>w[o * depth + i]
+                weights += w[o * depth + i]
+            scale = half_to_f32(scales[o * blocks + b])
+            total = total + <float>products * scale
+            offset = offset + scale * <float>weights
+        total = (total - <float>x.zero_point * offset) * x.scale
+        y[o] = total if bias == NULL else total + bias[o]
 
 
 cdef inline void fully_connected_moved(

@@ -129,7 +129,7 @@ cdef int ratio(float a, float b, float low, float high, bint closed) except -1:
 
 
 cdef int clips(int activation) except -1:
-    return need(0 <= activation <= 3, "a fused TANH or SIGN_BIT")
+    return need(activation != 4 and activation != 5, "a fused TANH or SIGN_BIT")      # what TensorFlow does not know is none
 
 
 cdef int counted(const Node* n, int low, int high, int out_low, int out_high) except -1:

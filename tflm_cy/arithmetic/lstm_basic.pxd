@@ -1,0 +1,66 @@
+"""One step of LSTM's basic kernel: one product of [x, h] with all the weights; its operands and sums are outputs of the operator, too.
+
+    gates = W [x, h] + b;  c = logistic(i) * tanh(g) + logistic(f) * c;  h = logistic(o) * tanh(c)
+
+The gates come in the order input, cell, forget, output. The quantized form has uint8 for x, h and weights, gates in Q3.12, a cell in Q4.11
+and gemmlowp's 16-bit functions; x and h have the zero point 128 and the scale 1 / 128, whatever the file says.
+
+Source: LiteRT:tflite/kernels/{lstm.cc,internal/optimized/optimized_ops.h}.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
+
+from tflm_cy.arithmetic.conv cimport Factor, rescale
+from tflm_cy.arithmetic.eigen cimport eigen_logistic, eigen_tanh, matrix_product_f32
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32, round_shift
+from tflm_cy.arithmetic.gemmlowp cimport high_product16, logistic_s16, rescale16, saturate16, tanh_s16
+
+cdef struct BasicShape:
+    ptrdiff_t batches, inputs, cells
+
+
+cdef inline void basic_lstm_f32(
+    const BasicShape* s, const float* operands, const float* w, const float* bias, const float* c, float* gates, float* new_c, float* new_h,
+    ptrdiff_t top_block,
+) noexcept nogil:
+    """operands [batches, inputs + cells], w [4 * cells, inputs + cells]; gates [batches, 4 * cells]."""
+    cdef float limit = <float>3.4028234663852886e38
+    cdef ptrdiff_t n = 4 * s.cells
+    cdef ptrdiff_t b, i
+    cdef const float* g
+    matrix_product_f32(w, operands, gates, n, s.inputs + s.cells, s.batches, top_block)
+    for b in range(s.batches):
+        for i in range(n):
+            gates[b * n + i] = clamp_f32(gates[b * n + i] + bias[i], -limit, limit)
+        g = gates + b * n
+        for i in range(b * s.cells, (b + 1) * s.cells):
+            new_c[i] = eigen_logistic(g[0]) * eigen_tanh(g[s.cells]) + eigen_logistic(g[2 * s.cells]) * c[i]
+            new_h[i] = eigen_logistic(g[3 * s.cells]) * eigen_tanh(new_c[i])
+            g += 1
+
+
+cdef inline void basic_lstm_u8(
+    const BasicShape* s, const uint8_t* operands, const uint8_t* w, int32_t w_zero_point, const int32_t* bias, const Factor* factor,
+    const int16_t* c, int16_t* gates, int16_t* new_c, uint8_t* new_h,
+) noexcept nogil:
+    cdef ptrdiff_t n = 4 * s.cells
+    cdef ptrdiff_t depth = s.inputs + s.cells
+    cdef ptrdiff_t b, i, k
+    cdef uint32_t total
+    cdef const int16_t* g
+    cdef int32_t entering, kept, state
+    for b in range(s.batches):
+        for i in range(n):
+            total = <uint32_t>bias[i]
+            for k in range(depth):
+                total += <uint32_t>((<int32_t>operands[b * depth + k] - 128) * (<int32_t>w[i * depth + k] - w_zero_point))
+            gates[b * n + i] = <int16_t>max(-32768, min(rescale(<int32_t>total, factor), 32767))
+        g = gates + b * n
+        for i in range(b * s.cells, (b + 1) * s.cells):
+            entering = high_product16(logistic_s16(g[0], 3), tanh_s16(g[s.cells], 3))
+            kept = high_product16(logistic_s16(g[2 * s.cells], 3), c[i])
+            state = saturate16(round_shift(entering, 4) + kept)
+            new_c[i] = <int16_t>state
+            state = high_product16(logistic_s16(g[3 * s.cells], 3), tanh_s16(rescale16(state, 1), 3))
+            new_h[i] = <uint8_t>(128 + max(-128, min(round_shift(state, 8), 127)))
+            g += 1

@@ -1,0 +1,214 @@
+"""FULLY_CONNECTED on float32 values and weights; constant weights may be sparse.
+
+The reference sums in order; the optimized kernel in Eigen's order, of sparse weights in blocks of four columns in four lanes.
+
+Source: LiteRT:tflite/kernels/fully_connected.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.arithmetic.conv cimport repair_conv_f32
+from tflm_cy.arithmetic.eigen cimport top_block
+from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
+from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
+from tflm_cy.arithmetic.hybrid cimport accumulate_dot_f32
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
+from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, pack_columns, packed_size
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
+from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
+from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias
+from tflm_cy.simd.ordered32 cimport RowsOrdered32
+from tflm_cy.simd.table cimport kernels
+
+cdef struct FloatMatrix:
+    Matrix m
+    Bias bias
+    RangeF range
+    float* packed                # NULL when the weights are not constant
+    int packing                  # scratch, then
+    int sums                     # scratch: two rows of sums
+    Product product              # of the optimized arithmetic
+    FastOrdered32 fast32         # with a vector kernel
+    RowsOrdered32 rows_kernel
+    float* packed_rows
+    int runs                     # scratch, for NaN
+
+
+cdef int prepare_float(Context context, Node* node, const Matrix* m, int activation) except -1:
+    cdef FloatMatrix* op = <FloatMatrix*>context.persistent(sizeof(FloatMatrix))
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef const float* values = <const float*>w.data
+    cdef char* dense
+    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+        raise ValueError(
+            f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
+    op.m = m[0]
+    op.range = activation_range_f32(activation)
+    op.packed = NULL
+    node.data = op
+    if node.arithmetic == OPTIMIZED and w.sparsity == NULL:
+        return prepare_eigen(context, node, op)
+    if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
+        return prepare_blocks(context, node, op)
+    if is_constant(w) and w.sparsity == NULL:
+        prepare_bias(context, b, op.m.rows, &op.bias)
+        if use_ordered32(context, op, w, False):
+            op.runs = context.request_scratch(sizeof(Run))
+            node.invoke = fully_connected_vector32
+            return 0
+    if is_constant(w):
+        if w.sparsity != NULL:
+            dense = <char*>context.persistent(4 * count(w))
+            densify(w, dense, 4 * count(w))
+            values = <const float*>dense
+        op.packed = <float*>context.persistent(4 * packed_size(op.m.rows, op.m.depth) + 4)
+        pack_columns(values, op.m.rows, op.m.depth, op.m.depth, 1, op.packed)
+    else:
+        op.packing = context.request_scratch(4 * packed_size(op.m.rows, op.m.depth) + 4)
+    prepare_bias(context, b, op.m.rows, &op.bias)
+    op.sums = context.request_scratch(2 * 4 * (op.m.rows + 3))
+    node.invoke = fully_connected_float
+    return 0
+
+
+cdef bint use_ordered32(Context context, FloatMatrix* op, const Tensor* w, bint panels) except -1:
+    matrix_shape(&op.m, &op.fast32.plan.window.shape)
+    op.fast32.plan.window.low = op.range.low
+    op.fast32.plan.window.high = op.range.high
+    op.fast32.plan.panels = panels
+    op.fast32.plan.block = op.product.block if panels else 0
+    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.m.depth, 1)
+
+
+cdef int prepare_blocks(Context context, Node* node, FloatMatrix* op) except -1:
+    """Sparse weights in blocks of four columns: summed in four lanes. Single values are summed in order, as the reference does."""
+    cdef Tensor* w = context.input(node, 1)
+    if sparse_block(w) != 4:
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format: blocks of "
+                         f"{sparse_block(w)} columns, not of 4")
+    op.packed = <float*>context.persistent(4 * count(w))
+    densify(w, <char*>op.packed, 4 * count(w))
+    prepare_bias(context, context.input(node, 2), op.m.rows, &op.bias)
+    node.invoke = fully_connected_blocks
+    return 0
+
+
+cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef ptrdiff_t o
+    op.product = plan_product(op.m.rows, op.m.depth, op.m.batches, top_block(l1_data_bytes()))
+    prepare_bias(context, b, op.m.rows, &op.bias)
+    if b == NULL:
+        for o in range(op.m.rows):           # nothing is added: a sum of -0.0 stays
+            (<float*>op.bias.values)[o] = <float>-0.0
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+        op.packing = context.request_scratch(16 * sizeof(float) * op.m.depth)          # for NaN
+        op.sums = context.request_scratch(32 * sizeof(float))
+        node.invoke = fully_connected_vector32_eigen
+        return 0
+    if is_constant(w):
+        op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
+        pack_panels(&op.product, <const float*>w.data, op.packed)
+    else:
+        op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
+    op.sums = context.request_scratch(2 * 4 * op.m.rows + 4)
+    node.invoke = fully_connected_eigen
+    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().ordered32.rows != NULL:
+        op.packed_rows = <float*>context.persistent(kernels().ordered32.rows_bytes(op.m.rows, op.m.depth))
+        kernels().ordered32.pack_rows(<const float*>w.data, op.m.rows, op.m.depth, op.packed_rows)
+        op.rows_kernel = kernels().ordered32.rows
+        node.invoke = fully_connected_vector32_row
+    return 0
+
+
+cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef Tensor* w = context.input(node, 1)
+    cdef float* packed = op.packed
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_columns(<const float*>w.data, op.m.rows, op.m.depth, op.m.depth, 1, packed)
+    fully_connected_f32(
+        <const float*>context.input(node, 0).data, op.m.batches, packed,
+        <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias), op.m.rows, op.m.depth, op.range.low, op.range.high,
+        False, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        repair_conv_f32(
+            &op.fast32.plan.window.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+    return 0
+
+
+cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+        conv_f32_eigen_slices(
+            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values,
+            op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
+        )
+    return 0
+
+
+cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    if op.rows_kernel(
+            op.packed_rows, <const float*>context.input(node, 1).data, op.m.rows, op.m.depth,
+            <const float*>context.input(node, 0).data, bias, op.range.low, op.range.high, <float*>context.output(node, 0).data):
+        return fully_connected_eigen(context, node)
+    return 0
+
+
+cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* sums = <float*>context.scratch(op.sums)
+    cdef float* packed = op.packed
+    cdef ptrdiff_t j = 0
+    cdef bint pair
+    if packed == NULL:
+        packed = <float*>context.scratch(op.packing)
+        pack_panels(&op.product, w, packed)
+    while j < op.m.batches:
+        pair = j + 1 < op.m.batches
+        multiply_rows_eigen(&op.product, w, packed, x, x + op.m.depth if pair else NULL, j, sums, sums + op.m.rows)
+        finish_f32(sums, bias, op.m.rows, op.range.low, op.range.high, y)
+        if pair:
+            finish_f32(sums + op.m.rows, bias, op.m.rows, op.range.low, op.range.high, y + op.m.rows)
+        x += 2 * op.m.depth
+        y += 2 * op.m.rows
+        j += 2
+    return 0
+
+
+cdef int fully_connected_blocks(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t b, o
+    for b in range(op.m.batches):
+        for o in range(op.m.rows):
+            y[o] = clamp_f32(
+                accumulate_dot_f32(0, op.packed + o * op.m.depth, x, op.m.depth) + bias[o], op.range.low, op.range.high)
+        x += op.m.depth
+        y += op.m.rows
+    return 0

@@ -1,0 +1,347 @@
+"""FULLY_CONNECTED on integers.
+
+| output | x | weights | bias |
+| --- | --- | --- | --- |
+| int8 | int8 | int8 (constant ones may be sparse), int4, int2 | int32 |
+| uint8 | uint8 | uint8 | int32 |
+| int16 | int16 | int8, int4, int2 | int64, or int32 with quantized_bias_type |
+| int16 | uint8 | uint8 | int32; the reference wants one |
+| int16, and the operands | uint8 | uint8, shuffled | int32 |
+
+The output and whether x is int16 decide on the kernel. Values, weights of whole bytes and biases of another integer type are read as those of
+the kernel, as many bytes as it wants: what TensorFlow computes of models whose types do not belong together.
+
+The reference rescales in double, the optimized kernels in fixed point, halves up; there an int32 bias of the int16 kernel needs no option,
+int16 outputs of uint8 have no zero point, and int16 values with weights that have one are the reference's. Sparse int8 weights, in blocks of
+16 columns, and shuffled ones have the fixed point of the reference's other kernels in every arithmetic.
+
+Source: LiteRT:tflite/kernels/fully_connected.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.fully_connected cimport (
+    DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_whole, shuffle_values,
+)
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
+from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
+from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.weighted cimport (
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
+    prepare_weights, set_activation_range, weight_bytes,
+)
+from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
+from tflm_cy.schema.table cimport table_i8
+from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.table cimport kernels
+
+cdef enum:                       # FullyConnectedOptions
+    FUSED_ACTIVATION = 0
+    QUANTIZED_BIAS_TYPE = 4
+
+cdef struct IntegerMatrix:
+    Matrix m
+    Weights weights
+    Bias bias
+    int sums                     # scratch: two rows of sums
+    DoubleRescale rescale
+    Rescale fixed                # the optimized and the micro arithmetic's
+    FixedConv8 fast              # with a vector kernel
+    int shifted                  # scratch: two rows of x less the zero point
+    int32_t x_zero_point
+    int32_t w_zero_point         # 0 with scales per row
+
+cdef struct ShuffledMatrix:
+    Matrix m
+    Multiplier multiplier
+    int32_t low
+    int32_t high
+
+
+cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activation) except -1:
+    cdef IntegerMatrix* op = <IntegerMatrix*>context.persistent(sizeof(IntegerMatrix))
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef double* scales
+    cdef ptrdiff_t o
+    cdef bint is_packed = w.type == INT4 or w.type == INT2
+    cdef bint bytes_to_16 = y.type == INT16 and x.type != INT16
+    cdef bint unsigned = y.type == UINT8 or bytes_to_16
+    cdef bint natural, gemm
+    if not is_integer(x.type) or not is_integer(y.type) or not (w.type == INT8 or w.type == UINT8 or (is_packed and not unsigned)) or (
+            bytes_to_16 and x.type == UINT8 and w.type != UINT8):
+        raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))
+    if node.arithmetic == MICRO and (not natural or bytes_to_16 or w.type == INT2):
+        raise ValueError(f"FULLY_CONNECTED: TFLM does not take {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)}")
+    op.m = m[0]
+    node.data = op
+    if w.sparsity != NULL and (x.type != INT8 or w.type != INT8 or w.zero_point != 0 or sparse_block(w) != 16):
+        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format: int8 weights want zero point 0 and blocks of 16 columns")
+    check_quantized(x, "FULLY_CONNECTED", "input")
+    check_quantized(w, "FULLY_CONNECTED", "filter")
+    op.x_zero_point = x.zero_point
+    op.w_zero_point = w.zero_point if w.scale_count == 1 else 0
+    gemm = node.arithmetic == OPTIMIZED and not (
+        x.type == INT16 and y.type == INT16 and (op.w_zero_point != 0 or (b != NULL and b.type == INT64)))
+    if gemm and unsigned:          # it keeps them as what it reads
+        op.x_zero_point, op.w_zero_point = <uint8_t>op.x_zero_point, <uint8_t>op.w_zero_point
+    elif gemm and y.type == INT8:
+        op.x_zero_point, op.w_zero_point = <int8_t>op.x_zero_point, <int8_t>op.w_zero_point
+    if b != NULL and (node.arithmetic == MICRO or (gemm and b.type == INT32)):
+        option = b.type            # there the bias itself decides
+    if y.type == INT16 and x.type == INT16:
+        check_bias_type(x, b, option, "FULLY_CONNECTED")
+    elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b) and node.arithmetic != MICRO):
+        raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")
+    if bytes_to_16 and b == NULL and node.arithmetic != OPTIMIZED:
+        raise ValueError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
+    if is_packed:
+        check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
+    if x.type == INT16 and y.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
+    set_activation_range(activation, y, &op.fixed, "FULLY_CONNECTED")
+    if w.scale_count > 1:
+        if not natural or unsigned or w.quantized_dimension != 0 or w.scale_count != op.m.rows:
+            raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.m.rows} rows")
+    else:
+        check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+    scales = <double*>context.persistent(8 * op.m.rows + 8)
+    for o in range(op.m.rows):
+        scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
+    op.rescale.scales = scales
+    op.rescale.low = op.fixed.low
+    op.rescale.high = op.fixed.high
+    op.rescale.zero_point = op.fixed.zero_point
+    op.rescale.longest = LONGEST_8BIT if natural and x.type != INT16 else LONGEST_16BIT
+    op.rescale.wide = x.type == INT16 and y.type == INT16 and option != INT32
+    if w.sparsity != NULL:
+        prepare_fixed(context, x, w, y, op, False, False)
+    elif gemm:
+        if bytes_to_16:
+            op.fixed.zero_point = 0
+        prepare_fixed(context, x, w, y, op, True, False)
+    elif node.arithmetic == MICRO:
+        prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
+    prepare_weights(context, w, &op.weights)
+    if w.sparsity != NULL:
+        op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
+        densify(w, <char*>op.weights.unpacked, count(w))
+    prepare_bias(context, b if op.rescale.wide or b == NULL else as_int32(context, b), op.m.rows, &op.bias)
+    # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
+    if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
+        node.invoke = fully_connected_vector8
+        return 0
+    op.shifted = context.request_scratch(2 * 2 * op.m.depth + 2)
+    op.sums = context.request_scratch(2 * 8 * op.m.rows + 8)
+    node.invoke = fully_connected_s8
+    if bytes_to_16:
+        node.invoke = fully_connected_bytes_to_16
+    elif y.type == INT16:
+        node.invoke = fully_connected_s16
+    elif y.type == UINT8:
+        node.invoke = fully_connected_u8
+    return 0
+
+
+cdef bint is_integer(int type) noexcept nogil:
+    return type == INT8 or type == UINT8 or type == INT16
+
+
+cdef const Tensor* as_int32(Context context, const Tensor* b) except NULL:
+    """A constant int64 bias as int32: its first half."""
+    cdef Tensor* view
+    if b.type == INT32:
+        return b
+    view = <Tensor*>context.persistent(sizeof(Tensor))
+    view[0] = b[0]
+    view.type = INT32
+    return view
+
+
+cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -1:
+    """The second output holds the operands; without a batch of 1 or 4 rows TensorFlow computes nothing."""
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Tensor* operands = context.output(node, 1)
+    cdef ShuffledMatrix* op = <ShuffledMatrix*>context.persistent(sizeof(ShuffledMatrix))
+    cdef Rescale out
+    cdef double real
+    if x.type != UINT8 or w.type != UINT8 or y.type != INT16:
+        raise ValueError(f"FULLY_CONNECTED: shuffled weights take UINT8 x UINT8 -> INT16, not {type_name(x.type)} x {type_name(w.type)} -> "
+                         f"{type_name(y.type)}")
+    if operands == NULL:
+        raise ValueError("FULLY_CONNECTED: shuffled weights want a second output")
+    if b == NULL or not (b.type == INT32 or (b.type == INT64 and is_constant(b))):
+        raise ValueError("FULLY_CONNECTED: shuffled weights want an INT32 bias")
+    if m.depth % 16 != 0 or m.rows % 4 != 0 or (m.batches != 1 and m.batches != 4 and m.batches != 0):
+        raise ValueError(f"FULLY_CONNECTED: shuffled weights want blocks of 4 x 16 and 1 or 4 rows of values, not {m.rows} x {m.depth} and {m.batches}")
+    check_quantized(x, "FULLY_CONNECTED", "input")
+    check_quantized(w, "FULLY_CONNECTED", "filter")
+    if w.scale_count > 1:
+        raise ValueError("FULLY_CONNECTED: input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true: scales per row")
+    check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+    set_activation_range(table_i8(node.options, FUSED_ACTIVATION, 0), y, &out, "FULLY_CONNECTED")
+    real = <double><float>(x.scale * w.scale) / <double>y.scale
+    op.m = m[0]
+    op.low = -32768 if node.arithmetic == OPTIMIZED else out.low
+    op.high = 32767 if node.arithmetic == OPTIMIZED else out.high
+    op.multiplier = quantize_multiplier(real)
+    check_multiplier(op.multiplier, real, False, "FULLY_CONNECTED")
+    context.set_shape(operands, operands.rank, operands.dims)          # as the file has it
+    node.data = op
+    node.invoke = refuse_operands
+    if operands.type == UINT8:
+        if count(operands) < m.batches * m.depth:
+            raise ValueError(f"FULLY_CONNECTED: {count(operands)} operands are too few for {m.batches} rows of {m.depth}")
+        node.invoke = run_shuffled
+    return 0
+
+
+cdef int refuse_operands(Context context, Node* node) noexcept nogil:
+    return context.fail(b"Unexpected data type")
+
+
+cdef int run_shuffled(Context context, Node* node) noexcept nogil:
+    cdef ShuffledMatrix* op = <ShuffledMatrix*>node.data
+    cdef uint8_t* operands = <uint8_t*>context.output(node, 1).data
+    if op.m.batches == 0 or op.m.rows == 0:
+        return 0
+    shuffle_values(<const uint8_t*>context.input(node, 0).data, op.m.batches, op.m.depth, operands)
+    fully_connected_shuffled(
+        <const int8_t*>operands, op.m.batches, <const int8_t*>context.input(node, 1).data,
+        <const int32_t*>context.input(node, 2).data, op.m.rows, op.m.depth, op.multiplier, op.low, op.high,
+        <int16_t*>context.output(node, 0).data)
+    return 0
+
+
+cdef int prepare_fixed(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* y, IntegerMatrix* op, bint up, bint wide,
+) except -1:
+    """Multipliers of the optimized and TFLM's kernels: without scales per row the input scales' product is a float32.
+
+    `up`: the second rounding takes halves up, not away from zero; `wide`: 64-bit sums, with one rounding.
+    """
+    cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.m.rows + 1)
+    cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
+    cdef Multiplier m
+    cdef ptrdiff_t o
+    for o in range(op.m.rows):
+        if w.scale_count > 1:
+            real = op.rescale.scales[o]
+        m = quantize_multiplier(real)
+        check_multiplier(m, real, wide, "FULLY_CONNECTED")
+        factors[o] = factor_of(m, up)
+    op.fixed.factors = factors
+    op.fixed.wide = wide
+    op.rescale.fixed = &op.fixed
+    return 0
+
+
+cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, const Tensor* w) except -1:
+    """A 1x1 convolution over images of one pixel."""
+    cdef Conv8* c = &op.fast.fast.plan
+    cdef const int64_t* bias = <const int64_t*>op.bias.values
+    if bias == NULL or (w.type != UINT8 and w.scale_count == 1 and w.zero_point != 0):
+        return False
+    c.finish = finish_double
+    c.how = &op.rescale
+    if op.rescale.fixed != NULL:
+        op.fixed.bias = bias
+        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, bias, &op.fixed):
+            return False
+        c.finish = kernels().fixed8.finish
+        c.how = &op.fast.fixed
+    matrix_shape(&op.m, &c.shape)
+    c.is_signed = x.type == INT8
+    c.x_zero_point = x.zero_point
+    c.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    c.out.bias = narrow_bias(context, bias, op.m.rows)
+    c.y_size = 1
+    op.rescale.columns = op.m.rows
+    return ready_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
+
+
+cdef void finish_double(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+) noexcept nogil:
+    """The reference's rescaling of whole sums."""
+    cdef const DoubleRescale* out = <const DoubleRescale*>how
+    cdef ptrdiff_t r, o
+    for r in range(rows):
+        for o in range(out.columns):
+            y[o] = <uint8_t>rescale_whole(sums[o], out, o)
+        sums += sum_row
+        y += y_row
+
+
+cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    op.fast.fast.plan.run(
+        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    return 0
+
+
+cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
+    fully_connected_quantized(
+        <const int8_t*>x.data, op.x_zero_point, op.m.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
+        op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,
+        <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
+    fully_connected_quantized(
+        <const uint8_t*>x.data, op.x_zero_point, op.m.batches, weight_bytes(context, w, &op.weights), op.w_zero_point, op.m.rows, op.m.depth,
+        &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
+        <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_bytes_to_16(Context context, Node* node) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
+    fully_connected_u8_s16(
+        <const uint8_t*>x.data, op.x_zero_point, op.m.batches, <const uint8_t*>w.data, op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,
+        <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int fully_connected_s16(Context context, Node* node) noexcept nogil:
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
+    fully_connected_quantized(
+        <const int16_t*>x.data, 0, op.m.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
+        op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,
+        <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
+    )
+    return 0

@@ -1,0 +1,212 @@
+"""LSTM's basic kernel (kernel_type BASIC): five inputs, four outputs, whose new state is also written over the old one.
+
+| input, activation, operands, new activation | weights | bias | state, new state | gates |
+| --- | --- | --- | --- | --- |
+| float32 | float32 | float32 | float32 | float32 |
+| uint8 | uint8 | int32 | int16, scale 2^-11 | int16 |
+
+inputs: x [batch, inputs], activation [batch, cells], weights [4 * cells, inputs + cells], bias [4 * cells], state [batch, cells]
+outputs: new activation, new state, operands [batch, inputs + cells] (x beside the activation), gates [batch, 4 * cells]
+
+The fused activation and the clips of LSTMOptions do not count here. Other types fail when invoked, as TensorFlow does. An activation or state
+that is a constant is refused: TensorFlow gives it memory that nobody wrote.
+
+Source: LiteRT:tflite/kernels/lstm.cc.
+"""
+from libc.math cimport fabs, isfinite, log2, round
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int16_t, int32_t, uint8_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.conv cimport Factor, factor_of
+from tflm_cy.arithmetic.eigen cimport top_block
+from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
+from tflm_cy.arithmetic.lstm_basic cimport BasicShape, basic_lstm_f32, basic_lstm_u8
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.tensor cimport DYNAMIC, FLOAT32, INT16, INT32, UINT8, Tensor, is_constant
+
+cdef enum:                       # inputs
+    X = 0
+    ACTIVATION = 1
+    WEIGHTS = 2
+    BIAS = 3
+    STATE = 4
+
+cdef enum:                       # outputs
+    NEW_ACTIVATION = 0
+    NEW_STATE = 1
+    OPERANDS = 2
+    GATES = 3
+
+cdef struct BasicLstm:
+    BasicShape shape
+    ptrdiff_t top_block
+    Factor factor                # from sums to gates
+    int32_t w_zero_point
+
+
+cdef int prepare_basic(Context context, Node* node) except -1:
+    cdef Tensor* x
+    cdef Tensor* h
+    cdef BasicLstm* s
+    cdef ptrdiff_t depth, cells
+    if node.input_count != 5:
+        raise ValueError(f"node->inputs->size == kInputNum was not true ({node.input_count} inputs)")
+    if node.output_count != 4:
+        raise ValueError(f"node->outputs->size == kOutputNum was not true ({node.output_count} outputs)")
+    x, h = matrix(context, node, X), matrix(context, node, ACTIVATION)
+    cells, depth = h.dims[1], <ptrdiff_t>x.dims[1] + h.dims[1]
+    if depth > 0x1FFFFFFF:
+        raise ValueError(f"LSTM: {depth} operands are too many")
+    expect_shape(h, [x.dims[0], cells], "activation")
+    expect_shape(matrix(context, node, WEIGHTS), [4 * cells, depth], "weights")
+    expect_shape(present(context, node, BIAS), [4 * cells], "bias")
+    expect_shape(matrix(context, node, STATE), [x.dims[0], cells], "state")
+    expect_writable(h)
+    expect_writable(context.input(node, STATE))
+    set_matrix(context, node, NEW_ACTIVATION, x.dims[0], cells)
+    set_matrix(context, node, NEW_STATE, x.dims[0], cells)
+    set_matrix(context, node, OPERANDS, x.dims[0], depth)
+    set_matrix(context, node, GATES, x.dims[0], 4 * cells)
+    s = <BasicLstm*>context.persistent(sizeof(BasicLstm))
+    s.shape.batches, s.shape.inputs, s.shape.cells = x.dims[0], x.dims[1], cells
+    s.top_block = top_block(l1_data_bytes())
+    node.data = s
+    if has_types(context, node, FLOAT32, FLOAT32, FLOAT32, FLOAT32):
+        node.invoke = run_float
+    elif has_types(context, node, UINT8, UINT8, INT32, INT16):
+        prepare_quantized(context, node, s)
+    else:
+        node.invoke = refuse_types
+    return 0
+
+
+cdef Tensor* present(Context context, Node* node, int index) except NULL:
+    cdef Tensor* tensor = context.input(node, index)
+    if tensor == NULL:
+        raise ValueError(f"LSTM: input {index} is missing")
+    return tensor
+
+
+cdef Tensor* matrix(Context context, Node* node, int index) except NULL:
+    cdef Tensor* tensor = present(context, node, index)
+    if tensor.rank != 2:
+        raise ValueError(f"LSTM: input {index} has {tensor.rank} dimensions, expected 2")
+    return tensor
+
+
+cdef int expect_shape(const Tensor* tensor, list dims, str what) except -1:
+    cdef list found = [tensor.dims[d] for d in range(tensor.rank)]
+    if found != dims:
+        raise ValueError(f"LSTM: the {what} of the basic kernel has the shape {found}, expected {dims}")
+    return 0
+
+
+cdef int expect_writable(const Tensor* tensor) except -1:
+    if is_constant(tensor) or tensor.allocation == DYNAMIC:
+        raise ValueError("LSTM: the basic kernel writes over its activation and state, which are a constant or dynamic here")
+    return 0
+
+
+cdef int set_matrix(Context context, Node* node, int index, ptrdiff_t rows, ptrdiff_t columns) except -1:
+    cdef int32_t[2] dims
+    if context.output(node, index) == NULL:
+        raise ValueError(f"LSTM: output {index} is missing")
+    dims[0], dims[1] = <int32_t>rows, <int32_t>columns
+    context.set_shape(context.output(node, index), 2, dims)
+    return 0
+
+
+cdef bint has_types(Context context, Node* node, int values, int weights, int bias, int wide) noexcept:
+    """wide: of the states and the gates."""
+    return (
+        context.input(node, X).type == values and context.input(node, ACTIVATION).type == values
+        and context.input(node, WEIGHTS).type == weights and context.input(node, BIAS).type == bias
+        and context.input(node, STATE).type == wide and context.output(node, NEW_STATE).type == wide
+        and context.output(node, NEW_ACTIVATION).type == values and context.output(node, OPERANDS).type == values
+        and context.output(node, GATES).type == wide
+    )
+
+
+cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
+    cdef double scale = context.output(node, NEW_STATE).scale
+    cdef double exponent = log2(scale) if scale > 0 else 0.5
+    cdef double real = 4096 * <double>context.input(node, BIAS).scale
+    s.w_zero_point = context.input(node, WEIGHTS).zero_point
+    if not fabs(exponent - round(exponent)) < 1e-3:
+        node.invoke = refuse_scale
+        return 0
+    if round(exponent) != -11:
+        node.invoke = refuse_bits
+        return 0
+    if not isfinite(real) or real < 0 or quantize_multiplier(real).shift > 31:
+        raise ValueError(f"LSTM: the bias's scale {context.input(node, BIAS).scale} is out of range")
+    s.factor = factor_of(quantize_multiplier(real), True)
+    node.invoke = run_quantized
+    return 0
+
+
+cdef int refuse_types(Context context, Node* node) noexcept nogil:
+    return context.fail(b"Unsupported combination of data types for LstmCell")
+
+
+cdef int refuse_scale(Context context, Node* node) noexcept nogil:
+    return context.fail(b"The internal state of a LSTM cell must have a power-of-two scale.")
+
+
+cdef int refuse_bits(Context context, Node* node) noexcept nogil:
+    return context.fail(b"The only case of quantized LstmCell currently supported is with StateIntegerBits==4")
+
+
+cdef void join_operands(Context context, Node* node, size_t size) noexcept nogil:
+    """x beside the activation; size: of an element."""
+    cdef const BasicShape* s = &(<BasicLstm*>node.data).shape
+    cdef const char* x = <const char*>context.input(node, X).data
+    cdef const char* h = <const char*>context.input(node, ACTIVATION).data
+    cdef char* y = <char*>context.output(node, OPERANDS).data
+    cdef ptrdiff_t b
+    for b in range(s.batches):
+        memcpy(y, x, s.inputs * size)
+        memcpy(y + s.inputs * size, h, s.cells * size)
+        x += s.inputs * size
+        h += s.cells * size
+        y += (s.inputs + s.cells) * size
+
+
+cdef void keep_states(Context context, Node* node) noexcept nogil:
+    """The outputs over the inputs."""
+    cdef Tensor* h = context.input(node, ACTIVATION)
+    cdef Tensor* c = context.input(node, STATE)
+    memcpy(h.data, context.output(node, NEW_ACTIVATION).data, h.bytes)
+    memcpy(c.data, context.output(node, NEW_STATE).data, c.bytes)
+
+
+cdef int run_float(Context context, Node* node) noexcept nogil:
+    cdef BasicLstm* s = <BasicLstm*>node.data
+    if s.shape.batches == 0 or s.shape.cells == 0:
+        return 0
+    join_operands(context, node, sizeof(float))
+    basic_lstm_f32(
+        &s.shape, <const float*>context.output(node, OPERANDS).data, <const float*>context.input(node, WEIGHTS).data,
+        <const float*>context.input(node, BIAS).data, <const float*>context.input(node, STATE).data,
+        <float*>context.output(node, GATES).data, <float*>context.output(node, NEW_STATE).data,
+        <float*>context.output(node, NEW_ACTIVATION).data, s.top_block,
+    )
+    keep_states(context, node)
+    return 0
+
+
+cdef int run_quantized(Context context, Node* node) noexcept nogil:
+    cdef BasicLstm* s = <BasicLstm*>node.data
+    if s.shape.batches == 0 or s.shape.cells == 0:
+        return 0
+    join_operands(context, node, 1)
+    basic_lstm_u8(
+        &s.shape, <const uint8_t*>context.output(node, OPERANDS).data, <const uint8_t*>context.input(node, WEIGHTS).data, s.w_zero_point,
+        <const int32_t*>context.input(node, BIAS).data, &s.factor, <const int16_t*>context.input(node, STATE).data,
+        <int16_t*>context.output(node, GATES).data, <int16_t*>context.output(node, NEW_STATE).data,
+        <uint8_t*>context.output(node, NEW_ACTIVATION).data,
+    )
+    keep_states(context, node)
+    return 0
