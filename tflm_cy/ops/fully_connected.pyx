@@ -46,7 +46,7 @@ from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_PRODUCT, Hybrid8, ready_hybrid8, ru
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
-    prepare_weights, set_activation_range, weight_bytes,
+    prepare_bias_as, prepare_bias_micro, prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
@@ -162,7 +162,8 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     cdef Tensor* b = context.input(node, 2)
     cdef const float* values = <const float*>w.data
     cdef char* dense
-    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (
+            b != NULL and b.type != FLOAT32 and node.arithmetic != MICRO):
         raise ValueError(
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
     op.range = activation_range_f32(activation)
@@ -172,7 +173,7 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
     if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
         return prepare_blocks(context, node, op)
     if is_constant(w) and w.sparsity == NULL:
-        prepare_bias(context, b, op.rows, &op.bias)
+        prepare_bias_as(context, b, FLOAT32, op.rows, &op.bias)
         if use_ordered32(context, op, w, False):
             op.runs = context.request_scratch(sizeof(Run))
             node.invoke = fully_connected_vector32
@@ -186,7 +187,7 @@ cdef int prepare_float(Context context, Node* node, FullyConnected* op, int acti
         pack_columns(values, op.rows, op.depth, op.depth, 1, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_size(op.rows, op.depth) + 4)
-    prepare_bias(context, b, op.rows, &op.bias)
+    prepare_bias_as(context, b, FLOAT32, op.rows, &op.bias)
     op.sums = context.request_scratch(2 * 4 * (op.rows + 3))
     node.invoke = fully_connected_float
     return 0
@@ -271,7 +272,8 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     check_quantized(w, "FULLY_CONNECTED", "filter")
     if b != NULL and (node.arithmetic == MICRO or (node.arithmetic == OPTIMIZED and b.type == INT32)):
         option = b.type            # there the bias itself decides
-    check_bias_type(x, b, option, "FULLY_CONNECTED")
+    if node.arithmetic != MICRO:
+        check_bias_type(x, b, option, "FULLY_CONNECTED")
     if w.type == INT4:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
@@ -301,7 +303,10 @@ cdef int prepare_quantized(Context context, Node* node, FullyConnected* op, int 
     if w.sparsity != NULL:
         op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
         densify(w, <char*>op.weights.unpacked, count(w))
-    prepare_bias(context, b, op.rows, &op.bias)
+    if node.arithmetic == MICRO:
+        prepare_bias_micro(context, x, b, INT32 if option == INT32 else INT64, op.rows, &op.bias)
+    else:
+        prepare_bias(context, b, op.rows, &op.bias)
     # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
         node.invoke = fully_connected_vector8
