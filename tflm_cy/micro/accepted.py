@@ -13,7 +13,8 @@ Where a kernel reads indices or sizes from the model, they must be constant (`_C
 indices as the input has dimensions, whatever was given, ignores new_axis_mask and ellipsis_mask, and wants the shape in
 the file to be the result's. Where there are fewer indices TFLM reads what follows them in the file: there every invoke
 fails here. So it is with a bias: kernels do not look at its type and read its bytes as what their activations suggest
-(`ops.weighted`), which is done here too where the bytes suffice (an INT32 or INT64 bias read as FLOAT32).
+(`ops.weighted`), which is done here too where the bytes suffice (an INT32 or INT64 bias read as FLOAT32). Sparse
+weights, which TFLM takes for dense ones, fail likewise.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by its refusals).
 """
@@ -125,6 +126,10 @@ def refusal_of(node, when):
                 names = " and ".join(f"{'input' if n[0] == 'i' else 'output'} {n[1:]}" for n in what.split())
                 return f"{node}: {names} {'are' if '>' in given else 'is'} {given}; TFLM takes {', '.join(types)}"
     if when == FAILS:
+        for i in range(len(node.inputs)):
+            tensor = node.input(i)
+            if tensor is not None and tensor.constant and tensor.sparse:
+                return f"{node}: TFLM reads the sparse values of input {i} as dense ones, beyond their end"
         beyond = _BEYOND.get(node.op)
         return beyond(node) if beyond else None
     for i in _CONSTANT.get(node.op, ()):

@@ -191,7 +191,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* y = context.output(node, 0)
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     cdef ptrdiff_t up = 0
-    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)):
+    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)
+            or (node.arithmetic == MICRO and x.type == INT16 and w.type == INT16)):      # whose bytes TFLM reads as int8
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
