@@ -15,7 +15,8 @@ class Case:
     """`feeds[i]` are the arrays set before invoke i, in the order of the graph's inputs.
 
     A model is its bytes or the path of a file. An array whose shape is not the input's current one resizes the input
-    first (and allocates again). `refused` says that TensorFlow is expected to raise; `text` describes the attributes
+    first (and allocates again). `refused` says that TensorFlow is expected to raise (None: in
+    some modes, or for types that it does not look at; then the report does not wonder); `text` describes the attributes
     for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
     (tensor -> shape), and what was planned is compared even if that fails.
     """
@@ -27,7 +28,7 @@ class Case:
     model: bytes | Path
     feeds: list[list[np.ndarray]]
     text: str = ""
-    refused: bool = False
+    refused: bool | None = False
     options: dict = field(default_factory=dict)
     resizes: dict = field(default_factory=dict)
 

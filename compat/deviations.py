@@ -148,9 +148,46 @@ DEVIATIONS = (
             ("PAD/float32/negative#*", "negative paddings are refused; TFLM copies elements from the wrong places"),
             ("STRIDED_SLICE/*", "fewer indices than dimensions are refused; TFLM reads what follows them in the file"),
             ("TRANSPOSE_CONV/int16x8/int32 bias#*", "an int32 bias is refused; TFLM reads it as int64, beyond its end"),
+            *(
+                (
+                    f"{op}/int16 x {w} + {bias} -> int16/mixture#*",
+                    "a bias of four bytes with int16 activations is refused; TFLM reads it as int64, beyond its end",
+                )
+                for op, w, bias in (
+                    ("FULLY_CONNECTED", "int8", "float32"),
+                    ("DEPTHWISE_CONV_2D", "int8", "float32"),
+                    ("DEPTHWISE_CONV_2D", "int8", "int32"),
+                    ("TRANSPOSE_CONV", "int8", "float32"),
+                    ("TRANSPOSE_CONV", "int8", "int32"),
+                    ("TRANSPOSE_CONV", "int16", "float32"),
+                    ("TRANSPOSE_CONV", "int16", "int32"),
+                )
+            ),
+            *(
+                (
+                    f"DEPTHWISE_CONV_2D/{x} x {w} + * -> {y}/mixture#*",
+                    "an output of another type than the input is refused; TFLM writes the input's type into it, leaves a part "
+                    "of it out or writes beyond its end",
+                )
+                for x, w, y in (
+                    ("int8", "int8", "uint8"),
+                    ("int8", "int8", "int16"),
+                    ("int8", "int4", "uint8"),
+                    ("int8", "int4", "int16"),
+                    ("int16", "int8", "int8"),
+                    ("int16", "int8", "uint8"),
+                )
+            ),
             (
-                "UNIDIRECTIONAL_SEQUENCE_LSTM/hybrid*8/*",
-                "int8 weights of a float LSTM are refused; TFLM reads them as float32",
+                "FULLY_CONNECTED/*/sparse *",
+                "sparse weights are refused; TFLM reads them as dense ones, beyond their end",
+            ),
+            *(
+                (
+                    f"UNIDIRECTIONAL_SEQUENCE_LSTM/{dtype}/*",
+                    "weights of a byte of a float LSTM are refused; TFLM reads them as float32, beyond their end",
+                )
+                for dtype in ("hybrid*8", "hybridu8")
             ),
             ("WHILE/*/growing#*", "a loop whose state grows is refused; TFLM copies it into tensors of the first size"),
         )

@@ -40,7 +40,7 @@ def attention(d):
         }
         main.op(d.op, inputs, [y], **options)
     main.outputs = [y]
-    return d.case(model, lambda: [_values(d, x) for x in inputs], refused=True)
+    return d.case(model, lambda: [_values(d, x) for x in inputs], refused=None)  # in the delegate only
 
 
 def _attributes(d):

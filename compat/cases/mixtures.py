@@ -59,4 +59,4 @@ def mixture(d):
     if d.op == "TRANSPOSE_CONV":
         inputs = [Tensor.constant(np.array(y.shape, np.int32)), w, x, *inputs[2:]]
     versions = {"FULLY_CONNECTED": 12, "CONV_2D": 8, "DEPTHWISE_CONV_2D": 7, "TRANSPOSE_CONV": 5}
-    return d.case(Model.single(d.op, inputs, [y], versions[d.op], **options), lambda: [d.values(x)], refused=True)
+    return d.case(Model.single(d.op, inputs, [y], versions[d.op], **options), lambda: [d.values(x)], refused=None)

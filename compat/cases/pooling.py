@@ -53,5 +53,5 @@ def resize(d):
     size = np.array(size, np.int32)
     fed = d.variant == "size fed"
     model = Model.single(d.op, [x, Tensor([2], "int32") if fed else Tensor.constant(size)], [y], 4, **options)
-    refused = d.op == "RESIZE_BILINEAR" and d.variant == "both"
+    refused = None if d.op == "RESIZE_BILINEAR" and d.variant == "both" else False  # the delegate takes it
     return d.case(model, lambda: [d.values(x), size] if fed else [d.values(x)], refused=refused)

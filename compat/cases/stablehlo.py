@@ -40,6 +40,8 @@ def elementwise(d):
 
     refused = d.variant == "broadcast" or d.dtype == "complex64"
     refused |= d.op == "STABLEHLO_SHIFT_LEFT" and d.dtype not in ("int8", "int16", "int32")
+    if d.op in ("STABLEHLO_AND", "STABLEHLO_SHIFT_LEFT"):
+        refused = refused or None  # BUILTIN_REF lacks them
     return d.case(Model.single(d.op, [a, b], [y]), feed, refused=refused)
 
 
@@ -230,4 +232,5 @@ def subgraphs(d):
         main.op(d.op, x, ys, **options)
         return d.case(model, lambda: [d.values(t) for t in x])
     main.op(d.op, [Tensor([], "int32"), *x], ys, branch_subgraph_indices=[g.index for g in branches])
-    return d.case(model, lambda: [np.array(d.between(-1, len(branches)), np.int32), *(d.values(t) for t in x)])
+    feed = lambda: [np.array(d.between(-1, len(branches)), np.int32), *(d.values(t) for t in x)]  # noqa: E731
+    return d.case(model, feed, refused=None)  # BUILTIN_REF lacks it

@@ -11,13 +11,17 @@ that is left out counts as `-`.
 
 Where a kernel reads indices or sizes from the model, they must be constant (`_CONSTANT`). STRIDED_SLICE reads as many
 indices as the input has dimensions, whatever was given, ignores new_axis_mask and ellipsis_mask, and wants the shape in
-the file to be the result's. Where there are fewer indices TFLM reads what follows them in the file, as it does with an
-INT32 bias of TRANSPOSE_CONV on INT16: there every invoke fails here.
+the file to be the result's. Where there are fewer indices TFLM reads what follows them in the file: there every invoke
+fails here. So it is with a bias: kernels do not look at its type and read its bytes as what their activations suggest
+(`ops.weighted`), which is done here too where the bytes suffice (an INT32 or INT64 bias read as FLOAT32). Sparse
+weights, which TFLM takes for dense ones, fail likewise.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by its refusals).
 """
 
 import struct
+
+from tflm_cy.micro.graph_view import ELEMENT_BYTES
 
 REFUSES, FAILS = "refuses", "fails"
 
@@ -122,6 +126,10 @@ def refusal_of(node, when):
                 names = " and ".join(f"{'input' if n[0] == 'i' else 'output'} {n[1:]}" for n in what.split())
                 return f"{node}: {names} {'are' if '>' in given else 'is'} {given}; TFLM takes {', '.join(types)}"
     if when == FAILS:
+        for i in range(len(node.inputs)):
+            tensor = node.input(i)
+            if tensor is not None and tensor.constant and tensor.sparse:
+                return f"{node}: TFLM reads the sparse values of input {i} as dense ones, beyond their end"
         beyond = _BEYOND.get(node.op)
         return beyond(node) if beyond else None
     for i in _CONSTANT.get(node.op, ()):
@@ -227,12 +235,29 @@ def _softmax(node):
     return None
 
 
-def _narrow_bias(node):
-    bias = node.input(3)
-    if _type(node, "i2") == "INT16" and bias is not None and bias.type == "INT32":
-        return f"{node}: TFLM reads its INT32 bias as INT64, beyond the bias's end"
+def _short_bias(node):
+    """A kernel does not ask for its bias's type: with FLOAT32 it reads FLOAT32, with INT8 INT32, with INT16 INT64 or INT32."""
+    source, position = ("i2", 3) if node.op == "TRANSPOSE_CONV" else ("i0", 2)
+    bias, kind = node.input(position), _type(node, source)
+    if bias is None or kind not in ("FLOAT32", "INT8", "INT16"):
+        return None
+    if kind == "INT16" and bias.type in _BIASES_OF_INT16[node.op]:
+        return None
+    wanted = {"FLOAT32": "FLOAT32", "INT8": "INT32", "INT16": "INT64"}[kind]
+    if kind == "INT16" and node.op == "CONV_2D" and bias.type != wanted:
+        return f"{node}: its bias is {bias.type}; TFLM takes INT32, INT64"
+    if bias.nbytes < bias.elements * ELEMENT_BYTES[wanted]:
+        return f"{node}: TFLM reads its {bias.type} bias as {wanted}, beyond the bias's end"
     return None
 
+
+# activations of INT16 -> types of the bias that are read as what they are, besides INT64
+_BIASES_OF_INT16 = {
+    "CONV_2D": ("INT32",),
+    "DEPTHWISE_CONV_2D": (),
+    "FULLY_CONNECTED": ("INT32",),
+    "TRANSPOSE_CONV": ("INT16",),
+}
 
 _CHECKS = {
     "BROADCAST_TO": _broadcast_to,
@@ -247,6 +272,9 @@ _CHECKS = {
 
 # What TFLM computes from memory that is not the tensors': here the node fails when it runs
 _BEYOND = {
+    "CONV_2D": _short_bias,
+    "DEPTHWISE_CONV_2D": _short_bias,
+    "FULLY_CONNECTED": _short_bias,
     "STRIDED_SLICE": _few_indices,
-    "TRANSPOSE_CONV": _narrow_bias,
+    "TRANSPOSE_CONV": _short_bias,
 }

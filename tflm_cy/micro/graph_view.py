@@ -41,6 +41,7 @@ class Tensor:
     scales: tuple[float, ...]  # empty unless there are zero points too
     zero_points: tuple[int, ...]
     data: memoryview = field(repr=False)  # empty unless it is constant
+    sparse: bool = False  # the file says so; TFLM does not look
 
     @property
     def constant(self):
@@ -186,6 +187,7 @@ def _tensor(table, buffers):
         scales=scales,
         zero_points=quantization.zero_point if quantization else (),
         data=_buffer(buffers, table.buffer),
+        sparse=table.sparsity is not None,
     )
 
 

@@ -38,14 +38,14 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT4, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name,
+    FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_rescale, prepare_weights,
-    weight_bytes,
+    Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
+    prepare_rescale, prepare_weights, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -111,14 +111,18 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
     if node.arithmetic == MICRO and b != NULL:
         bias_option = b.type       # there the bias itself decides
-    check_bias_type(x, b, bias_option, "CONV_2D")
+    if node.arithmetic != MICRO:
+        check_bias_type(x, b, bias_option, "CONV_2D")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {op.shape.oc})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
     flatten_pointwise(&op.shape)
     prepare_weights(context, w, &op.weights)
-    prepare_bias(context, b, op.shape.oc, &op.bias)
+    if node.arithmetic == MICRO:
+        prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, op.shape.oc, &op.bias)
+    else:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(activation)
     if x.type != FLOAT32:
         prepare_quantized(context, node, op, activation, bias_option == INT32)

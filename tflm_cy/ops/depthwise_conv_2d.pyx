@@ -25,7 +25,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tens
 from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
 from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale, prepare_weights, weight_bytes,
+    Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
+    prepare_weights, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -75,13 +76,17 @@ cdef int prepare(Context context, Node* node) except -1:
     read_shape(node, x, w, &op.shape)
     if y.type != x.type:
         raise ValueError(f"DEPTHWISE_CONV_2D: output->type != data_type ({type_name(y.type)} != {type_name(x.type)})")
-    check_bias_type(x, b, INT64, "DEPTHWISE_CONV_2D")
+    if node.arithmetic != MICRO:
+        check_bias_type(x, b, INT64, "DEPTHWISE_CONV_2D")
     if b != NULL and (b.rank != 1 or b.dims[0] != op.shape.oc):
         raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
     prepare_weights(context, w, &op.weights)
-    prepare_bias(context, b, op.shape.oc, &op.bias)
+    if node.arithmetic == MICRO:
+        prepare_bias_micro(context, x, b, INT64, op.shape.oc, &op.bias)
+    else:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
     op.sums = context.request_scratch(4 * op.shape.oc)
     single = op.shape.ic == 1 and is_constant(w)

@@ -20,7 +20,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
-from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias
+from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias, prepare_bias_as
 from tflm_cy.simd.ordered32 cimport RowsOrdered32
 from tflm_cy.simd.table cimport kernels
 
@@ -44,7 +44,8 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
     cdef Tensor* b = context.input(node, 2)
     cdef const float* values = <const float*>w.data
     cdef char* dense
-    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (b != NULL and b.type != FLOAT32):
+    if w.type != FLOAT32 or context.output(node, 0).type != FLOAT32 or (
+            b != NULL and b.type != FLOAT32 and node.arithmetic != MICRO):
         raise ValueError(
             f"FULLY_CONNECTED: types FLOAT32 x {type_name(w.type)} -> {type_name(context.output(node, 0).type)} are not supported")
     op.m = m[0]
@@ -56,7 +57,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
     if node.arithmetic == OPTIMIZED and sparse_block(w) != 1:
         return prepare_blocks(context, node, op)
     if is_constant(w) and w.sparsity == NULL:
-        prepare_bias(context, b, op.m.rows, &op.bias)
+        prepare_bias_as(context, b, FLOAT32, op.m.rows, &op.bias)
         if use_ordered32(context, op, w, False):
             op.runs = context.request_scratch(sizeof(Run))
             node.invoke = fully_connected_vector32
@@ -70,7 +71,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
         pack_columns(values, op.m.rows, op.m.depth, op.m.depth, 1, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_size(op.m.rows, op.m.depth) + 4)
-    prepare_bias(context, b, op.m.rows, &op.bias)
+    prepare_bias_as(context, b, FLOAT32, op.m.rows, &op.bias)
     op.sums = context.request_scratch(2 * 4 * (op.m.rows + 3))
     node.invoke = fully_connected_float
     return 0

@@ -32,7 +32,7 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
@@ -98,9 +98,11 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         op.x_zero_point, op.w_zero_point = <int8_t>op.x_zero_point, <int8_t>op.w_zero_point
     if b != NULL and (node.arithmetic == MICRO or (gemm and b.type == INT32)):
         option = b.type            # there the bias itself decides
-    if y.type == INT16 and x.type == INT16:
+    if node.arithmetic == MICRO:
+        pass                       # the bias is read as its kernel wants it, whatever its type
+    elif y.type == INT16 and x.type == INT16:
         check_bias_type(x, b, option, "FULLY_CONNECTED")
-    elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b) and node.arithmetic != MICRO):
+    elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b)):
         raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")
     if bytes_to_16 and b == NULL and node.arithmetic != OPTIMIZED:
         raise ValueError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
@@ -135,7 +137,10 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     if w.sparsity != NULL:
         op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
         densify(w, <char*>op.weights.unpacked, count(w))
-    prepare_bias(context, b if op.rescale.wide or b == NULL else as_int32(context, b), op.m.rows, &op.bias)
+    if node.arithmetic == MICRO:
+        prepare_bias_micro(context, x, b, INT32 if option == INT32 else INT64, op.m.rows, &op.bias)
+    else:
+        prepare_bias(context, b if op.rescale.wide or b == NULL else as_int32(context, b), op.m.rows, &op.bias)
     # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
     if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
         node.invoke = fully_connected_vector8

@@ -27,9 +27,9 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
-    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_rescale,
+    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
 )
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -76,9 +76,10 @@ cdef int prepare(Context context, Node* node) except -1:
     read_shape(node, shape, w, x, op)
     if y.type != x.type:
         raise ValueError(f"TRANSPOSE_CONV: output->type != input->type ({type_name(y.type)} != {type_name(x.type)})")
-    if node.arithmetic == MICRO and b != NULL:
-        bias_option = b.type       # there the bias itself decides
-    check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
+    if node.arithmetic == MICRO:
+        bias_option = INT64        # there sums are always wide
+    if node.arithmetic != MICRO:
+        check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
     op.dynamic = not is_constant(shape)
@@ -89,7 +90,10 @@ cdef int prepare(Context context, Node* node) except -1:
             raise ValueError(f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
                              f"{op.shape.batches} images and {op.shape.oc} channels")
         context.set_shape(y, 4, <const int32_t*>shape.data)
-    prepare_bias(context, b, op.shape.oc, &op.bias)
+    if node.arithmetic == MICRO:
+        prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
+    else:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
     op.sums = context.request_scratch(sizeof(int64_t) * (op.shape.oc + 3))
@@ -187,7 +191,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* y = context.output(node, 0)
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     cdef ptrdiff_t up = 0
-    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)):
+    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)
+            or (node.arithmetic == MICRO and x.type == INT16 and w.type == INT16)):      # whose bytes TFLM reads as int8
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")

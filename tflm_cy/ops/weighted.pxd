@@ -7,13 +7,16 @@ Checks raise ValueError with TensorFlow's key phrase. Source: LiteRT:tflite/kern
 """
 from libc.math cimport fabs, isfinite
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, activation_range, quantize_multiplier
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
-from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.graph.tensor cimport (
+    FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
+    type_size,
+)
 
 cdef struct Weights:
     const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, int2, padded), else NULL
@@ -22,6 +25,7 @@ cdef struct Weights:
 cdef struct Bias:
     void* values                 # one float or int64 per channel; zeros without a bias; NULL when read at each invoke
     int scratch                  # handle of room for them, or -1
+    int type                     # what the tensor's bytes are read as
 
 
 cdef inline void unpack_int4(const uint8_t* packed, int64_t n, int8_t* out) noexcept nogil:
@@ -69,29 +73,44 @@ cdef inline const uint8_t* weight_bytes(Context context, const Tensor* w, const 
     return <const uint8_t*>room
 
 
-cdef inline void read_bias(const Tensor* b, ptrdiff_t channels, void* values) noexcept nogil:
+cdef inline void read_bias(const Tensor* b, int type, ptrdiff_t channels, void* values) noexcept nogil:
     """Copy as float32 or widen to int64."""
     cdef ptrdiff_t c
     for c in range(channels):
-        if b.type == FLOAT32:
+        if type == FLOAT32:
             (<float*>values)[c] = (<const float*>b.data)[c]
-        elif b.type == INT64:
+        elif type == INT64:
             (<int64_t*>values)[c] = (<const int64_t*>b.data)[c]
+        elif type == INT16:
+            (<int64_t*>values)[c] = (<const int16_t*>b.data)[c]
         else:
             (<int64_t*>values)[c] = (<const int32_t*>b.data)[c]
 
 
 cdef inline int prepare_bias(Context context, const Tensor* b, ptrdiff_t channels, Bias* bias) except -1:
     """b may be NULL; its type and size are checked by the caller."""
+    return prepare_bias_as(context, b, FLOAT32 if b == NULL else b.type, channels, bias)
+
+
+cdef inline int prepare_bias_as(Context context, const Tensor* b, int type, ptrdiff_t channels, Bias* bias) except -1:
+    """The bytes of b, which may be NULL, read as `type`; zeros where they do not suffice, which makes TFLM's node fail (`micro.accepted`)."""
+    cdef bint read = b != NULL and count(b) * type_size(b.type) >= channels * type_size(type)
     bias.values = NULL
     bias.scratch = -1
-    if b != NULL and not is_constant(b):
+    bias.type = type
+    if read and not is_constant(b):
         bias.scratch = context.request_scratch(8 * channels + 8)
         return 0
     bias.values = context.persistent(8 * channels + 8)
-    if b != NULL:
-        read_bias(b, channels, bias.values)
+    if read:
+        read_bias(b, type, channels, bias.values)
     return 0
+
+
+cdef inline int prepare_bias_micro(Context context, const Tensor* x, const Tensor* b, int wide, ptrdiff_t channels, Bias* bias) except -1:
+    """TFLM's kernels do not ask for the bias's type: the activations decide as what its bytes are read, with int16 as `wide`."""
+    cdef int type = FLOAT32 if x.type == FLOAT32 else wide if x.type == INT16 else INT32
+    return prepare_bias_as(context, b, type, channels, bias)
 
 
 cdef inline void* bias_values(Context context, const Tensor* b, ptrdiff_t channels, const Bias* bias) noexcept nogil:
@@ -99,7 +118,7 @@ cdef inline void* bias_values(Context context, const Tensor* b, ptrdiff_t channe
     if bias.scratch < 0:
         return bias.values
     room = context.scratch(bias.scratch)
-    read_bias(b, channels, room)
+    read_bias(b, bias.type, channels, room)
     return room
 
 
