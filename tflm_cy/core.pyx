@@ -20,7 +20,7 @@ from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.number cimport PyNumber_Index
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
-    PyThread_type_lock, WAIT_LOCK,
+    WAIT_LOCK,
 )
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy

@@ -124,9 +124,7 @@ def _view_function(core, tensor_index):
 
 
 # What `__init__` makes of its arguments; everything else in an interpreter's dictionary is the user's.
-_OWN = frozenset(
-    ("_arguments", "_custom_op_registerers", "_delegates", "_model_content", "_signature_defs")
-)
+_OWN = frozenset(("_arguments", "_custom_op_registerers", "_delegates", "_model_content", "_signature_defs"))
 
 
 def _rebuild(cls, arguments):
