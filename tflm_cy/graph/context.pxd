@@ -166,6 +166,8 @@ cdef class Context:
     cdef Context subgraph(self, int index)
     cdef object resources(self)
     cdef str operator_name(self, const Node* node)
+    cdef list operators(self)                                  # the names of the file's operators, in this subgraph
+    cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1     # of one whose value is known: does TensorFlow keep it, too?
 
     # calls of other subgraphs (see `subgraph`), in prepare and with the GIL in invoke
     cdef int input_total(self) noexcept

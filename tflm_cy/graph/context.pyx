@@ -62,6 +62,12 @@ cdef class Context:
     cdef str operator_name(self, const Node* node):
         raise NotImplementedError
 
+    cdef list operators(self):
+        raise NotImplementedError
+
+    cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
+        raise NotImplementedError
+
     cdef int input_total(self) noexcept:
         return 0
 

@@ -56,14 +56,17 @@ cdef class Subgraph(Preparation):
     cdef str operator_name(self, const Node* node):
         return self.operator_names[node.index]
 
-    def kept_by_tensorflow(self, int tensor):
+    cdef list operators(self):
+        return [name for name in self.operator_names if name != "DELEGATE"]
+
+    cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
         """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
 
         That is made anew in each invoke there, which only shows in bytes that depend on whether a filter can change.
         """
         cdef int n
         for n in range(self.node_count):
-            if self.nodes[n].output_count == 1 and self.nodes[n].outputs[0] == tensor and self.operator_names[n] == "DEQUANTIZE":
+            if self.nodes[n].output_count == 1 and self.nodes[n].outputs[0] == tensor.index and self.operator_names[n] == "DEQUANTIZE":
                 return self.nodes[n].inputs[0] >= 0 and self.tensors[self.nodes[n].inputs[0]].allocation == CONSTANT
         return True
 

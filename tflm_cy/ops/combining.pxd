@@ -1,13 +1,11 @@
 """What operators share that make one value of two, or that StableHLO describes with attributes: one number per dimension.
 
     combine = combine_of(x.type)                              # NULL where there is none
-    names = body_operators(context, subgraph)                 # which of two values to make one
     size = attribute(vector, d, 1)
 """
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport Combine, combine_bools, combine_halves, combine_run
-from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
 from tflm_cy.schema.table cimport Vector, vector_i64
 
@@ -50,8 +48,3 @@ cdef inline int64_t attribute(Vector vector, int i, int64_t default) except? -1:
     if value > INT32_MAX or value < -INT32_MAX:
         raise ValueError(f"an attribute of {value} is too large")
     return value
-
-
-cdef inline list body_operators(Context context, int index):
-    """The operators' names of the subgraph that says how two values become one; a delegate's node is none of the file's."""
-    return [name for name in context.subgraph(index).operator_names if name != "DELEGATE"]

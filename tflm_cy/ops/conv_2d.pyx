@@ -199,8 +199,7 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
     op.patches = context.request_scratch(2 * sizeof(float) * op.depth)
-    if (context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1
-            and (<object>context).kept_by_tensorflow(w.index)):
+    if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1 and context.kept_by_tensorflow(w):
         plan_threads(op, context.num_threads)
         if op.contraction.parts > 1 or op.contraction.blocks > 1:
             return prepare_contraction(context, node, op)

@@ -13,7 +13,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, is_constant, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, body_operators, combine_of
+from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
@@ -110,7 +110,7 @@ cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
     cdef uint32_t given
     cdef int d
     want_arity(context, node, 2, 2, 1)
-    names = body_operators(context, table_i32(node.options, BODY, 0))
+    names = context.subgraph(table_i32(node.options, BODY, 0)).operators()
     known = {"ADD": ADD, "MUL": MULTIPLY, "MULTIPLY": MULTIPLY, "MAXIMUM": GREATEST, "MINIMUM": LEAST, "LOGICAL_AND": ALL, "AND": ALL,
              "LOGICAL_OR": ANY}
     s = &prepare_windows(context, node, known.get(names[0].removeprefix("STABLEHLO_"), 0) if len(names) == 1 else 0).windows

@@ -22,7 +22,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
-from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, body_operators, combine_of
+from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
@@ -277,7 +277,7 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* updates = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
-    names = body_operators(context, table_i32(node.options, UPDATE_COMPUTATION, 0))
+    names = context.subgraph(table_i32(node.options, UPDATE_COMPUTATION, 0)).operators()
     if len(names) > 1:
         raise ValueError(f"Only one kernel allowed within the stablehlo region. ({len(names)}) kernels found.")
     if names:
