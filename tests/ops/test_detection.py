@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 
-from compat.builder import Tensor
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter
 from tflm_cy.schema.flexbuffer import numbers
 
 from .one_operator import run, same
@@ -63,6 +64,37 @@ def test_detections(regular):
     assert classes[0].tolist() == [0, 1]
     assert given[0].tolist() == scores[[0, 2], [1, 2]].tolist()
     assert count.tolist() == [2]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+def test_regular_detections_lack_a_class_with_several_threads(threads):
+    """That with the number of the threads; five boxes far apart, each of a class of its own."""
+    boxes = np.array([[9 * i, 0, 0, 0] for i in range(5)], np.float32)
+    anchors = np.tile(np.array([0, 0, 1, 1], np.float32), (5, 1))
+    scores = np.diag([0.9, 0.8, 0.7, 0.6, 0.5]).astype(np.float32)
+    options = {"max_detections": 5, "max_classes_per_detection": 1, "num_classes": 5, "nms_score_threshold": 0.1}
+    options |= {
+        "nms_iou_threshold": 0.5,
+        "y_scale": 1.0,
+        "x_scale": 1.0,
+        "h_scale": 1.0,
+        "w_scale": 1.0,
+        "use_regular_nms": True,
+    }
+    inputs = [Tensor([1, 5, 4], "float32"), Tensor([1, 5, 5], "float32"), Tensor.constant(anchors)]
+    outputs = [Tensor(s, "float32") for s in ([1, 5, 4], [1, 5], [1, 5], [1])]
+    model = Model.single(
+        "TFLite_Detection_PostProcess", inputs, outputs, custom_options=bytes(flexbuffers.Dumps(options))
+    )
+    interpreter = Interpreter(model_content=model.to_bytes(), num_threads=threads)
+    interpreter.allocate_tensors()
+    for detail, array in zip(interpreter.get_input_details(), (boxes, scores), strict=True):
+        interpreter.set_tensor(detail["index"], array[None])
+    interpreter.invoke()
+    classes, count = (interpreter.get_tensor(interpreter.get_output_details()[i]["index"]) for i in (1, 3))
+    want = [label for label in range(5) if threads == 1 or label != threads]
+    assert classes[0][: len(want)].tolist() == want
+    assert count.tolist() == [len(want)]
 
 
 @pytest.mark.parametrize(

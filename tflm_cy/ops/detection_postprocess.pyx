@@ -2,7 +2,8 @@
 
 Inputs: encodings [1, n, 4 ..], class scores [1, n, classes and backgrounds], anchors [n, 4]; float32, or uint8 with scales.
 Outputs, float32: boxes [1, k, 4], classes [1, k], scores [1, k], count [1]; what is not used of them is 0 (TensorFlow leaves the rest
-of the fast variant unwritten). The options are a flexbuffer. Among equal scores the first counts.
+of the fast variant unwritten). The options are a flexbuffer. Among equal scores the first counts. With several threads TensorFlow's regular
+variant leaves out a class (`regular`).
 
 Source: LiteRT:tflite/kernels/detection_postprocess.cc.
 """
@@ -247,15 +248,26 @@ cdef int32_t fast(Context context, const Node* node, const Detection* op) noexce
 
 
 cdef int32_t regular(Context context, const Node* node, const Detection* op) noexcept nogil:
-    """One suppression per class; the best of all are merged."""
+    """One suppression per class; the best of all are merged.
+
+    With several threads TensorFlow leaves out the class whose number is theirs. Its threads take one class each, and who is ready first the
+    next of the rest: here the first takes them all, which decides among equal scores only.
+    """
     cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
     cdef float* column = <float*>context.scratch(op.column)
     cdef const int32_t* chosen = <const int32_t*>context.scratch(op.order) + 2 * <int64_t>op.boxes
     cdef Found* merged = <Found*>context.scratch(op.merged)
     cdef Found* room = merged + op.most + op.per_class
     cdef int32_t total = 0
-    cdef int32_t label, found, i, a, b
-    for label in range(op.classes):
+    cdef int32_t threads = max(1, context.num_threads)
+    cdef int32_t label, found, i, a, b, turn
+    for turn in range(op.classes):
+        label = turn
+        if 1 < threads < op.classes:
+            if turn == op.classes - 1:
+                break                            # the one that is left out
+            if turn > 0:
+                label = turn + threads if turn < op.classes - threads else turn - (op.classes - threads) + 1
         for i in range(op.boxes):
             column[i] = scores[<int64_t>i * op.columns + label]
         found = suppress(context, op, column, op.per_class)

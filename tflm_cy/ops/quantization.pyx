@@ -165,6 +165,15 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     if y != NULL:
         adopt_type(y, FLOAT32)
     op = prepare_unary(context, node, name)
+    choose_dequantize(context, node, op, x)
+    if is_constant(x):
+        context.set_computed(y)
+        op.kernel(op.how, x.data, y.data, op.count)
+        node.invoke = done
+    return 0
+
+
+cdef int choose_dequantize(Context context, const Node* node, Unary* op, const Tensor* x) except -1:
     if x.type == FLOAT16:
         op.kernel = <UnaryKernel>halves_to_f32
         if kernels().bytes.widen_halves != NULL:
@@ -173,10 +182,6 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
         use_dequantize_channels(context, op, x)
     else:
         use_dequantize(context, op, x, node.arithmetic == OPTIMIZED)
-    if is_constant(x):
-        context.set_computed(y)
-        op.kernel(op.how, x.data, y.data, op.count)
-        node.invoke = done
     return 0
 
 
