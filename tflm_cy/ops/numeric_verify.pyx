@@ -14,7 +14,7 @@ from tflm_cy.arithmetic.optimized.conversion cimport FLOAT_BLOCK, dequantized_in
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Unary
-from tflm_cy.ops.flexbuffer import read_numbers
+from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
 from tflm_cy.ops.quantization cimport choose_dequantize
 
@@ -40,7 +40,7 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"NumericVerify: op_context.ref->type == kTfLiteFloat32 was not true: {type_name(reference.type)}")
     if count(reference) < count(x):
         raise ValueError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
-    options = read_numbers(b"" if node.custom_options == NULL else (<const char*>node.custom_options)[:node.custom_options_size])
+    options = options_of(node)
     op = <Verification*>context.persistent(sizeof(Verification))
     op.tolerance = options.get("tolerance", 0)
     op.checks = bool(options.get("log_if_failed", False)) and <double>op.tolerance >= 0.1
