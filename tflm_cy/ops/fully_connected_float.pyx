@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, pack_columns, packed_size
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape

@@ -10,7 +10,7 @@ half away from zero. `how` is the kernel's own struct (arithmetic/broadcast.pxd)
 Source: XNNPACK's vadd, vmul, vcvt, vlrelu kernels and its lookup tables, bytes checked against TensorFlow 2.21.
 """
 from libc.math cimport exp, expm1f, ldexpf, roundf, tanhf
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
