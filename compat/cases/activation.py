@@ -36,7 +36,8 @@ def function(d):
 
     if d.variant == "wide":
         shape[:] = x.shape[:] = y.shape[:] = [1500]
-    return d.case(Model.single(d.op, [x], [y], **options), feed)
+    refused = None if d.dtype == "float16" else False  # most of them the delegate alone takes
+    return d.case(Model.single(d.op, [x], [y], **options), feed, refused=refused)
 
 
 @cases("CEIL", "ELU", "ROUND", dtypes=("float32",), variants=("random", "wide"))

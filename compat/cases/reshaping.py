@@ -83,20 +83,24 @@ def shape_of(d):
 
 @cases("TRANSPOSE", dtypes=_EVERY)
 @cases("TRANSPOSE", dtypes=("float32", "int8"), variants=("rank 6", "permutation fed", "zero size"))
+@cases("TRANSPOSE", dtypes=("int8", "uint8"), variants=("same scale",))
 def transpose(d):
     rank = 6 if d.variant == "rank 6" else d.between(1, 5)
     shape = d.shape(rank, 3 if rank == 6 else 5)
     if d.variant == "zero size":
         shape[0] = 0
     order = d.rng.permutation(rank).astype(np.int32)
-    x, y = d.tensor(shape), d.tensor([shape[i] for i in order])
+    x = d.tensor(shape)
+    y = d.tensor([shape[i] for i in order], like=x if d.variant == "same scale" else None)
     fed = d.variant == "permutation fed"
     model = Model.single("TRANSPOSE", [x, Tensor([rank], "int32") if fed else Tensor.constant(order)], [y], 4)
-    return d.case(model, lambda: [d.values(x), order] if fed else [d.values(x)])
+    refused = None if x.scale is not None else False  # the delegate does not rescale
+    return d.case(model, lambda: [d.values(x), order] if fed else [d.values(x)], refused=refused)
 
 
 @cases("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", dtypes=_BLOCKS)
 @cases("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", dtypes=("float32",), variants=("not divisible",))
+@cases("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", dtypes=("int8", "uint8"), variants=("same scale",))
 def space_and_depth(d):
     block, (n, h, w, c) = d.between(2, 3), d.shape(4, 4)
     wide, deep = [n, h * block, w * block, c], [n, h, w, c * block * block]
@@ -104,9 +108,11 @@ def space_and_depth(d):
         wide[1] += 1
         deep[3] = block * block + 1
     shape, result = (wide, deep) if d.op == "SPACE_TO_DEPTH" else (deep, wide)
-    x, y = d.tensor(shape), d.tensor(result)
+    x = d.tensor(shape)
+    y = d.tensor(result, like=x if d.variant == "same scale" else None)
     model = Model.single(d.op, [x], [y], block_size=block)
-    return d.case(model, lambda: [d.values(x)], refused=d.variant == "not divisible")
+    refused = d.variant == "not divisible" or (None if x.scale is not None else False)  # the delegate does not rescale
+    return d.case(model, lambda: [d.values(x)], refused=refused)
 
 
 @cases("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", dtypes=(*_BLOCKS, "int16"), variants=("random", "rank 3"))

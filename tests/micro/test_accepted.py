@@ -92,3 +92,38 @@ def test_exactly_arena_used_bytes_suffice_and_the_error_says_so(preserve_all):
         with pytest.raises(ArenaExhausted, match=f"the smallest sufficient arena has {used} bytes") as caught:
             MicroInterpreter(model, size, preserve_all_tensors=preserve_all)
         assert caught.value.sufficient == used
+
+
+def product(bias, kind="int8", weights=None, op="FULLY_CONNECTED"):
+    """A product of one row with a bias of any type."""
+    scales = {} if kind == "float32" else {"scale": np.float32(0.05), "zero_point": 0}
+    x, y = Tensor([1, 2], kind, **scales), Tensor([1, 3], kind, **scales)
+    if weights is None:
+        values = np.array([[1, 2], [3, 4], [5, 6]], "float32" if kind == "float32" else "int8")
+        weights = Tensor.constant(values, **({} if kind == "float32" else {**scales, "scale": np.float32(0.02)}))
+    return single(op, [x, weights, bias], [y])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_a_bias_of_another_type_is_read_as_what_the_kernel_takes_it_for(dtype):
+    """FLOAT32 activations read four bytes a channel: the first three int32, or the halves of the first two int64."""
+    given = np.array([1, -2, 1 << 30], dtype)
+    interpreter = MicroInterpreter(product(Tensor.constant(given), "float32"))
+    x = np.array([[1, -1]], np.float32)
+    interpreter.set_input(0, x)
+    interpreter.invoke()
+    read = given.view(np.float32)[:3]
+    expected = np.float32([-1, -1, -1]) + read
+    assert interpreter.output(0).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    "kind, dtype",
+    [("int16", np.float32), ("int8", np.int16), ("float32", np.float16)],
+)
+def test_a_bias_that_is_too_short_fails_when_the_node_runs(kind, dtype):
+    model = product(Tensor.constant(np.zeros(3, dtype), scale=np.float32(0.001), zero_point=0), kind)
+    assert "beyond the bias's end" in demand(model).failures[0, 0]
+    interpreter = MicroInterpreter(model)
+    with pytest.raises(RuntimeError, match="TFLM's kernel does not take these types"):
+        interpreter.invoke()

@@ -68,6 +68,8 @@ cdef class Packing:
     cdef void* _memory
 
     cdef int run(self, int64_t height, int64_t budget) noexcept nogil
+    cdef int attempt(self, int64_t height, int order, int64_t budget) noexcept nogil
+    cdef int attempts(self, int64_t height, const int* orders, int64_t step, int64_t end, int* last) noexcept nogil
     cdef int64_t bound(self) noexcept nogil
     cdef int64_t adopt(self, Plan plan) except -1
     cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget)

@@ -21,7 +21,8 @@ packing can be let down into a canonical one of at most its height. What makes t
 - *Parts*: when the unplaced buffers fall apart in time, each part is solved alone, with ranks made anew from what is
   left of it.
 - *Portfolio* (`run`): the static orders take turns with a number of nodes that doubles each round. Nodes are counted,
-  not time, so the same problem gives the same plan everywhere.
+  not time, so the same problem gives the same plan everywhere. Without a height to reach (`minimised`) heights are
+  bisected, each with many orders that have a few nodes each.
 
 A buffer with a fixed offset is one whose `low` starts there and may not rise. A relaxed pair (see `Problem`) shares no
 section: the input's life ends half a step before the output's begins, and a `Link` keeps the distance. If an output
@@ -48,7 +49,12 @@ cdef size_t HEAP = 96 << 20             # bytes of the lists on the way down
 cdef int STATIC_ORDERS = 5
 cdef int RANDOM_ORDERS = 3              # new ones each round
 cdef int PROBES = 8
-cdef int RUNGS = 8                      # heights tried between the bound and the best plan, plus one
+cdef int[3] BEGINNINGS = [4, 3, 5]      # eighths of the way from the bound to the best plan
+cdef double[2] PLASTIC = [0.7548776662466927, 0.5698402909980533]
+
+
+cdef enum:
+    ATTEMPTS = 23                       # at one height: two winners, the static orders, 16 new ones
 
 
 cdef class Packing:
@@ -63,16 +69,11 @@ cdef class Packing:
     cdef int run(self, int64_t height, int64_t budget) noexcept nogil:
         """Look for a packing of at most `height` bytes, with so many nodes."""
         cdef int64_t end = self.nodes + budget, step = 2 * self.count + 16
-        cdef int64_t units = min(height // self.unit, LARGEST)
-        cdef int verdict, turn, round_number = 0
-        if units > self.capacity:
-            memset(self.table, 0, (self.table_mask + 1) * sizeof(uint64_t))
-        self.capacity = <int32_t> units
+        cdef int verdict, turn, order, round_number = 0
         while self.nodes < end:
             for turn in range(STATIC_ORDERS + RANDOM_ORDERS):
-                self.order = turn if turn < STATIC_ORDERS else turn + round_number * RANDOM_ORDERS
-                self.budget_end = min(end, self.nodes + step)
-                verdict = self.parts_of_root()
+                order = turn if turn < STATIC_ORDERS else turn + round_number * RANDOM_ORDERS
+                verdict = self.attempt(height, order, min(step, end - self.nodes))
                 if verdict != SPENT:
                     return verdict
                 if self.nodes >= end or late(self):
@@ -80,6 +81,16 @@ cdef class Packing:
             round_number += 1
             step *= 2
         return SPENT
+
+    cdef int attempt(self, int64_t height, int order, int64_t budget) noexcept nogil:
+        """As `run`, with one order."""
+        cdef int64_t units = min(height // self.unit, LARGEST)
+        if units > self.capacity:
+            memset(self.table, 0, (self.table_mask + 1) * sizeof(uint64_t))
+        self.capacity = <int32_t> units
+        self.order = order
+        self.budget_end = self.nodes + budget
+        return self.parts_of_root()
 
     cdef int64_t bound(self) noexcept nogil:
         """The bound of `fits` before anything is placed, in bytes."""
@@ -95,36 +106,70 @@ cdef class Packing:
     cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget):
         """The lowest plan that the budget finds, never above `incumbent`; `lower` is a proven bound in bytes.
 
-        First the bound itself, then heights between the bound and the best plan, from above, each with a share of the
-        budget. A height that its share does not decide proves nothing, and a lower one may well be easier. When none of
-        them helps, the share is doubled.
+        First the bound itself. Then bisections between the bound and the best plan; at each height the orders that won
+        last, the static ones and some new ones have `step` nodes each. An order leads to a packing of a height soon or
+        hardly ever, and which ones do is as good as random, for the next height anew: many short attempts find more than
+        few long ones. What they do not decide proves nothing, and a lower height may well be easier: so bisections begin at
+        other heights in turn. One that finds nothing, and every second one, doubles the step.
         """
         cdef Plan plan = new_plan(self.problem)
-        cdef int64_t end = self.nodes + budget, share = max(min(budget // 2, 100_000 + budget // 16), 1)
-        cdef int64_t best, top, target
-        cdef int rung, verdict
+        cdef int64_t end = self.nodes + budget, step = 4 * self.count + 32
+        cdef int64_t best, top, low, target
+        cdef int[ATTEMPTS] orders
+        cdef int[2] winners = [0, 1]
+        cdef int k, verdict, fresh = STATIC_ORDERS, bisection = 0
         memcpy(plan.offset_of, incumbent.offset_of, plan.count * sizeof(int64_t))
-        best = top = plan.high_water_mark = incumbent.high_water_mark
-        lower = target = (lower + self.unit - 1) // self.unit * self.unit
-        rung = 0
-        while lower < best and self.nodes < end and not late(self):
+        best = plan.high_water_mark = incumbent.high_water_mark
+        lower = (lower + self.unit - 1) // self.unit * self.unit
+        if lower < best:
             with nogil:
-                verdict = self.run(target, min(share, end - self.nodes))
+                verdict = self.run(lower, max(min(budget // 2, 50_000 + budget // 16), 1))
             if verdict == FOUND:
                 best = self.adopt(plan)
             elif verdict == NONE:
-                lower = target + self.unit
-            if rung == 0:
-                share = max(budget // 32, 1)
-            rung -= 1
-            if rung <= 0 or target <= lower:        # from the top again
-                share = share if best < top or rung < 0 else 2 * share
-                rung = RUNGS - 1
-                top = target = best
-            target = min(target - self.unit, lower + (top - lower) * rung // RUNGS // self.unit * self.unit)
-            target = max(target, lower)
+                lower += self.unit
+        while lower < best and self.nodes < end and not late(self):
+            top = best
+            low = lower
+            while low < best and self.nodes < end and not late(self):
+                target = low + (best - low) * BEGINNINGS[bisection % 3] // 8 // self.unit * self.unit
+                target = max(low, min(target, best - self.unit))
+                for k in range(ATTEMPTS):
+                    if k < 2:
+                        orders[k] = winners[k]
+                    elif k < 2 + STATIC_ORDERS:
+                        orders[k] = k - 2
+                    else:
+                        orders[k] = fresh
+                        fresh += 1
+                with nogil:
+                    verdict = self.attempts(target, orders, step, end, &k)
+                if verdict == FOUND:
+                    best = self.adopt(plan)
+                    if orders[k] != winners[0]:
+                        winners[1] = winners[0]
+                        winners[0] = orders[k]
+                elif verdict == NONE:
+                    lower = low = target + self.unit
+                else:
+                    low = target + self.unit
+            if best == top or bisection % 2:
+                step *= 2
+            bisection += 1
         plan.lower_bound = min(lower, best)
         return plan
+
+    cdef int attempts(self, int64_t height, const int* orders, int64_t step, int64_t end, int* last) noexcept nogil:
+        """Orders in turn, each with `step` nodes and all until `end`; `last` becomes the position of the one that decided."""
+        cdef int k, verdict = SPENT
+        for k in range(ATTEMPTS):
+            if (k > 0 and orders[k] == orders[0]) or (k > 1 and orders[k] == orders[1]):
+                continue
+            verdict = self.attempt(height, orders[k], min(step, end - self.nodes))
+            last[0] = k
+            if verdict != SPENT or self.nodes >= end or late(self):
+                break
+        return verdict
 
     cdef int64_t adopt(self, Plan plan) except -1:
         """Take over the offsets that `run` found; gives the height."""
@@ -545,7 +590,11 @@ cdef inline uint64_t mixed(uint64_t identity, int32_t low) noexcept nogil:
 
 
 cdef inline void set_key(Key* key, int order, const Entry* entry, double load, double life) noexcept nogil:
-    """What the static order `order` sorts by: load, life and area in turn, then products of random powers."""
+    """What the order `order` sorts by: load, life and area in turn, then products of powers.
+
+    Every fourth is random. The others give the size less weight than the life, as most orders do that win where packings
+    are rare; their powers cover that range evenly (an additive recurrence).
+    """
     cdef double size = entry.size, area = size * life
     cdef uint64_t random
     key.b = key.c = 0
@@ -559,9 +608,15 @@ cdef inline void set_key(Key* key, int order, const Entry* entry, double load, d
         key.a, key.b, key.c = life, area, load
     elif order == 4:
         key.a, key.b, key.c = load, area, life
+    elif order % 4:
+        key.a = pow(size, 0.75 * fraction(order * PLASTIC[0])) * life * pow(load, 2 * fraction(order * PLASTIC[1]))
     else:
         random = mixed(order, 0)
         key.a = pow(size, exponent(random)) * pow(life, exponent(random >> 20)) * pow(load, exponent(random >> 40))
+
+
+cdef inline double fraction(double x) noexcept nogil:
+    return x - <int64_t> x
 
 
 cdef inline double exponent(uint64_t random) noexcept nogil:
