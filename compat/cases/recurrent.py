@@ -19,7 +19,7 @@ def quantized_constant(d, shape, dtype, scale, low=None, high=None):
 
 @cases("SVDF", dtypes=("float32", "int8", "hybrid8", "hybridu8"))
 @cases("SVDF", dtypes=("hybrid8",), variants=("asymmetric",))
-@cases("SVDF", dtypes=("float32",), variants=("no bias", "activations"))
+@cases("SVDF", dtypes=("float32",), variants=("no bias", "activations", "sign bit"))
 def svdf(d):
     batch, depth, units, memory, rank = (
         d.between(1, 3),
@@ -30,6 +30,8 @@ def svdf(d):
     )
     filters = units * rank
     options = {"rank": rank, "fused_activation_function": "NONE" if d.variant == "random" else d.activation()}
+    if d.variant == "sign bit":
+        options["fused_activation_function"] = "SIGN_BIT"
     if d.dtype == "int8":
         feature, state, time = d.scale(), d.scale(0.0005, 0.003), d.scale(0.0001, 0.001)
         x, y = d.tensor([batch, depth]), d.tensor([batch, units])
