@@ -92,7 +92,8 @@ def test_squeeze(dtype, axes, want):
 
 @pytest.mark.parametrize("axes", [[1], [4], [-5], [0] * 9])
 def test_squeeze_refuses(axes):
-    with pytest.raises(RuntimeError, match=r"SQUEEZE|squeezed"):
+    """Too many axes already when the interpreter is constructed."""
+    with pytest.raises(ValueError if len(axes) > 8 else RuntimeError, match=r"SQUEEZE|squeezed"):
         run("SQUEEZE", [(np.zeros((1, 3, 1, 2), np.int8), "int8")], [Tensor([1], "int8")], squeeze_dims=axes)
 
 

@@ -103,14 +103,20 @@ def test_a_state_of_int8_starts_at_its_zero_point():
         same(found, np.full((BATCH, UNITS), -10, np.int8))
 
 
-@pytest.mark.parametrize(
-    "options", [{"rank": 0}, {"rank": -1}, {"rank": 4}, {"rank": 2, "fused_activation_function": "SIGN_BIT"}]
-)
+@pytest.mark.parametrize("options", [{"rank": 0}, {"rank": -1}, {"rank": 4}])
 def test_hostile_options_are_refused(options):
     tensors = inputs(Tensor([1, 2], "float32"), constant(np.zeros((6, 2)), "float32"), constant(np.zeros((6, 3)), "float32"), None,
                      Tensor([1, 18], "float32", variable=True))  # fmt: skip
     with pytest.raises(REFUSED):
         outputs("SVDF", tensors, [Tensor([1, 3], "float32")], [[np.zeros((1, 2), np.float32)]], **options)
+
+
+def test_the_sign_as_an_activation():
+    weights = [constant(np.eye(2), "float32"), constant(np.ones((2, 1)), "float32"), None]
+    tensors = inputs(Tensor([1, 2], "float32"), *weights, Tensor([1, 2], "float32", variable=True))
+    x = np.array([[-3, 4]], np.float32)
+    options = {"rank": 1, "fused_activation_function": "SIGN_BIT"}
+    same(outputs("SVDF", tensors, [Tensor([1, 2], "float32")], [[x]], **options)[0], np.array([[1, 0]], np.float32))
 
 
 @pytest.mark.parametrize("broken", range(4))

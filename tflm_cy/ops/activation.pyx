@@ -30,7 +30,8 @@ from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, prepare_binary, prepare_unary,
+    Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, gives_zeros, prepare_binary,
+    prepare_unary, without_scales,
     required_input, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
@@ -51,7 +52,7 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 
 
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
-    """One input and one output of its type and shape; quantized ones have one scale each."""
+    """One input and one output of its type and shape; quantized ones have one scale each, or none at all (`gives_zeros`)."""
     cdef Unary* op
     x[0] = required_input(context, node, 0, name)
     y[0] = context.output(node, 0)
@@ -59,7 +60,7 @@ cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor**
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
     op = prepare_unary(context, node, name)
-    if x[0].type == INT8 or x[0].type == UINT8 or x[0].type == INT16:
+    if (x[0].type == INT8 or x[0].type == UINT8 or x[0].type == INT16) and not without_scales(node, x[0], y[0]):
         check_per_tensor(x[0], name)
         check_per_tensor(y[0], name)
     return op
@@ -121,6 +122,8 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     if x.type != INT8 and x.type != UINT8 and not (x.type == INT16 and sixteen == WITH_INT16):
         unsupported(x, name)
     check_symmetric(x, y, name)
+    if gives_zeros(node, x, y):
+        return 0
     limits = type_limits(x.type)
     if bounded and node.arithmetic == MICRO:
         limits.low = max(limits.low, x.zero_point)
@@ -172,6 +175,8 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)
     check_symmetric(x, y, name)
+    if gives_zeros(node, x, y):
+        return 0
     t = make_two_sided(context, x, y, type_limits(x.type), name)
     t.side[1] = checked_rescale(<double>(x.scale * alpha / y.scale), name)
     if node.arithmetic == MICRO:
@@ -202,6 +207,8 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         return 0
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)
+    if alpha.scale_count == 0 and gives_zeros(node, x, y):
+        return 0
     check_per_tensor(x, name)
     check_per_tensor(alpha, name)
     check_per_tensor(y, name)
@@ -239,6 +246,8 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
         return 0
     if x.type != INT8 and x.type != UINT8:
         raise ValueError(f"{name}: Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
+    if gives_zeros(node, x, y):
+        return 0
     wide_scale = (<float>1.0 / <float>128.0) * x.scale
     out = quantize_multiplier(<double>(wide_scale / y.scale))
     gate = quantize_multiplier(<double>(wide_scale / (<float>3.0 / <float>32768.0)))
@@ -324,6 +333,8 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>tanh_half_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_half_run
     elif x.type == INT8 or x.type == UINT8:
+        if gives_zeros(node, x, y):
+            return 0
         if node.arithmetic == MICRO and x.type == INT8:
             use_fixed_point(context, op, x, True)
         else:
@@ -374,6 +385,8 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     cdef int16_t* table
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>gelu_approximate_run if approximate else <UnaryKernel>gelu_run
+    elif (x.type == INT8 or x.type == UINT8 or x.type == INT16) and gives_zeros(node, x, y):
+        return 0
     elif x.type == INT8 or x.type == UINT8:
         use_table_8(context, op, function, x, y.scale, y.zero_point)
     elif x.type == INT16:
@@ -393,6 +406,8 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>elu_run
+    elif x.type == INT8 and gives_zeros(node, x, y):
+        return 0
     elif x.type == INT8:
         use_table_8(context, op, elu_f32, x, y.scale, y.zero_point)
     else:

@@ -25,6 +25,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.elementwise cimport without_scales
 from tflm_cy.ops.weighted cimport check_multiplier, check_quantized
 from tflm_cy.schema.table cimport table_bool
 
@@ -160,17 +161,19 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     cdef Multiplier m
     cdef double real
     cdef ptrdiff_t j
+    cdef bint bare = y.scale_count == 0 and without_scales(node, x, z)
     op.rows = context.request_scratch(sizeof(int16_t) * op.m * op.k)
     prepare_columns(context, y, op)
     if z.type == INT32:
         return 0
-    check_quantized(x, "BATCH_MATMUL", "lhs")
-    check_quantized(y, "BATCH_MATMUL", "rhs")
-    if not (z.scale > 0):
-        raise ValueError(f"BATCH_MATMUL: the output's scale {z.scale} is not positive")
+    if not bare:
+        check_quantized(x, "BATCH_MATMUL", "lhs")
+        check_quantized(y, "BATCH_MATMUL", "rhs")
+        if not (z.scale > 0):
+            raise ValueError(f"BATCH_MATMUL: the output's scale {z.scale} is not positive")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0 or z.zero_point != 0):
         raise ValueError("BATCH_MATMUL: int16 zero_point != 0")
-    real = <double><float>(x.scale * y.scale) / <double>z.scale
+    real = 0 if bare else <double><float>(x.scale * y.scale) / <double>z.scale
     m = quantize_multiplier(real)
     check_multiplier(m, real, x.type == INT16, "BATCH_MATMUL")
     factors = <Factor*>context.persistent(sizeof(Factor) * op.n + 8)

@@ -8,7 +8,7 @@
 
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
@@ -16,8 +16,8 @@ from tflm_cy.arithmetic.fixed_point cimport (
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of, spanning
-from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.graph.context cimport MICRO, Context, Extent, Node, WorkFunction, extent_of, spanning
+from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 
 cdef extern from "<math.h>" nogil:
     bint isfinite(double)
@@ -67,6 +67,24 @@ cdef inline int check_per_tensor(const Tensor* tensor, str name) except -1:
     if tensor.scale_count != 1 or not isfinite(tensor.scale) or tensor.scale <= 0:
         raise ValueError(f"{name}: {type_name(tensor.type)} tensor {tensor.index} wants one positive scale, has {tensor.scale_count}")
     return 0
+
+
+cdef inline bint without_scales(const Node* node, const Tensor* x, const Tensor* y) noexcept nogil:
+    """Integers that should be quantized and are not. TensorFlow computes with a scale of 0, which makes every product 0; TFLM does not."""
+    return node.arithmetic != MICRO and x.scale_count == 0 and y.scale_count == 0
+
+
+cdef inline int zero_output(Context context, Node* node) noexcept nogil:
+    memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
+    return 0
+
+
+cdef inline bint gives_zeros(Node* node, const Tensor* x, const Tensor* y) noexcept:
+    """True, and invoke written, for a function of integers without scales."""
+    if not without_scales(node, x, y):
+        return False
+    node.invoke = zero_output
+    return True
 
 
 cdef inline int check_zero_point_0(const Tensor* tensor, str name) except -1:

@@ -26,7 +26,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized, output_range,
-    prepare_binary, required_input, whole_range,
+    prepare_binary, required_input, whole_range, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
@@ -185,22 +185,25 @@ cdef int prepare_div(Context context, Node* node) except -1:
         op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>div_s32
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
-        use_quantized_div(context, op, a, b, y, activation)
+        use_quantized_div(context, node, op, a, b, y, activation)
     else:
         raise ValueError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {y.type}.")
     return 0
 
 
-cdef int use_quantized_div(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
+cdef int use_quantized_div(Context context, const Node* node, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
     cdef Quotient* q = <Quotient*>context.persistent(sizeof(Quotient))
     cdef double real
     cdef Multiplier m
-    check_per_tensor(a, "DIV")
-    check_per_tensor(b, "DIV")
-    check_per_tensor(y, "DIV")
-    real = <double>(a.scale / (b.scale * y.scale))
-    checked_rescale(real, "DIV")
-    m = quantize_multiplier(real)
+    if activation == ACT_NONE and b.scale_count == 0 and without_scales(node, a, y):
+        m = quantize_multiplier(0)
+    else:
+        check_per_tensor(a, "DIV")
+        check_per_tensor(b, "DIV")
+        check_per_tensor(y, "DIV")
+        real = <double>(a.scale / (b.scale * y.scale))
+        checked_rescale(real, "DIV")
+        m = quantize_multiplier(real)
     q.value = m.value
     q.shift = m.shift
     q.a_zero_point = a.zero_point

@@ -298,6 +298,6 @@ cdef int log_softmax_u8(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "SOFTMAX": register(prepare_softmax, version=4, reference_version=3),
+    "SOFTMAX": register(prepare_softmax, version=3, reference_version=3),
     "LOG_SOFTMAX": register(prepare_log_softmax, version=2, reference_version=2),
 }

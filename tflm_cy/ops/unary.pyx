@@ -10,6 +10,7 @@ Source: LiteRT:tflite/kernels/{elementwise,exp,neg,floor,ceil,round}.cc.
 """
 from libc.math cimport sqrtf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
@@ -22,8 +23,8 @@ from tflm_cy.arithmetic.unary cimport (
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, is_quantized, prepare_unary,
-    required_input, type_limits,
+    Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, gives_zeros, is_quantized, prepare_unary,
+    required_input, type_limits, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
 
@@ -37,8 +38,8 @@ cdef struct Root:                # SQRT and RSQRT of quantized values
     const char* message
 
 
-cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
-    """One input and one output of its type and shape; one scale each on int8 and (where it is quantized) int16."""
+cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y, str name, bint bare=False) except NULL:
+    """One input and one output of its type and shape; one scale each on int8 and (where it is quantized) int16. bare: or none at all."""
     cdef Unary* op
     x[0] = required_input(context, node, 0, name)
     y[0] = context.output(node, 0)
@@ -46,6 +47,8 @@ cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
     op = prepare_unary(context, node, name)
+    if bare and without_scales(node, x[0], y[0]):
+        return op
     if x[0].type == INT8 or (x[0].type == INT16 and is_quantized(x[0])):
         check_per_tensor(x[0], name)
         check_per_tensor(y[0], name)
@@ -188,12 +191,20 @@ cdef int prepare_abs(Context context, Node* node) except -1:
     return 0
 
 
+cdef int largest_s8(Context context, Node* node) noexcept nogil:
+    memset(context.output(node, 0).data, 127, context.output(node, 0).bytes)
+    return 0
+
+
 cdef int prepare_exp(Context context, Node* node) except -1:
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL
-    cdef Unary* op = prepare_function(context, node, &x, &y, "Exp")
+    cdef Unary* op = prepare_function(context, node, &x, &y, "Exp", True)
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>exp_f32
+    elif (x.type == INT8 or x.type == INT16) and gives_zeros(node, x, y):
+        if x.type == INT8:           # 1 / 0, which is infinite
+            node.invoke = largest_s8
     elif x.type == INT8 or x.type == INT16:
         use_table(context, op, table_exp, 0, x, y)
     else:
