@@ -9,6 +9,7 @@
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
