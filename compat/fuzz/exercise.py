@@ -44,8 +44,8 @@ class Run:
     def values(self, details):
         """A value for an input, None when there cannot be one."""
         shape, dtype = tuple(int(d) for d in details["shape"]), np.dtype(details["dtype"])
-        if np.prod(shape, dtype=object) * max(dtype.itemsize, 8) > LARGEST:
-            return None
+        if np.prod([max(d, 1) for d in shape], dtype=object) * max(dtype.itemsize, 8) > LARGEST:
+            return None  # numpy refuses large dimensions beside a 0, too
         how = self.rng.integers(3)
         if details["dtype"] is np.bytes_:
             return np.full(shape, b"text", object)
