@@ -40,6 +40,8 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"NumericVerify: op_context.ref->type == kTfLiteFloat32 was not true: {type_name(reference.type)}")
     if count(reference) < count(x):
         raise ValueError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
+    if node.custom_options == NULL:
+        raise ValueError("NumericVerify: there are no custom options")
     options = options_of(node)
     op = <Verification*>context.persistent(sizeof(Verification))
     op.tolerance = options.get("tolerance", 0)
