@@ -82,9 +82,8 @@ def batches(found, args):
 
 def load_everything():
     """Import every operator once, before the forks."""
-    from tflm_cy.ops.index import CUSTOM_MODULES, MODULES
-
     from tflm_cy.ops import find
+    from tflm_cy.ops.index import CUSTOM_MODULES, MODULES
 
     for names, custom in ((MODULES, False), (CUSTOM_MODULES, True)):
         for name in names:

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES
 
 from tflm_cy.ops import find, find_micro
+from tflm_cy.ops.index import CUSTOM_MODULES, MICRO_MODULES, MODULES
 from tflm_cy.schema.names import BUILTIN_NAMES
 
 ROOT = Path(__file__).parents[2]

@@ -40,7 +40,7 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"NumericVerify: op_context.ref->type == kTfLiteFloat32 was not true: {type_name(reference.type)}")
     if count(reference) < count(x):
         raise ValueError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
-    if node.custom_options == NULL:
+    if node.custom_options_size == 0:
         raise ValueError("NumericVerify: there are no custom options")
     options = options_of(node)
     op = <Verification*>context.persistent(sizeof(Verification))
