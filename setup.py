@@ -36,14 +36,14 @@ DIRECTIVES = {
     "cdivision": True,
     "initializedcheck": False,
     "embedsignature": False,
-    "binding": True,
+    "binding": False,  # what users call has "# cython: binding=True": a signature and a method like one in Python, for ten kilobytes
     "auto_pickle": False,
     "freethreading_compatible": True,
 }
 
 
 # Rooms that work before the first invoke: a third smaller when compiled for size.
-PREPARING = ("schema", "memory", "delegates", "micro", "custom")
+PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
 SEARCHING = {
     "packing",
     "optimal",
@@ -56,13 +56,19 @@ VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
 UNROLL = ["-O3", "-fno-semantic-interposition"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 SIMD = {
-    "isa_portable": [],  # unrolled, it would be a tenth of the package, for machines that are slow anyway
+    "isa_portable": ["-Os"],  # for machines that are slow anyway; unrolled, it would be a tenth of the package
+    "table": ["-Os"],
     "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2", "-mf16c"],
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
 # Operators that few models have, with many types each: small rather than fast.
-COLD = {"bidirectional", "conv_3d", "lookup", "reduce_window", "spectrum", "stablehlo"}
+COLD = {
+    *("bidirectional", "control_flow", "conv_3d", "cumsum", "densify", "detection", "detection_postprocess", "embedding", "fill"),
+    *("generation", "lookup", "lstm_basic", "lstm_gates8", "numeric_verify", "placement", "random_numbers", "reduce_window"),
+    *("reshape", "segment", "shape", "signal_filter_bank", "signal_spectrum", "signal_stream", "spectrum", "stablehlo", "state"),
+    *("variable", "where"),
+}
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
 
 

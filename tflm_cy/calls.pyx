@@ -1,3 +1,4 @@
+# cython: binding=True
 """What an Interpreter's user calls for each input: in Python these methods would take longer than a tiny model.
 
     class Interpreter(Calls): ...

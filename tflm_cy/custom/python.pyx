@@ -1,3 +1,4 @@
+# cython: binding=True
 """Operators written in Python: `tflm_cy.register_custom_op(name, prepare, invoke)`.
 
     def prepare(node):                                  # when shapes may have changed: before anything runs

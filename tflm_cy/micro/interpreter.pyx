@@ -1,3 +1,4 @@
+# cython: binding=True
 """MicroInterpreter: a model run by TensorFlow Lite Micro's rules, in one arena of fixed size.
 
     >>> from tflm_cy.micro.interpreter import MicroInterpreter
