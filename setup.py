@@ -64,9 +64,38 @@ SIMD = {
 }
 # Operators that few models have, with many types each: small rather than fast.
 COLD = {
-    *("bidirectional", "control_flow", "conv_3d", "cumsum", "densify", "detection", "detection_postprocess", "embedding", "fill"),
-    *("generation", "lookup", "lstm_basic", "lstm_gates8", "numeric_verify", "placement", "random_numbers", "reduce_window"),
-    *("reshape", "segment", "shape", "signal_filter_bank", "signal_spectrum", "signal_stream", "spectrum", "stablehlo", "state"),
+    *(
+        "bidirectional",
+        "control_flow",
+        "conv_3d",
+        "cumsum",
+        "densify",
+        "detection",
+        "detection_postprocess",
+        "embedding",
+        "fill",
+    ),
+    *(
+        "generation",
+        "lookup",
+        "lstm_basic",
+        "lstm_gates8",
+        "numeric_verify",
+        "placement",
+        "random_numbers",
+        "reduce_window",
+    ),
+    *(
+        "reshape",
+        "segment",
+        "shape",
+        "signal_filter_bank",
+        "signal_spectrum",
+        "signal_stream",
+        "spectrum",
+        "stablehlo",
+        "state",
+    ),
     *("variable", "where"),
 }
 ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
