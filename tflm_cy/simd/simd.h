@@ -30,7 +30,11 @@
 #define SIMD_KEEP(a) (void)(a)
 #endif
 
+#ifdef SIMD_SMALL /* for machines that are slow anyway */
+#define SIMD_INLINE static inline __attribute__((unused))
+#else
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
+#endif
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
 #include <immintrin.h>
