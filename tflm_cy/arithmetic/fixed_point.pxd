@@ -72,8 +72,8 @@ cdef inline int32_t round_shift(int32_t x, int n) noexcept nogil:
 
 
 cdef inline int32_t multiply(int32_t x, int32_t value, int32_t shift) noexcept nogil:
-    """MultiplyByQuantizedMultiplier on int32: two roundings; the left shift wraps."""
-    cdef int left = shift if shift > 0 else 0
+    """MultiplyByQuantizedMultiplier on int32: two roundings; the left shift wraps, beyond 31 as x86 does: by shift mod 32."""
+    cdef int left = shift & 31 if shift > 0 else 0
     cdef int right = -shift if shift < 0 else 0
     return round_shift(high_product(<int32_t>(<uint32_t>x << left), value), right)
 
