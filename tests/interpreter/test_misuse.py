@@ -338,6 +338,7 @@ def test_strings():
     interpreter.set_tensor(0, np.array(["a", "bü", "c"]))
     interpreter.invoke()
     assert interpreter.get_tensor(2).tolist() == [b"c", b"a"]
+    assert interpreter.get_tensor(2).flags.owndata
     with pytest.raises(ValueError, match="string tensors have no view"):
         interpreter.tensor(0)()
     with pytest.raises(ValueError, match="PyBytes_AsStringAndSize"):

@@ -116,11 +116,11 @@ cdef object memory_of(Subgraph g, void* data, size_t bytes, shape, dtype, bint r
 
 
 cdef object strings_of(Subgraph g, const Tensor* tensor):
-    """The value of a string tensor: an object array of bytes."""
+    """The value of a string tensor: an object array of bytes, which owns them."""
     items = g.text(tensor.index)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array.reshape(shape_of(tensor)) if len(items) == count(tensor) else array
+    array = np.empty(shape_of(tensor) if len(items) == count(tensor) else len(items), dtype=object)
+    array.reshape(-1)[:] = items
+    return array
 
 
 cdef int store_value(Subgraph g, Tensor* tensor, value, str what) except -1:
