@@ -11,7 +11,6 @@ A view (`view`) has a base object of `graph.view`, which keeps the memory alive 
 resize raise, so that memory never moves under it.
 """
 import os
-import sysconfig
 
 import numpy as np
 
@@ -39,6 +38,16 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    enum { HAS_GIL = 0 };
+    #else
+    enum { HAS_GIL = 1 };
+    #endif
+    """
+    const bint HAS_GIL
 
 GUARD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to
@@ -76,7 +85,7 @@ cdef list DTYPE_OF = ARRAY_TYPES
 cdef object ndarray = np.ndarray
 
 # Without a GIL another thread may be anywhere: no shortcut past the lock.
-cdef bint SHORTCUTS = LAYOUT_KNOWN and not sysconfig.get_config_var("Py_GIL_DISABLED")
+cdef bint SHORTCUTS = LAYOUT_KNOWN and HAS_GIL
 
 
 cdef Subgraph unborn():

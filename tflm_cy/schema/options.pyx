@@ -8,7 +8,6 @@ Source: LiteRT:tflite/converter/core/api/flatbuffer_conversions.cc.
 """
 from libc.stdint cimport uint8_t
 
-from tflm_cy.schema.layouts import OPTIONS_OF, TABLES
 from tflm_cy.schema.table cimport Vector, table_i8, table_i32, table_vector
 
 cdef enum:
@@ -72,6 +71,7 @@ cdef dict SLOTS = {}             # (operator, option) -> its number, once looked
 cdef int slot(str operator, str option) except -1:
     cdef object number = SLOTS.get((operator, option))
     if number is None:
+        from tflm_cy.schema.layouts import OPTIONS_OF, TABLES    # not when the package is imported: it is large
         names = [field.split(":")[0] for field in TABLES[OPTIONS_OF[operator]].split()]
         number = SLOTS[operator, option] = names.index(option)
     return number
