@@ -1,5 +1,6 @@
 """The optimal planner: valid, never worse than greedy, the same everywhere, and optimal when it says so."""
 
+import os
 import time
 
 import pytest
@@ -145,9 +146,19 @@ def test_the_published_problems_are_minimised_and_proven(name):
     assert plan.high_water_mark == plan.proven_lower_bound == (1_039_360 if name == "C" else CAPACITY)
 
 
+THOROUGH = pytest.mark.skipif(
+    "TFLM_CY_EXAMPLES" not in os.environ, reason="seconds each: set TFLM_CY_EXAMPLES to run it"
+)
+
+
 @pytest.mark.parametrize(
     "name, bound, budget, height",
-    [("D", 986_112, 200_000, 1_036_288), ("D", 986_112, 1_000_000, 1_006_592), ("J", 989_184, 200_000, 1_032_192)],
+    [
+        ("D", 986_112, 200_000, 1_036_288),
+        ("J", 989_184, 200_000, 1_032_192),
+        pytest.param("D", 986_112, 1_000_000, 1_006_592, marks=THOROUGH),
+        pytest.param("J", 989_184, 8_000_000, 1_007_616, marks=THOROUGH),
+    ],
 )
 def test_the_published_problems_with_a_gap(name, bound, budget, height):
     problem = shared_problem(name)
