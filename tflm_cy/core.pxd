@@ -2,7 +2,6 @@
 from cpython.pythread cimport PyThread_type_lock
 
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.schema.model cimport Model
 
 
@@ -17,8 +16,6 @@ cdef class Core:
     cdef long lock_fork
     cdef unsigned long owner
     cdef Subgraph primary
-    cdef list shape_cache            # of the primary subgraph: tuples, None where not known
-    cdef int cache_generation
 
     cdef int enter(self) except -1
     cdef bint is_quick(self, object index, object subgraph_index)
@@ -27,8 +24,6 @@ cdef class Core:
     cpdef bint is_safe(self)
     cdef Subgraph subgraph(self, object index)
     cdef int tensor_index(self, Subgraph g, object index) except -1
-    cdef bint is_cached(self, Subgraph g, const Tensor* tensor)
-    cdef tuple shape_tuple(self, Subgraph g, int t)
     cdef int apply_default_delegate(self) except -1
     cdef int run(self, Subgraph g) except -1
     cdef int resize_unlocked(self, Subgraph g, object index, object shape, bint strict) except -1

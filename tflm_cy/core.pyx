@@ -34,7 +34,7 @@ from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT32, INT64, MAX_RANK, STRING, Tensor, bytes_of, is_constant, is_packed, shape_of,
+    BFLOAT16, BOOL, CONSTANT, INT32, INT64, MAX_RANK, STRING, Tensor, bytes_of, is_constant, is_packed, shape_of,
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
@@ -123,7 +123,6 @@ cdef class Core:
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
         self.primary.set_up(num_threads, fuse)
-        self.cache_generation = -1
 
     def __reduce__(self):
         raise TypeError("an interpreter's inside cannot be copied; pickle or copy the Interpreter")
@@ -185,27 +184,6 @@ cdef class Core:
         if not 0 <= i < g.tensor_count:
             raise ValueError(f"Invalid tensor index {i} exceeds max tensor index {g.tensor_count - 1}")
         return i
-
-    cdef bint is_cached(self, Subgraph g, const Tensor* tensor):
-        """True when shape and address stay until the next real allocation; empties the cache after one."""
-        if g is not self.primary or not g.ready or tensor.allocation == DYNAMIC or g.stage_zero_end != g.plan_count:
-            return False
-        if self.cache_generation != g.generation:
-            self.shape_cache = [None] * g.tensor_count
-            self.cache_generation = g.generation
-        return True
-
-    cdef tuple shape_tuple(self, Subgraph g, int t):
-        cdef const Tensor* tensor = &g.tensors[t]
-        cdef int d
-        cdef tuple shape
-        if self.is_cached(g, tensor):
-            shape = self.shape_cache[t]
-            if shape is None:
-                shape = tuple([tensor.dims[d] for d in range(tensor.rank)])
-                self.shape_cache[t] = shape
-            return shape
-        return tuple([tensor.dims[d] for d in range(tensor.rank)])
 
     # ---------------------------------------------------------------- life cycle
 
@@ -382,7 +360,7 @@ cdef class Core:
 
     cdef object get_unlocked(self, Subgraph g, object index):
         cdef int t = self.tensor_index(g, index)
-        return read_value(g, t, self.shape_tuple(g, t))
+        return read_value(g, t, tuple(shape_of(&g.tensors[t])))
 
     def view(self, index, subgraph_index=0):
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
@@ -401,7 +379,7 @@ cdef class Core:
             if tensor.bytes == 0:
                 return self.get_unlocked(g, t)           # nothing to look at
             dtype = scalar_type(tensor.type) if tensor.type == BFLOAT16 else DTYPE_OF[tensor.type]
-            array = ndarray(self.shape_tuple(g, t), dtype, view(g, tensor, tensor.allocation == CONSTANT))
+            array = ndarray(tuple(shape_of(tensor)), dtype, view(g, tensor, tensor.allocation == CONSTANT))
             return array if tensor.rank > 0 else array[()]
         finally:
             self.leave()

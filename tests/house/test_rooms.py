@@ -25,7 +25,7 @@ ALLOWED = {
     "inspection": {"delegates", "profile"},
     "profile": set(),
     "experimental": {"interpreter"},
-    "shim": {"experimental", "interpreter", "_version"},
+    "shim": {"experimental", "interpreter"},
     "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
     "demo": {"report", "interpreter"},

@@ -2,12 +2,11 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from compat.builder import Model
 from tests.micro.models import activation, branches, chain, loaded
-from tflm_cy import Interpreter
+from tests.micro.outputs import outputs
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Plan
@@ -18,16 +17,6 @@ from tflm_cy.micro.export import REFERENCE_KERNELS, exported, reordered
 from tflm_cy.micro.offline import ASSUMPTION, ENTRY, read_plan
 from tflm_cy.micro.planners import plan_with, planners
 from tflm_cy.schema import model as schema
-
-
-def outputs(content):
-    interpreter = Interpreter(model_content=bytes(content))
-    interpreter.allocate_tensors()
-    rng = np.random.default_rng(0)
-    for details in interpreter.get_input_details():
-        interpreter.set_tensor(details["index"], rng.integers(-128, 128, details["shape"]).astype(np.int8))
-    interpreter.invoke()
-    return [interpreter.get_tensor(details["index"]).tobytes() for details in interpreter.get_output_details()]
 
 
 @pytest.mark.parametrize("name", planners())

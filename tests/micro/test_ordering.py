@@ -5,22 +5,12 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tests.micro.models import SCALE, activation, branches, chain, loaded, widening
-from tflm_cy import Interpreter
+from tests.micro.outputs import outputs
 from tflm_cy.micro.demand import demand
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.ordering import better_order
 from tflm_cy.micro.survey import Survey
 from tflm_cy.schema.model import Model as Loaded
-
-
-def run(content):
-    interpreter = Interpreter(model_content=bytes(content))
-    interpreter.allocate_tensors()
-    rng = np.random.default_rng(0)
-    for details in interpreter.get_input_details():
-        interpreter.set_tensor(details["index"], rng.integers(-128, 128, details["shape"]).astype(np.int8))
-    interpreter.invoke()
-    return [interpreter.get_tensor(details["index"]).tobytes() for details in interpreter.get_output_details()]
 
 
 @pytest.mark.parametrize("planner", ["greedy", "optimal", "overlap"])
@@ -34,7 +24,7 @@ def test_a_better_order_has_the_lower_head_in_the_exported_copy_too(planner):
     content = exported(found.model, found.demand, found.plan, relaxed=found.relaxed, assumption=assumption)
     survey = Survey(Loaded.from_buffer(content))
     assert survey.plan("greedy").high_water_mark == found.plan.high_water_mark and not survey.offline_problems
-    assert run(content) == run(memoryview(model))
+    assert outputs(content) == outputs(memoryview(model))
 
 
 def test_the_least_of_any_order_is_proven():

@@ -53,6 +53,20 @@ def added(parts):
     return sum(groups[1:], groups[0])
 
 
+def output_bytes(model, threads, *values):
+    """What a model with one output computes in the optimized mode."""
+    interpreter = Interpreter(
+        model_content=model.to_bytes(),
+        num_threads=threads,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    )
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), values, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes()
+
+
 def convolve(w, x, threads, gathered):
     """w @ x as a convolution: of single pixels, or of windows of two neighbouring ones, k / 2 channels each."""
     (n, k), m = w.shape, x.shape[1]
@@ -123,18 +137,7 @@ def test_a_filter_that_is_fed_is_multiplied_as_by_one_thread():
     model = Model.single(
         "CONV_2D", inputs, [Tensor([1, 1, 49, 20], "float32")], padding="VALID", stride_w=1, stride_h=1
     )
-    found = []
-    for threads in (1, 4):
-        interpreter = Interpreter(
-            model_content=model.to_bytes(),
-            num_threads=threads,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-        )
-        interpreter.allocate_tensors()
-        for detail, value in zip(interpreter.get_input_details(), (x, w), strict=True):
-            interpreter.set_tensor(detail["index"], value)
-        interpreter.invoke()
-        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes())
+    found = [output_bytes(model, threads, x, w) for threads in (1, 4)]
     assert found[0] == found[1]
 
 
@@ -158,15 +161,6 @@ def test_a_sparse_filter(dtype, same):
     x, y = Tensor([1, 12, 12, 192], "float32"), Tensor([1, 12, 12, 48], "float32")
     main.op("CONV_2D", [x, w, Tensor.constant(np.zeros(48, F))], [y], padding="SAME", stride_w=1, stride_h=1)
     main.outputs = [y]
-    values, found = rng.standard_normal(x.shape).astype(F), []
-    for threads in (1, 4):
-        interpreter = Interpreter(
-            model_content=model.to_bytes(),
-            num_threads=threads,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-        )
-        interpreter.allocate_tensors()
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], values)
-        interpreter.invoke()
-        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes())
+    values = rng.standard_normal(x.shape).astype(F)
+    found = [output_bytes(model, threads, values) for threads in (1, 4)]
     assert (found[0] == found[1]) == same

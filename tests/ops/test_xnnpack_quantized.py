@@ -1,4 +1,4 @@
-"""The default mode's operators on int8 and uint8, and with float32 activations times narrow weights: known answers by numpy.
+"""The default mode's operators on int8 and uint8: known answers by numpy.
 
 Every model here is one node that the default delegate takes. Scales are powers of two where a fused product and sum could round twice.
 """
@@ -10,24 +10,13 @@ from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
 from tflm_cy.ops import generation
 
+from .one_delegated import run
 from .one_operator import same
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 
 F32 = np.float32
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
-
-
-def run(op, inputs, outputs, feeds, version=1, **options):
-    """The outputs after two invokes in the default mode, the node being delegated."""
-    interpreter = Interpreter(model_content=Model.single(op, inputs, outputs, version, **options).to_bytes())
-    interpreter.allocate_tensors()
-    assert any(node["op_name"] == "DELEGATE" for node in interpreter._get_ops_details())
-    for detail, value in zip(interpreter.get_input_details(), feeds, strict=True):
-        interpreter.set_tensor(detail["index"], value)
-    interpreter.invoke()
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
 
 
 def every(dtype):
@@ -289,128 +278,6 @@ def test_batch_matmul(adjoint, fixed):
         [a] if fixed else [a, b], adj_x=adjoint[0], adj_y=adjoint[1],
     )  # fmt: skip
     same(got, want)
-
-
-# ---- dynamic range
-
-
-def quantized_row(x):
-    """Whole numbers less the zero point, and the value of a step."""
-    low, high = min(F32(0), x.min()), max(F32(0), x.max())
-    scale = F32(255) / (high - low)
-    zero = (
-        F32(-128) - low * scale
-        if (F32(-128) + low * scale) + (F32(127) + high * scale) > 0
-        else F32(127) - high * scale
-    )
-    zero = np.rint(np.clip(zero, -128, 127))
-    return np.clip(np.rint(x * scale), -128 - zero, 127 - zero).astype(int), F32(1) / scale
-
-
-@pytest.mark.parametrize("activations", ["float32", "int8"])
-def test_int4_of_zero_point_8(activations):
-    """Unsigned beside floats, signed beside int8."""
-    x = np.array([[-128, 127]], activations)
-    weight = Tensor.constant(np.array([[0, 1], [0, -1]], np.int8), "int4", scale=[1.0, 1.0], zero_point=8)
-    quantization = {"scale": 1.0, "zero_point": 0} if activations == "int8" else {}
-    x[0, 1] = 1 if activations == "int8" else 127
-    [got] = run(
-        "FULLY_CONNECTED",
-        [Tensor(x.shape, activations, **quantization), weight],
-        [Tensor([1, 2], activations, **quantization)],
-        [x],
-    )
-    want = [[1, -1]] if activations == "int8" else [[128 * 8 - 7 * 127, 128 * 8 + 7 * 127]]
-    same(got, np.array(want, activations))
-
-
-@pytest.mark.parametrize("weights", ["int8", "int4", "int2"])
-def test_dynamic_fully_connected_quantizes_each_row(weights):
-    rng = np.random.default_rng(6)
-    low, high = {"int4": (-8, 7), "int2": (-2, 1), "int8": (-128, 127)}[weights]
-    x = (rng.standard_normal((3, 24)) * [[1], [1000], [0.001]]).astype(F32)
-    w = rng.integers(low, high + 1, (4, 24)).astype(np.int8)
-    scales = np.array([0.5, 0.25, 2, 0.125], F32)
-    [got] = run(
-        "FULLY_CONNECTED", [Tensor(x.shape, "float32"), Tensor.constant(w, weights, scale=scales, zero_point=0)],
-        [Tensor([3, 4], "float32")], [x], fused_activation_function="RELU",
-    )  # fmt: skip
-    want = []
-    for row in x:
-        q, step = quantized_row(row)
-        want.append(np.maximum((q @ w.T.astype(int)).astype(F32) * step * scales, F32(0)))
-    same(got, np.array(want, F32))
-
-
-def test_blockwise_scales():
-    """One float16 scale per 32 weights of a row. Everything is exact here: whole steps of x, scales that are powers of two."""
-    rng = np.random.default_rng(11)
-    x = rng.integers(-128, 128, (3, 64)).astype(F32)
-    x[:, :2] = [-128, 127]
-    w = rng.integers(-8, 8, (5, 64)).astype(np.int8)
-    scales = (2.0 ** rng.integers(-4, 3, (5, 2))).astype(np.float16)
-    bias = rng.integers(-9, 9, 5).astype(F32)
-    model = Model()
-    main = model.subgraph("main")
-    scale = Tensor.constant(scales)
-    main.tensor(scale)
-    details = ("BlockwiseQuantization", {"scales": main.index_of(scale), "zero_points": -1, "block_size": 32})
-    weight = Tensor.constant(w, "int4", quantization={"details": details, "quantized_dimension": 0})
-    y = Tensor([3, 5], "float32")
-    main.op("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, Tensor.constant(bias)], [y], 1)
-    main.outputs = [y]
-    interpreter = Interpreter(model_content=model.to_bytes())
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    got = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-    same(got, (x @ (w * np.repeat(scales.astype(F32), 32, 1)).T + bias).astype(F32))
-
-
-@pytest.mark.parametrize("kernel", [1, 2])
-def test_dynamic_convolution_quantizes_images_but_pixels_of_a_1x1_filter(kernel):
-    rng = np.random.default_rng(7)
-    x = (rng.standard_normal((2, 3, 3, 5)) * rng.choice([1, 100], (2, 3, 3, 1))).astype(F32)
-    w = rng.integers(-128, 128, (4, kernel, kernel, 5)).astype(np.int8)
-    bias = np.array([8, -4, 0, 0.5], F32)
-    out = 4 - kernel
-    [got] = run(
-        "CONV_2D", [Tensor(x.shape, "float32"), Tensor.constant(w, scale=0.5, zero_point=0), Tensor.constant(bias)],
-        [Tensor([2, out, out, 4], "float32")], [x], 5, padding="VALID", stride_h=1, stride_w=1,
-    )  # fmt: skip
-    want = np.zeros((2, out, out, 4), F32)
-    for n, i, j in np.ndindex(2, out, out):
-        part = x[n, i, j] if kernel == 1 else x[n]
-        q, step = quantized_row(part)
-        window = q if kernel == 1 else q[i : i + kernel, j : j + kernel]
-        total = (window.reshape(-1) @ w.reshape(4, -1).T.astype(int)).astype(F32) * step
-        want[n, i, j] = (total.astype(float) * 0.5 + bias).astype(F32)  # fused: one rounding
-    same(got, want)
-
-
-def test_dynamic_batch_matmul():
-    rng = np.random.default_rng(8)
-    a, b = rng.standard_normal((2, 3, 7)).astype(F32), rng.integers(-128, 128, (2, 7, 4)).astype(np.int8)
-    scales = np.array([0.5, 1, 4, 0.25], F32)
-    [got] = run(
-        "BATCH_MATMUL", [Tensor(a.shape, "float32"), Tensor.constant(b, scale=scales, zero_point=0, axis=2)],
-        [Tensor([2, 3, 4], "float32")], [a], 4,
-    )  # fmt: skip
-    want = np.zeros((2, 3, 4), F32)
-    for n, i in np.ndindex(2, 3):
-        q, step = quantized_row(a[n, i])
-        want[n, i] = (q @ b[n].astype(int)).astype(F32) * step * scales
-    same(got, want)
-
-
-def test_dynamic_rows_with_nan_and_zeros():
-    """A row of zeros gives the bias; a NaN becomes the highest step, and a NaN sum the lower limit."""
-    x = np.array([[0, 0, 0, 0], [1, np.nan, -1, 0]], F32)
-    bias = Tensor.constant(np.array([2, 0, -0.0, 1], F32))
-    weight = Tensor.constant(np.eye(4, dtype=np.int8), scale=1.0, zero_point=0)
-    [got] = run("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, bias], [Tensor([2, 4], "float32")], [x])
-    same(got[0], np.array([2, 0, 0, 1], F32))
-    assert np.isfinite(got[1]).all()
 
 
 # ---- images and reductions

@@ -18,8 +18,9 @@ sizes' common divisor, fixed offsets that are not aligned or in conflict with ea
 from libc.stdint cimport int64_t
 
 from tflm_cy.memory.greedy cimport greedy
-from tflm_cy.memory.packing cimport FOUND, Packing, packing_of
+from tflm_cy.memory.packing cimport FOUND, Packing
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
+from tflm_cy.memory.search_space cimport packing_of
 
 
 cpdef Plan optimal(Problem problem, int64_t budget=200_000, double seconds=0):

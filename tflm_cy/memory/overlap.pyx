@@ -30,8 +30,9 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.optimal cimport optimal
-from tflm_cy.memory.packing cimport Packing, packing_of, relaxed_pairs
+from tflm_cy.memory.packing cimport Packing
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem
+from tflm_cy.memory.search_space cimport packing_of, relaxed_pairs
 
 cdef Py_ssize_t SMALL_GROUP = 6         # 720 orders
 

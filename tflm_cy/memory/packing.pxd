@@ -4,6 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from tflm_cy.memory.problem cimport Plan, Problem
 
 
+cdef enum:
+    LARGEST = 1 << 30   # units, so that sums stay within int32
+
+
 cdef enum Verdict:
     NONE        # no packing of that height exists
     FOUND
@@ -23,14 +27,6 @@ cdef struct Link:       # a pair that may overlap in part, or shares no section 
     int32_t item        # the other buffer
     int32_t out         # least offset(other) - offset(this) if the other one lies above
     int32_t back        # least offset(this) - offset(other) if this one lies above
-
-
-cdef struct Key:        # what a static order sorts by, the largest first
-    double a
-    double b
-    double c
-    int32_t item
-    int32_t position
 
 
 cdef class Packing:
@@ -90,5 +86,4 @@ cdef class Packing:
     cdef void* take(self, size_t size) noexcept nogil
 
 
-cdef Packing packing_of(Problem problem, bint relaxed, int64_t budget, double seconds)
-cdef tuple relaxed_pairs(Problem problem, list items)
+cdef double seconds_now() noexcept nogil

@@ -32,7 +32,7 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
@@ -137,10 +137,7 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     if w.sparsity != NULL:
         op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
         densify(w, <char*>op.weights.unpacked, count(w))
-    if node.arithmetic == MICRO:
-        prepare_bias_micro(context, x, b, INT32 if option == INT32 else INT64, op.m.rows, &op.bias)
-    else:
-        prepare_bias(context, b if op.rescale.wide or b == NULL else as_int32(context, b), op.m.rows, &op.bias)
+    prepare_bias_as(context, b, INT64 if op.rescale.wide else INT32, op.m.rows, &op.bias)      # of a constant int64 bias its first half
     # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
     if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
         node.invoke = fully_connected_vector8
@@ -159,17 +156,6 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
 
 cdef bint is_integer(int type) noexcept nogil:
     return type == INT8 or type == UINT8 or type == INT16
-
-
-cdef const Tensor* as_int32(Context context, const Tensor* b) except NULL:
-    """A constant int64 bias as int32: its first half."""
-    cdef Tensor* view
-    if b.type == INT32:
-        return b
-    view = <Tensor*>context.persistent(sizeof(Tensor))
-    view[0] = b[0]
-    view.type = INT32
-    return view
 
 
 cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -1:
@@ -297,12 +283,17 @@ cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef inline void read_rescale(Context context, const Node* node, IntegerMatrix* op) noexcept nogil:
+    """The bias, which may be another one in each invoke."""
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    op.fixed.bias = op.rescale.bias
+
+
 cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
-    op.fixed.bias = op.rescale.bias
+    read_rescale(context, node, op)
     fully_connected_quantized(
         <const int8_t*>x.data, op.x_zero_point, op.m.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,
@@ -315,8 +306,7 @@ cdef int fully_connected_u8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
-    op.fixed.bias = op.rescale.bias
+    read_rescale(context, node, op)
     fully_connected_quantized(
         <const uint8_t*>x.data, op.x_zero_point, op.m.batches, weight_bytes(context, w, &op.weights), op.w_zero_point, op.m.rows, op.m.depth,
         &op.rescale, <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums),
@@ -329,8 +319,7 @@ cdef int fully_connected_bytes_to_16(Context context, Node* node) noexcept nogil
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
-    op.fixed.bias = op.rescale.bias
+    read_rescale(context, node, op)
     fully_connected_u8_s16(
         <const uint8_t*>x.data, op.x_zero_point, op.m.batches, <const uint8_t*>w.data, op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,
         <int16_t*>context.scratch(op.shifted), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
@@ -342,8 +331,7 @@ cdef int fully_connected_s16(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
-    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
-    op.fixed.bias = op.rescale.bias
+    read_rescale(context, node, op)
     fully_connected_quantized(
         <const int16_t*>x.data, 0, op.m.batches, <const int8_t*>weight_bytes(context, w, &op.weights),
         op.w_zero_point, op.m.rows, op.m.depth, &op.rescale,

@@ -66,13 +66,20 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     for gate in range(4):
         if context.input(node, INPUT_WEIGHTS + gate) != NULL:
             prepare_integer_gate(context, node, s, gate)
+    request_room(context, s, own)
+    node.invoke = run_integer
+    return prepare_vector(context, node, s)
+
+
+cdef int request_room(Context context, Lstm* s, Integers* own) except -1:
+    """Scratch memory of a step."""
+    cdef const LstmShape* shape = &s.shape
     s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
     s.h = context.request_scratch(shape.outputs * sizeof(int16_t))
     own.hidden = context.request_scratch(shape.cells * sizeof(int16_t))
     s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
     s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
-    node.invoke = run_integer
-    return prepare_vector(context, node, s)
+    return 0
 
 
 cdef bint is_plain(Context context, const Node* node, const Lstm* s) noexcept:
@@ -178,11 +185,7 @@ cdef int prepare_micro(Context context, Node* node, Lstm* s) except -1:
     m.cell.multiplier = 3 << max(left, 0)
     m.cell.shift = max(-left, 0)
     own.micro = m
-    s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
-    s.h = context.request_scratch(shape.outputs * sizeof(int16_t))
-    own.hidden = context.request_scratch(shape.cells * sizeof(int16_t))
-    s.gates = context.request_scratch(4 * shape.cells * sizeof(int16_t))
-    s.products = context.request_scratch(max(shape.cells, shape.outputs) * sizeof(int32_t))
+    request_room(context, s, own)
     node.invoke = run_integer
     return 0
 
