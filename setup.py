@@ -1,8 +1,11 @@
-"""Builds every `tflm_cy/**/*.pyx` as one extension module, in parallel, with one set of flags.
+"""Compiles every `tflm_cy/**/*.pyx`, in parallel, and links all of them into one library, `tflm_cy/compiled`.
 
-`ops/index.py` is generated here: it maps the name of an operator to the module of `tflm_cy.ops` that declares it, read
-from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so that an operator registers by existing
-and is imported only when a model needs it.
+As a library of its own each module would cost twenty kilobytes of what they all hold, and an import the time to load
+it. `tflm_cy/library.py` finds the modules in it; each is still imported only when it is needed.
+
+Two tables are generated here: `ops/index.py` maps the name of an operator to the module of `tflm_cy.ops` that declares
+it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so that an operator registers by
+existing and is imported only when a model needs it; `index.py` has the names of the compiled modules.
 
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
 """
@@ -10,6 +13,7 @@ and is imported only when a model needs it.
 import os
 import platform
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -21,7 +25,7 @@ SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
 # -ffp-contract=off: a fused multiply-add appears only where the definition of an operator says so.
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
-# Many small libraries: tables for unwinding, aligned functions and pages that hold one segment each are a seventh of their size.
+# Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.
 COMPILE = [*OPTIMIZE, "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-g0", "-Wno-unused-function"]
 COMPILE += ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
 LINK = ["-Wl,--strip-all", "-Wl,-z,noseparate-code"]
@@ -149,37 +153,78 @@ def target_of(source: Path) -> list[str]:
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 
-def extensions() -> list[Extension]:
-    """One extension per .pyx file."""
+def modules() -> list[Extension]:
+    """One extension per .pyx file. The last part of a module's name is that of its entry into the library."""
+    sources = [
+        source
+        for source in sorted(PACKAGE.rglob("*.pyx"))
+        if X86_64 or source.parent != PACKAGE / "simd" or source.stem not in ONLY_X86_64
+    ]
+    for source in sources:
+        if [other.stem for other in sources].count(source.stem) > 1:
+            raise SystemExit(f"{source}: a compiled module of this name exists in another room")
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
             [str(source)],
             include_dirs=[str(source.parent)],
-            depends=[str(header) for header in sorted(source.parent.glob("*.h"))],
+            depends=[__file__, *map(str, source.parent.glob("*.h"))],
             extra_compile_args=COMPILE + target_of(source),
-            extra_link_args=LINK,
         )
-        for source in sorted(PACKAGE.rglob("*.pyx"))
-        if X86_64 or source.parent != PACKAGE / "simd" or source.stem not in ONLY_X86_64
+        for source in sources
     ]
 
 
-class ParallelBuild(build_ext):
-    """build_ext over all cores unless -j says otherwise."""
+class LinkedBuild(build_ext):
+    """Compiles `parts` over all cores (or -j), each with its own flags and only if it is new, and links them."""
+
+    parts: list[Extension]
 
     def finalize_options(self):
         super().finalize_options()
-        if self.parallel is None:
-            self.parallel = os.cpu_count() or 1
+        if SANITIZE:
+            self.build_temp += "-sanitized"
+
+    def build_extension(self, ext):
+        with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:  # the longest first
+            longest = sorted(self.parts, key=lambda part: os.path.getsize(part.sources[0]), reverse=True)
+            objects = list(pool.map(self.compiled, longest))
+        self.compiler.link_shared_object(
+            sorted(objects),
+            self.get_ext_fullpath(ext.name),
+            extra_postargs=LINK,
+            build_temp=self.build_temp,
+            target_lang="c",
+        )
+
+    def compiled(self, part: Extension) -> str:
+        """The object file of a module."""
+        [target] = self.compiler.object_filenames(part.sources, output_dir=self.build_temp)
+        needed = [*part.sources, *part.depends]
+        if self.force or not os.path.exists(target) or os.path.getmtime(target) < max(map(os.path.getmtime, needed)):
+            self.compiler.compile(
+                part.sources,
+                output_dir=self.build_temp,
+                include_dirs=part.include_dirs,
+                extra_postargs=part.extra_compile_args,
+            )
+        return target
 
 
-index = PACKAGE / "ops" / "index.py"
-text = operator_index()
-if not index.exists() or index.read_text() != text:
-    index.write_text(text)
+def write(path: Path, text: str) -> None:
+    """Write a generated file if that changes it."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
+
+write(PACKAGE / "ops" / "index.py", operator_index())
+LinkedBuild.parts = cythonize(modules(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1, quiet=True)
+names = "".join(f'        "{part.name}",\n' for part in LinkedBuild.parts)
+write(
+    PACKAGE / "index.py",
+    f'"""The compiled modules; generated by setup.py."""\n\nMODULES = frozenset(\n    {{\n{names}    }}\n)\n',
+)
 setup(
-    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1, quiet=True),
-    cmdclass={"build_ext": ParallelBuild},
+    ext_modules=[Extension("tflm_cy.compiled", [part.sources[0] for part in LinkedBuild.parts])],
+    cmdclass={"build_ext": LinkedBuild},
 )

@@ -5,6 +5,7 @@
 2
 """
 
+from tflm_cy import library  # noqa: F401, I001 (first: it finds what the others import)
 from tflm_cy import interpreter
 from tflm_cy.interpreter import (
     Delegate,

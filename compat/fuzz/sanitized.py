@@ -35,7 +35,7 @@ def copy(into):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
     for name in FILES:
-        shutil.copy(ROOT / name, into / name)
+        shutil.copy2(ROOT / name, into / name)  # setup.py: a new date would compile everything again
 
 
 def environment(into):

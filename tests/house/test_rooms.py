@@ -20,6 +20,8 @@ ALLOWED = {
     "custom": {"graph", "schema"},
     "core": {"graph", "memory", "schema"},
     "calls": {"core"},
+    "index": set(),
+    "library": {"index"},
     "signature": set(),
     "interpreter": {"calls", "core", "custom", "delegates", "inspection", "ops", "schema", "signature"},
     "inspection": {"delegates", "profile"},
@@ -32,7 +34,7 @@ ALLOWED = {
     "cli": {"report", "interpreter", "experimental", "demo", "micro", "shim", "config"},
     "__main__": {"cli"},
     "config": {"simd", "ops"},
-    "__init__": {"interpreter", "experimental", "config", "custom", "shim"},
+    "__init__": {"interpreter", "library", "experimental", "config", "custom", "shim"},
 }
 TABLES = {
     "table",

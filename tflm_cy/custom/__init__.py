@@ -1,1 +1,1 @@
-"""Users' operators: in Python (`python`), in Cython (any `Registration`), and which name means which (`registry`)."""
+"""Users' operators: in Python (`operator`), in Cython (any `Registration`), and which name means which (`registry`)."""

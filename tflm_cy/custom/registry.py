@@ -23,7 +23,7 @@ def _registration(name, prepare, invoke):
         return prepare
     if not callable(invoke) or not (prepare is None or callable(prepare)):
         raise TypeError(f"{name}: prepare (or None) and invoke must be callable")
-    from tflm_cy.custom.python import PythonOperator
+    from tflm_cy.custom.operator import PythonOperator
 
     return PythonOperator(name, prepare, invoke)
 
@@ -36,11 +36,11 @@ def register_custom_op(name, prepare, invoke=None):
     name : str
         The custom code in the model.
     prepare : callable, None, or tflm_cy.graph.context.Registration
-        `prepare(node)`: shapes of the outputs, requests for memory; see `tflm_cy.custom.python.Preparation`. None: the
+        `prepare(node)`: shapes of the outputs, requests for memory; see `tflm_cy.custom.operator.Preparation`. None: the
         outputs have the shapes of the file. A Registration comes from a compiled module.
     invoke : callable
         `invoke(node)`: computes `node.outputs` from `node.inputs`, numpy views of the arena; see
-        `tflm_cy.custom.python.Invocation`.
+        `tflm_cy.custom.operator.Invocation`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tflm_cy.custom.python import Invocation, Preparation
+from tflm_cy.custom.operator import Invocation, Preparation
 
 Prepare = Callable[[Preparation], object]
 Invoke = Callable[[Invocation], object]

@@ -1,4 +1,4 @@
-"""An operator in Python as a Registration; told in `python.pyx`."""
+"""An operator in Python as a Registration; told in `operator.pyx`."""
 from tflm_cy.graph.context cimport Node, Registration
 from tflm_cy.graph.subgraph cimport Subgraph
 
