@@ -168,7 +168,7 @@ def modules() -> list[Extension]:
             ".".join(source.with_suffix("").parts),
             [str(source)],
             include_dirs=[str(source.parent)],
-            depends=[__file__, *map(str, source.parent.glob("*.h"))],
+            depends=["setup.py", *map(str, source.parent.glob("*.h"))],
             extra_compile_args=COMPILE + target_of(source),
         )
         for source in sources
