@@ -14,9 +14,11 @@ cdef class Core:
     cdef bint clustering
     cdef PyThread_type_lock lock
     cdef long lock_fork
-    cdef unsigned long owner
+    cdef unsigned long owner         # thread whose call is under way, or 0
+    cdef Py_ssize_t waiting          # threads whose calls wait for it
     cdef Subgraph primary
 
+    cdef int make_lock(self) except -1
     cdef int enter(self) except -1
     cdef bint is_quick(self, object index, object subgraph_index)
     cdef int leave(self) noexcept

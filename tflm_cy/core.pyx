@@ -104,8 +104,7 @@ cdef class Core:
     """See the module."""
 
     def __cinit__(self):
-        self.lock = PyThread_allocate_lock()
-        self.lock_fork = fork_count
+        self.make_lock()
         self.primary = UNBORN
 
     def __dealloc__(self):
@@ -129,17 +128,35 @@ cdef class Core:
 
     # ---------------------------------------------------------------- lock, guard, lookup
 
+    cdef int make_lock(self) except -1:
+        self.lock = PyThread_allocate_lock()
+        if self.lock == NULL:
+            raise MemoryError("no memory for a lock")
+        self.lock_fork = fork_count
+        self.owner = 0
+        self.waiting = 0
+        if HAS_GIL:
+            PyThread_acquire_lock(self.lock, NOWAIT_LOCK)
+        return 0
+
     cdef int enter(self) except -1:
+        """Become the owner.
+
+        The GIL guards `owner` and `waiting`; the lock is what others wait for, opened once for each who has to. Taking it in vain would cost
+        as much as a tiny model. Without a GIL the lock itself says who may.
+        """
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.lock_fork != fork_count:
-            self.lock = PyThread_allocate_lock()     # the old one may be held by a thread that the child does not have
-            self.lock_fork = fork_count
-            self.owner = 0
-        if not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
-            if self.owner == me:
-                raise RuntimeError("the interpreter is called from within one of its own calls")
-            with nogil:
-                PyThread_acquire_lock(self.lock, WAIT_LOCK)
+            self.make_lock()                         # the old one may be held by a thread that the child does not have
+        if HAS_GIL and self.owner == 0 and self.waiting == 0:
+            self.owner = me
+            return 0
+        if self.owner == me:
+            raise RuntimeError("the interpreter is called from within one of its own calls")
+        self.waiting += HAS_GIL
+        with nogil:
+            PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.waiting -= HAS_GIL
         self.owner = me
         return 0
 
@@ -157,7 +174,8 @@ cdef class Core:
 
     cdef int leave(self) noexcept:
         self.owner = 0
-        PyThread_release_lock(self.lock)
+        if self.waiting > 0 or not HAS_GIL:
+            PyThread_release_lock(self.lock)
         return 0
 
     cdef int guard(self) except -1:

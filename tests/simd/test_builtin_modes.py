@@ -9,6 +9,7 @@ import os
 import numpy as np
 import pytest
 
+from compat.builder import Model, Tensor
 from tflm_cy.experimental import OpResolverType
 
 from . import float32, products8
@@ -81,3 +82,25 @@ def test_images(op, dtype, mode, isa):
 @pytest.mark.parametrize("op", ["QUANTIZE", "QUANTIZE_F32", "DEQUANTIZE"])
 def test_single_values(op, dtype, mode, isa):
     check_all(lambda rng: draw_one(rng, dtype, op), isa, mode)
+
+
+@isas
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("factor", [0.5, 0.25, 1.0, 2.0**-31, 3.0, 1e5, 1e30])
+def test_halves_and_overflows_of_a_fully_connected_layer(factor, dtype, isa):
+    """Sums that are ties once multiplied, and products that no int32 holds."""
+    zero, columns = (0, 37) if dtype == "int8" else (128, 37)
+    big = [2**31 - 1, -(2**31), 2**30, -(2**30), 1, -1]
+    bias = np.array([*range(-12, 19), *big], "int32")
+    scale = np.float32(factor)
+    model = Model.single(
+        "FULLY_CONNECTED",
+        [
+            Tensor([5, 3], dtype, scale=scale, zero_point=zero),
+            Tensor.constant(np.full((columns, 3), zero + 1, dtype), scale=1.0, zero_point=zero),
+            Tensor.constant(bias, scale=scale, zero_point=0),
+        ],
+        [Tensor([5, columns], dtype, scale=1.0, zero_point=zero)],
+    )
+    x = (np.arange(15).reshape(5, 3) % 7 + zero).astype(dtype)
+    check(isa, model.to_bytes(), [x], experimental_op_resolver_type=OpResolverType.BUILTIN_REF)

@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, acti
 
 cdef struct DoubleRescale:
     const int64_t* bias          # one per output
-    const double* scales         # one per output
+    const double* scales         # one per output; vector kernels read whole vectors
     int32_t zero_point
     int32_t low
     int32_t high

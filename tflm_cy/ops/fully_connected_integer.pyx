@@ -19,6 +19,7 @@ Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
@@ -39,6 +40,9 @@ from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.table cimport kernels
+
+cdef enum:
+    MOST_LANES = 16              # of a vector: kernels read whole vectors of scales
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -116,7 +120,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.m.rows} rows")
     else:
         check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
-    scales = <double*>context.persistent(8 * op.m.rows + 8)
+    scales = <double*>context.persistent(sizeof(double) * (op.m.rows + MOST_LANES))
+    memset(scales + op.m.rows, 0, sizeof(double) * MOST_LANES)
     for o in range(op.m.rows):
         scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
     op.rescale.scales = scales
@@ -245,7 +250,7 @@ cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, con
     cdef const int64_t* bias = <const int64_t*>op.bias.values
     if bias == NULL or (w.type != UINT8 and w.scale_count == 1 and w.zero_point != 0):
         return False
-    c.finish = finish_double
+    c.finish = finish_double if kernels().double8.finish == NULL else kernels().double8.finish
     c.how = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias

@@ -17,6 +17,7 @@ include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
 include "fixed8.pxi"
+include "double8.pxi"
 include "loops.pxi"
 include "ordered32.pxi"
 include "depthwise_ordered32.pxi"
@@ -36,6 +37,7 @@ def capsule():
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)
     fill_fixed8(&table.fixed8)
+    fill_double8(&table.double8)
     fill_loops(&table.loops)
     fill_ordered32(&table.ordered32)
     fill_depthwise_ordered32(&table.depthwise_ordered32)

@@ -9,6 +9,7 @@ from tflm_cy.simd.conv8 cimport Conv8Kernels
 from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
 from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
 from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32Kernels
+from tflm_cy.simd.double8 cimport Double8Kernels
 from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
 from tflm_cy.simd.fixed8 cimport Fixed8Kernels
 from tflm_cy.simd.float32 cimport Float32Kernels
@@ -28,6 +29,7 @@ cdef struct Kernels:
     Depthwise32Kernels depthwise32
     Float32Kernels float32
     Fixed8Kernels fixed8
+    Double8Kernels double8
     Ordered32Kernels ordered32
     LoopKernels loops
     DepthwiseOrdered32Kernels depthwise_ordered32
