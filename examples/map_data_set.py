@@ -1,7 +1,8 @@
-"""Map a model over a data set on all cores, three ways; all give the same answers as one interpreter in a loop.
+"""Map a model over a data set on all cores, several ways; all give the same answers as one interpreter in a loop.
 
     python examples/map_data_set.py                          # held-out digits of the demo, by processes
     python examples/map_data_set.py --how joblib --workers 4
+    python examples/map_data_set.py --how dask
     python examples/map_data_set.py --how threads
 
 An interpreter can be pickled: the copy that a worker gets has the path (or the bytes) and the options, not the state, so
@@ -72,6 +73,15 @@ def by_joblib(interpreter, images, workers):
     return [answer for part in answers for answer in part]
 
 
+def by_dask(interpreter, images, workers):
+    import dask
+
+    shares = np.array_split(images, workers)
+    tasks = [dask.delayed(in_a_loop)(interpreter, share, 1) for share in shares]
+    answers = dask.compute(*tasks, scheduler="processes", num_workers=workers)
+    return [answer for part in answers for answer in part]
+
+
 WAYS = {
     "loop": in_a_loop,
     "processes": by_processes,
@@ -79,6 +89,7 @@ WAYS = {
     "spawn": partial(by_processes, method="spawn"),
     "threads": by_threads,
     "joblib": by_joblib,
+    "dask": by_dask,
 }
 
 

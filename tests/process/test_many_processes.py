@@ -179,9 +179,9 @@ def test_pools_of_processes(method):
 
 
 def ways():
-    for how in ("loop", "processes", "fork", "spawn", "threads", "joblib"):
-        missing = how == "joblib" and importlib.util.find_spec("joblib") is None
-        yield pytest.param(how, marks=pytest.mark.skipif(missing, reason="joblib is not installed"))
+    for how in ("loop", "processes", "fork", "spawn", "threads", "joblib", "dask"):
+        missing = how in ("joblib", "dask") and importlib.util.find_spec(how) is None
+        yield pytest.param(how, marks=pytest.mark.skipif(missing, reason=f"{how} is not installed"))
 
 
 @pytest.mark.parametrize("how", list(ways()))
