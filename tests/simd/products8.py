@@ -53,9 +53,11 @@ def weights(rng, dtype, shape, channels, axis):
     kind = "uint8" if dtype == "uint8" else "int8"
     data = values(rng, kind, shape)
     if kind == "uint8":
-        return Tensor.constant(
-            data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=zero_point(rng, kind)
-        )
+        zero = zero_point(rng, kind)
+        if rng.random() < 0.5:  # as trained ones: less the zero point they are int8, but for a few
+            data = np.clip(rng.normal(zero, 30, shape), max(0, zero - 128), min(255, zero + 127)).astype(np.uint8)
+            data.flat[rng.integers(data.size, size=rng.integers(5))] = rng.choice([0, 255])
+        return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=zero)
     if rng.random() < 0.3:
         return Tensor.constant(data, scale=float(np.float32(rng.uniform(0.001, 0.02))), zero_point=0)
     scales = rng.uniform(0.001, 0.02, channels).astype(np.float32).tolist()

@@ -113,6 +113,31 @@ def test_images(op, dtype, isa):
 
 
 @pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("depth", [1, 5])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_resizing_with_whole_weights(dtype, depth, isa):
+    """5000 pixels of 4999: the last weights round to 2048, and no two pixels lie between the same ones."""
+    rng = np.random.default_rng(depth)
+    x, y = Tensor([1, 1, 4999, depth], dtype, scale=1.0), Tensor([1, 1, 5000, depth], dtype, scale=1.0)
+    size = Tensor.constant(np.array([1, 5000], np.int32))
+    check(isa, Model.single("RESIZE_BILINEAR", [x, size], [y], 3).to_bytes(), [values(rng, dtype, x.shape)])
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
+def test_positions_in_short_rows(op, dtype, isa):
+    """Rows of every length up to what a vector takes, all places of the extreme, most of them several times."""
+    rng = np.random.default_rng(5)
+    for n in range(1, 35):
+        x = rng.choice(np.array([0, 1, 127, 128, 255], np.uint8), [200, n]).view(dtype)
+        inputs = [Tensor(x.shape, dtype, scale=1.0), Tensor.constant(np.array([1], np.int32))]
+        for kind in ("int32", "int64"):
+            y = Tensor([200], kind)
+            check(isa, Model.single(op, inputs, [y], 1, output_type=kind.upper()).to_bytes(), [x])
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 def test_positions_of_extremes(op, dtype, isa):

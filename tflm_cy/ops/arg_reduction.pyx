@@ -5,7 +5,7 @@ Source: LiteRT:tflite/kernels/arg_min_max.cc.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32, arg_strided
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, register, spanning
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -72,6 +72,8 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     else:
         context.set_dynamic(y)
     node.invoke = arg_reduce
+    if a.known_axis and by_rows(a, x):
+        return context.divide(node, compute_rows, spanning(a.outer, 1, 1), a.outer * (1 + 0.05 * a.size))
     return 0
 
 
@@ -99,6 +101,20 @@ cdef bint fill_shape(ArgReduction* a, const Tensor* x, const Tensor* axis_tensor
     return True
 
 
+cdef inline bint by_rows(const ArgReduction* a, const Tensor* x) noexcept nogil:
+    return a.inner == 1 and a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
+
+
+cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    """A range of rows of bytes: the output's elements."""
+    cdef ArgReduction* a = <ArgReduction*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    a.fast.arg_rows(
+        <const uint8_t*>x.data + first * a.size, end - first, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255),
+        y.type == INT64, <uint8_t*>y.data + first * (8 if y.type == INT64 else 4))
+
+
 cdef inline void put(Tensor* y, int64_t at, int32_t index) noexcept nogil:
     if y.type == INT32:
         (<int32_t*>y.data)[at] = index
@@ -122,9 +138,8 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
             return -1
     if a.outer == 0 or a.inner == 0:
         return 0
-    if a.inner == 1 and a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8):
-        a.fast.arg_rows(
-            <const uint8_t*>x.data, a.outer, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255), y.type == INT64, y.data)
+    if by_rows(a, x):
+        compute_rows(context, node, 0, a.outer, 0)
         return 0
     for outer in range(a.outer):
         for inner in range(a.inner):

@@ -4,6 +4,9 @@ x is read where it lies, sixteen positions at a time with 64 bytes of their wind
 image with its padding around it. Weights are packed as the tiles want them, per step of 64 bytes of a window; a step that reaches behind a
 stretch of the window multiplies what it finds there by 0.
 
+uint8 weights are packed less their zero point wherever only a few of them leave the range of int8 by that: what they leave it by is multiplied in
+extra steps of their panels. Else the zero point counts times the sum of a window's bytes, which takes a product of its own.
+
 | output positions of a tile | |
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
@@ -19,13 +22,14 @@ from libc.string cimport memcpy, memset
 cdef extern from *:
     "#define SIMD_ISA 512"
 
-from tflm_cy.simd.conv8 cimport Conv8, x_size
+from tflm_cy.simd.conv8 cimport Conv8, TilePanel, x_size
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
 include "conv8.pxi"
 
 cdef extern from "amx.h" nogil:
+    bint any_outside(const uint8_t* w, ptrdiff_t n, int low, int high) noexcept
     enum:
         CHUNK
         TILE_I32_U8
@@ -78,6 +82,7 @@ cdef enum:
     L1_POSITIONS = 16384
     L2_SUMS = 262144             # waiting for `finish`
     SMALL = 20000                # multiplications below which tiles do not pay
+    DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
 
 cdef double TILE_TIME = 5.2      # ns: a product of tiles; and of vectors, four taps times 16 columns
 cdef double VECTOR_TIME = 0.19
@@ -113,13 +118,15 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     # Two tiles of columns by two of positions load less, four by one go through x once.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
+    plan_extra_steps(c)
     plan_copies(c)
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
         c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
     c.packed_bytes = (
-        round_up(4 * c.tile_steps, 64) + 3 * 4 * TILE * c.column_tiles
-        + (c.column_tiles + (c.row_factor != 0)) * c.tile_steps * TILE_BYTES + TAIL
+        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
+        + 3 * 4 * TILE * c.column_tiles
+        + ((c.column_tiles + (c.row_factor != 0)) * c.tile_steps + c.extra_tiles) * TILE_BYTES + TAIL
     )
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
@@ -127,6 +134,58 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     c.pack = pack_tiles
     c.run = run_tiles
     return True
+
+
+cdef ptrdiff_t panels_of(const Conv8* c) noexcept nogil:
+    return (c.column_tiles + c.panel_tiles - 1) / c.panel_tiles
+
+
+cdef ptrdiff_t tiles_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+    """Of columns."""
+    cdef ptrdiff_t left = c.column_tiles - panel * c.panel_tiles
+    return left if left < c.panel_tiles else c.panel_tiles
+
+
+cdef void plan_extra_steps(Conv8* c) noexcept nogil:
+    """How many there are, and whether they are fewer than what the sums of windows' bytes take."""
+    cdef ptrdiff_t panel, step, steps
+    c.centred = False
+    c.extra_steps = c.extra_tiles = 0
+    if c.row_factor == 0 or c.w == NULL or c.w_zero_point < 1 or c.w_zero_point > 255:
+        return
+    for panel in range(panels_of(c)):
+        steps = 0
+        if leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, 0, c.segments * c.segment):
+            for step in range(c.tile_steps):
+                steps += leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, tap_of(c, step), taps_of(c, step))
+        c.extra_steps += steps
+        c.extra_tiles += steps * tiles_of_panel(c, panel)
+    c.centred = c.extra_tiles <= c.tile_steps + DEAREST_EXTRA
+    if not c.centred:
+        c.extra_steps = c.extra_tiles = 0
+
+
+cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, ptrdiff_t tap, ptrdiff_t taps) noexcept nogil:
+    """Is one of these weights less the zero point no int8?"""
+    cdef int low = c.w_zero_point - 128 if c.w_zero_point > 128 else 0
+    cdef int high = c.w_zero_point + 127 if c.w_zero_point < 128 else 255
+    cdef ptrdiff_t first = panel * c.panel_tiles * TILE
+    cdef ptrdiff_t column
+    for column in range(first, min(first + c.panel_tiles * TILE, c.shape.oc)):
+        if any_outside(w + column * row + tap, taps, low, high):
+            return True
+    return False
+
+
+cdef ptrdiff_t tap_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    """A step's first tap."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    return step / per_segment * c.segment + step % per_segment * STEP
+
+
+cdef ptrdiff_t taps_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    cdef ptrdiff_t left = c.segment - step % ((c.segment + STEP - 1) / STEP) * STEP
+    return left if left < STEP else STEP
 
 
 cdef void plan_copies(Conv8* c) noexcept nogil:
@@ -154,30 +213,63 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
 cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t columns = TILE * c.column_tiles
-    cdef uint8_t* at = c.packed
+    cdef TilePanel* panels = <TilePanel*>c.packed
+    cdef uint8_t* at = c.packed + round_up(panels_of(c) * sizeof(TilePanel), 64)
     cdef int32_t* offsets = <int32_t*>at
-    cdef int32_t* sums = <int32_t*>(at + round_up(4 * c.tile_steps, 64))
-    cdef float* scales = <float*>(sums + columns)
-    cdef float* f_bias = scales + columns
-    cdef int8_t* ones = <int8_t*>(f_bias + columns)
-    cdef int8_t* panels = ones + (c.tile_steps * TILE_BYTES if c.row_factor != 0 else 0)
-    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t s, i, column, first, tiles
-    c.offsets, c.bias, c.w_sums, c.scales, c.float_bias = offsets, sums, sums, scales, f_bias
-    c.tile_ones, c.panels = ones, <const uint8_t*>panels
-    for s in range(c.segments):
-        for i in range(per_segment):
-            offsets[s * per_segment + i] = <int32_t>(segment_offset(c, s) + STEP * i)
-            if c.row_factor != 0:
-                pack_ones(ones + (s * per_segment + i) * TILE_BYTES, c.segment - STEP * i if c.segment - STEP * i < STEP else STEP)
-    first = 0
-    while first < c.column_tiles:
-        tiles = c.column_tiles - first if c.column_tiles - first < c.panel_tiles else c.panel_tiles
-        pack_tile_columns(c, <const uint8_t*>w, row, first, tiles, <uint8_t*>panels)
-        panels += tiles * c.tile_steps * TILE_BYTES
-        first += tiles
+    cdef int32_t* sums
+    cdef float* scales
+    cdef float* f_bias
+    cdef int8_t* ones
+    cdef ptrdiff_t panel, tiles, step, column
+    at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
+    sums = <int32_t*>at
+    scales = <float*>(sums + columns)
+    f_bias = scales + columns
+    ones = <int8_t*>(f_bias + columns)
+    at = <uint8_t*>ones
+    c.bias, c.w_sums, c.scales, c.float_bias, c.tile_ones, c.tile_panels = sums, sums, scales, f_bias, ones, panels
+    if c.row_factor != 0 and not c.centred:
+        for step in range(c.tile_steps):
+            pack_ones(ones + step * TILE_BYTES, taps_of(c, step))
+        at += c.tile_steps * TILE_BYTES
+    for panel in range(panels_of(c)):
+        tiles = tiles_of_panel(c, panel)
+        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.tile_steps
+        for step in range(c.tile_steps):
+            offsets[step] = offset_of(c, step)
+        offsets += c.tile_steps
+        pack_tile_columns(c, <const uint8_t*>w, row, panel * c.panel_tiles, tiles, at)
+        at += tiles * c.tile_steps * TILE_BYTES
+        if c.extra_steps > 0 and leaves_range(c, <const uint8_t*>w, row, panel, 0, c.segments * c.segment):
+            for step in range(c.tile_steps):
+                if leaves_range(c, <const uint8_t*>w, row, panel, tap_of(c, step), taps_of(c, step)):
+                    pack_extra_step(c, <const uint8_t*>w, row, panel * c.panel_tiles, tiles, step, <int8_t*>at)
+                    panels[panel].steps += 1
+                    offsets[0] = offset_of(c, step)
+                    offsets += 1
+                    at += tiles * TILE_BYTES
     for column in range(g.oc):
         pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+
+
+cdef int32_t offset_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    """Where a step begins, from a window's first byte."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    return <int32_t>(segment_offset(c, step / per_segment) + step % per_segment * STEP)
+
+
+cdef void pack_extra_step(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, ptrdiff_t step, int8_t* panel,
+) noexcept nogil:
+    """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
+    cdef ptrdiff_t tile, column, k
+    cdef int v
+    for tile in range(tiles):
+        for column in range(min(TILE, c.shape.oc - TILE * (first + tile))):
+            for k in range(taps_of(c, step)):
+                v = <int>w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k] - c.w_zero_point
+                v = v + 128 if v < -128 else v - 127 if v > 127 else 0
+                panel[tile_place(0, tiles, tile, column, k)] = <int8_t>v
 
 
 cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:
@@ -198,16 +290,14 @@ cdef void pack_tile_columns(
     const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
     """The weights of a panel, whose tiles of columns are those from `first` on."""
-    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
-    cdef ptrdiff_t tile, column, s, i
+    cdef int less = c.w_zero_point - 128 if c.centred else 0
+    cdef ptrdiff_t tile, column, step
     for tile in range(tiles):
         column = TILE * (first + tile)
-        for s in range(c.segments):
-            for i in range(per_segment):
-                turn_taps(
-                    w + column * row + s * c.segment + i * STEP, row, c.shape.oc - column if c.shape.oc - column < TILE else TILE,
-                    c.segment - i * STEP if c.segment - i * STEP < STEP else STEP, c.w_offset,
-                    panel + tile_place(s * per_segment + i, tiles, tile, 0, 0), 64)
+        for step in range(c.tile_steps):
+            turn_taps(
+                w + column * row + tap_of(c, step), row, c.shape.oc - column if c.shape.oc - column < TILE else TILE, taps_of(c, step),
+                c.w_offset, less, panel + tile_place(step, tiles, tile, 0, 0), 64)
 
 
 cdef struct Work:                # memory of a run
@@ -238,11 +328,9 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     cdef Panel p
     cdef int32_t zero = c.out.zero_point
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
-    p.has_terms = c.row_factor != 0
-    p.steps = c.tile_steps
+    p.has_terms = c.row_factor != 0 and not c.centred
     p.y_row = c.shape.oc * c.y_size
     p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE)
-    p.offsets = c.offsets
     p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
@@ -263,7 +351,8 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
     cdef ptrdiff_t first = c.first_tile
     cdef ptrdiff_t tiles, i
-    p.w = <const int8_t*>c.panels + first * c.tile_steps * TILE_BYTES
+    cdef const TilePanel* panel
+    p.offsets, p.steps = c.tile_panels.offsets, c.tile_steps
     p.sums = k.sums
     p.first = k.positions
     if p.has_terms:
@@ -273,13 +362,14 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
             memset(k.positions[i].terms, 0, sizeof(k.positions[i].terms))
     while first < c.end_tile:
         tiles = c.end_tile - first if c.end_tile - first < c.panel_tiles else c.panel_tiles
+        panel = &c.tile_panels[first / c.panel_tiles]
+        p.offsets, p.w, p.steps = panel.offsets, <const int8_t*>panel.w, panel.steps
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
         p.column = TILE * first * size
         p.n = c.shape.oc - TILE * first if c.shape.oc - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
-        p.w += tiles * c.tile_steps * TILE_BYTES
         first += tiles
     finish_waiting(p, k.line)
     if c.finish != NULL:

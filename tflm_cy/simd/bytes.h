@@ -94,6 +94,65 @@ SIMD_INLINE uint64_t equal_bytes(vb v, unsigned byte) {
 #endif
 }
 
+/* Rows of up to SHORT_ROW bytes, VL at a time. Each byte makes a key of 16 bits, itself above 255 minus its place, so that a row's largest key
+ * belongs to the first of its largest bytes. Then keys are folded, of more and more rows in a vector, until a row is a dword. */
+enum { SHORT_ROW = 32 };
+#if SIMD_ISA == 512
+enum { ROWS_OF_KEYS = 2 };
+SIMD_INLINE vb load_short_rows(const uint8_t *x, int64_t n) { return vb_gather(x, n, 2); }
+/* 16 keys each of two rows and two more; 8 each of the four */
+SIMD_INLINE vb fold_keys(vb a, vb b) { return _mm512_max_epu16(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD)); }
+SIMD_INLINE vb fold_dwords(vb a, vb b) {
+  const __m512 p = _mm512_castsi512_ps(a), q = _mm512_castsi512_ps(b);
+  return _mm512_max_epu16(_mm512_castps_si512(_mm512_shuffle_ps(p, q, 0x88)), _mm512_castps_si512(_mm512_shuffle_ps(p, q, 0xDD)));
+}
+#else
+enum { ROWS_OF_KEYS = 1 };
+SIMD_INLINE vb load_short_rows(const uint8_t *x, int64_t n) { (void)n; return vb_load(x); }
+SIMD_INLINE vb fold_keys(vb a, vb b) { return _mm256_max_epu16(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31)); }
+SIMD_INLINE vb fold_dwords(vb a, vb b) {
+  const __m256 p = _mm256_castsi256_ps(a), q = _mm256_castsi256_ps(b);
+  return _mm256_max_epu16(_mm256_castps_si256(_mm256_shuffle_ps(p, q, 0x88)), _mm256_castps_si256(_mm256_shuffle_ps(p, q, 0xDD)));
+}
+#endif
+
+typedef struct { vb change, even, odd, even_mask, odd_mask; } RowKeys; /* of the even and the odd bytes: what is added, what counts */
+
+static RowKeys keys_of_rows(int64_t n, int flip) {
+  uint8_t even[VB], odd[VB], even_mask[VB], odd_mask[VB];
+  RowKeys k;
+  for (int i = 0; i < VB; i += 2) {
+    const int at = i % SHORT_ROW;
+    even_mask[i] = odd_mask[i] = even[i + 1] = odd[i + 1] = 0;
+    even_mask[i + 1] = at < n ? 255 : 0;
+    odd_mask[i + 1] = at + 1 < n ? 255 : 0;
+    even[i] = at < n ? (uint8_t)(255 - at) : 0;
+    odd[i] = at + 1 < n ? (uint8_t)(254 - at) : 0;
+  }
+  k.change = vb_set1(flip);
+  k.even = vb_load(even);
+  k.odd = vb_load(odd);
+  k.even_mask = vb_load(even_mask);
+  k.odd_mask = vb_load(odd_mask);
+  return k;
+}
+
+SIMD_INLINE vb row_keys(const RowKeys *k, vb v) {
+  v = vb_xor(v, k->change);
+  return SIMD_BOTH(max_epu16, vb_xor(vb_and(SIMD_BOTH(slli_epi16, v, 8), k->even_mask), k->even), vb_xor(vb_and(v, k->odd_mask), k->odd));
+}
+
+SIMD_INLINE vi arg_short_rows(const RowKeys *k, const uint8_t *x, int64_t n) {
+  const int64_t step = ROWS_OF_KEYS * n;
+  vb eight[4], four[2]; /* keys of a row */
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
+    eight[i] = fold_keys(row_keys(k, load_short_rows(x + 2 * i * step, n)), row_keys(k, load_short_rows(x + (2 * i + 1) * step, n)));
+  _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++)
+    four[i] = SIMD_BOTH(max_epu16, SIMD_BOTH(unpacklo_epi64, eight[2 * i], eight[2 * i + 1]), SIMD_BOTH(unpackhi_epi64, eight[2 * i], eight[2 * i + 1]));
+  const vb two = fold_dwords(four[0], four[1]), one = SIMD_BOTH(max_epu16, two, SIMD_BOTH(srli_epi32, two, 16)), low = vi_set1(255);
+  return vb_unlane(vb_xor(vb_and(one, low), low));
+}
+
 static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wide, void *y) {
   uint8_t inside[VB];
   const int64_t last = (n - 1) / VB * VB;
@@ -101,7 +160,21 @@ static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wi
   const vb change = vb_set1(flip);
   for (int i = 0; i < VB; i++) inside[i] = last + i < n ? 255 : 0;
   const vb mask = vb_load(inside);
-  for (int64_t r = 0; r < rows; r++, x += n) {
+  int64_t r = 0;
+  if (n <= SHORT_ROW && rows >= VL) {
+    const RowKeys k = keys_of_rows(n, flip);
+    for (; rows - r >= VL && end - x >= (VL - 1) * n + SHORT_ROW; r += VL, x += VL * n) {
+      const vi at = arg_short_rows(&k, x, n);
+      int32_t places[VL];
+      if (!wide) {
+        vi_store((int32_t *)y + r, at);
+        continue;
+      }
+      vi_store(places, at);
+      for (int i = 0; i < VL; i++) ((int64_t *)y)[r + i] = places[i];
+    }
+  }
+  for (; r < rows; r++, x += n) {
     const vb loaded = vb_xor(end - (x + last) >= VB ? vb_load(x + last) : vb_load_part(x + last, n - last), change);
     const vb rest = vb_and(loaded, mask);
     vb most = rest;

@@ -260,31 +260,34 @@ SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
 }
 
 /* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
- * behind the n-th byte becomes 0. flip: the bits of a byte to change. */
+ * behind the n-th byte becomes 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
 enum { TURN_ROWS = 16, TURN_BYTES = 64 };
 #if SIMD_ISA == 512
-static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {
+static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
   const __mmask64 some = SIMD_MASK64(n);
-  const __m512i change = _mm512_maskz_set1_epi8(some, (char)flip);
+  const __m512i change = _mm512_maskz_set1_epi8(some, (char)flip), shift = _mm512_maskz_set1_epi8(some, (char)less);
   __m512i r[16];
   for (int i = 0; i < 16; i++)
-    r[i] = i < rows ? _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change) : _mm512_setzero_si512();
+    r[i] = i < rows ? _mm512_subs_epi8(_mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change), shift) : _mm512_setzero_si512();
   turn_registers(r);
   for (int i = 0; i < 16; i++)
     if (4 * i < n) _mm512_storeu_si512(to + i * step, r[i]);
 }
 #else
-static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t *to, ptrdiff_t step) {
+static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
   const uint32_t change = 0x01010101u * (uint32_t)flip;
   for (ptrdiff_t c = 0; c < rows; c++, w += row) {
     for (ptrdiff_t k = 0; 4 * k < n; k++) {
       uint32_t four;
-      if (n - 4 * k >= 4) {
+      if (n - 4 * k >= 4 && less == 0) {
         memcpy(&four, w + 4 * k, 4);
         four ^= change;
       } else {
         uint8_t rest[4] = {0};
-        for (ptrdiff_t i = 0; i < n - 4 * k; i++) rest[i] = (uint8_t)(w[4 * k + i] ^ flip);
+        for (ptrdiff_t i = 0; i < 4 && i < n - 4 * k; i++) {
+          const int v = (int8_t)(w[4 * k + i] ^ flip) - less;
+          rest[i] = (uint8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
+        }
         memcpy(&four, rest, 4);
       }
       memcpy(to + k * step + 4 * c, &four, 4);

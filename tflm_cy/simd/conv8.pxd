@@ -18,6 +18,11 @@ from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.simd.fixed8 cimport Finish8
 
+cdef struct TilePanel:           # AMX: some tiles of columns
+    const int32_t* offsets       # per step, from a window's first byte
+    const uint8_t* w
+    ptrdiff_t steps
+
 cdef struct Conv8:
     ConvShape shape
     bint is_signed               # x, w and y are int8, else uint8
@@ -25,6 +30,8 @@ cdef struct Conv8:
     bint slack                   # 64 bytes behind x may be read
     int32_t x_zero_point
     int32_t w_zero_point
+    const void* w                # what `pack` will get, where the plan may depend on it, and the bytes of a filter; or NULL
+    ptrdiff_t w_row
     Requantize out               # 8-bit
     Scaling scaling              # dynamic
     Finish8 finish               # not NULL: makes y of the sums, and `out` has only the bias
@@ -54,6 +61,9 @@ cdef struct Conv8:
     ptrdiff_t first_tile         # those that are computed
     ptrdiff_t end_tile
     ptrdiff_t panel_tiles        # of columns, in a panel
+    ptrdiff_t extra_steps        # those of all panels for what of uint8 weights does not fit a byte once the zero point is subtracted
+    ptrdiff_t extra_tiles        # their tiles of weights
+    bint centred                 # it is subtracted: the sums of windows' bytes are not needed
     bint across                  # tiles run from row to row of the padded image
     # packed
     uint8_t* packed
@@ -65,6 +75,7 @@ cdef struct Conv8:
     const float* float_bias
     const uint8_t* panels
     const int8_t* tile_ones      # AMX: per step a tile of 1 where a tap is
+    const TilePanel* tile_panels
 
 cdef inline ptrdiff_t x_size(const Conv8* c) noexcept nogil:
     """Bytes of a value of x."""

@@ -51,7 +51,7 @@ cdef extern from "conv8.h" nogil:
         TURN_ROWS
         TURN_BYTES
     int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
-    void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, uint8_t* to, ptrdiff_t step) noexcept
+    void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
 
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
@@ -204,7 +204,7 @@ cdef void pack_panel(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t 
             while i < c.segment:
                 turn_taps(
                     w + column * row + s * c.segment + i, row, columns - column if columns - column < TURN_ROWS else TURN_ROWS,
-                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset,
+                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset, 0,
                     panel + (s * per_segment + i / 4) * width * 4 + 4 * column, width * 4)
                 i += TURN_BYTES
         column += TURN_ROWS

@@ -219,29 +219,79 @@ static void blend_rows8(const uint8_t *top, const uint8_t *bottom, int64_t n, in
   }
 }
 
-/* columns: per pixel of y, the pixels of the line left and right of it, and the second's weight. */
-SIMD_INLINE void blend_line8(const int32_t *line, const int32_t *columns, int64_t width, int64_t depth, const int is_signed, uint8_t *y) {
-  const vi half = vi_set1(1 << 21);
-  const vb zero = vb_set1_16(0);
+/* base + difference * weight with weights of 11 bits; the difference has 20, and its upper 16 and lower 4 count apart. */
+#if SIMD_ISA == 0
+SIMD_INLINE vi blend_difference(vi d) { return d; }
+SIMD_INLINE vi blend_weight(int32_t w) { return vi_set1(w); }
+SIMD_INLINE vi blend8(vi base, vi difference, vi w) { return vi_add(base, vi_mul(difference, w)); }
+SIMD_INLINE vb narrow_blend(vi a, vi b, vi c, vi d, const int is_signed) {
+  return is_signed ? vb_pack_s(a, b, c, d, vb_set1_16(0)) : vb_pack_u(a, b, c, d, vb_set1_16(0));
+}
+#else
+SIMD_INLINE vi blend_difference(vi d) {
+  return vi_add(vb_and(d, vi_set1(15)), SIMD_BOTH(slli_epi32, SIMD_BOTH(srai_epi32, d, 4), 16));
+}
+SIMD_INLINE vi blend_weight(int32_t w) { return vi_set1(w | w << 20); }
+#if SIMD_ISA == 512
+SIMD_INLINE vi blend8(vi base, vi difference, vi w) { return _mm512_dpwssd_epi32(base, difference, w); }
+#else
+SIMD_INLINE vi blend8(vi base, vi difference, vi w) { return vi_add(base, _mm256_madd_epi16(difference, w)); }
+#endif
+SIMD_INLINE vb narrow_blend(vi a, vi b, vi c, vi d, const int is_signed) {
+  const vb low = SIMD_BOTH(packs_epi32, a, b), high = SIMD_BOTH(packs_epi32, c, d);
+  return vb_unlane(is_signed ? SIMD_BOTH(packs_epi16, low, high) : SIMD_BOTH(packus_epi16, low, high));
+}
+#endif
+
+/* n <= pieces * VL bytes; `whole`: what lies behind them may be written. */
+SIMD_INLINE void store_blend(uint8_t *y, vb out, int64_t n, const int pieces, const int whole) {
+#if SIMD_ISA == 512
+  (void)whole;
+  if (pieces == 1) _mm_mask_storeu_epi8(y, (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)n), _mm512_castsi512_si128(out));
+  else if (pieces == 2) _mm256_mask_storeu_epi8(y, _bzhi_u32(~0u, (unsigned)n), _mm512_castsi512_si256(out));
+  else vb_store_part(y, out, n);
+#else
+  (void)pieces;
+  if (whole) vb_store(y, out);
+  else vb_store_part(y, out, n);
+#endif
+}
+
+/* n <= pieces * VL channels from c on of a line of pixels. columns: per pixel of y, the pixels of the line left and right of it, and the
+ * second's weight, at most 2048. Neighbours of y often lie between the same two. */
+SIMD_INLINE void blend_channels8(const int32_t *line, const int32_t *columns, int64_t width, int64_t depth, int64_t c, int64_t n,
+                                 const int pieces, const int is_signed, uint8_t *y) {
+  vi base[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)}, difference[4] = {base[0], base[0], base[0], base[0]};
+  const uint8_t *end = y + width * depth;
+  int32_t first = -1, second = -1;
+  line += c;
+  y += c;
   for (int64_t x = 0; x < width; x++, columns += 3, y += depth) {
-    const int32_t *left = line + columns[0] * depth, *right = line + columns[1] * depth;
-    const vi w = vi_set1(columns[2]), rest = vi_set1(2048 - columns[2]);
-    for (int64_t c = 0; c < depth; c += VB) {
-      const int64_t some = depth - c;
-      vi v[4];
-      FOUR {
-        const int64_t n = some - j * VL;
-        if (n >= VL)
-          v[j] = vi_sra(vi_add(vi_add(vi_mul(vi_load(left + c + j * VL), rest), vi_mul(vi_load(right + c + j * VL), w)), half), 22);
-        else if (n > 0)
-          v[j] = vi_sra(vi_add(vi_add(vi_mul(vi_load_part(left + c + j * VL, n), rest), vi_mul(vi_load_part(right + c + j * VL, n), w)), half), 22);
-        else
-          v[j] = half;
+    const int32_t left = columns[columns[2] >> 11], right = columns[1];
+    const vi w = blend_weight(columns[2] & 2047);
+    vi v[4] = {base[0], base[0], base[0], base[0]};
+    if (left != first || right != second) {
+      _Pragma("GCC unroll 4") for (int j = 0; j < pieces; j++) {
+        const int64_t here = n <= j * VL ? 0 : n - j * VL < VL ? n - j * VL : VL;
+        const vi a = vi_load_part(line + left * depth + j * VL, here), b = vi_load_part(line + right * depth + j * VL, here);
+        base[j] = vi_add(vi_mul(a, vi_set1(2048)), vi_set1(1 << 21));
+        difference[j] = blend_difference(vi_sub(b, a));
       }
-      const vb out = vb_unlane(is_signed ? vb_pack_s(v[0], v[1], v[2], v[3], zero) : vb_pack_u(v[0], v[1], v[2], v[3], zero));
-      if (some >= VB) vb_store(y + c, out);
-      else vb_store_part(y + c, out, some);
+      first = left;
+      second = right;
     }
+    _Pragma("GCC unroll 4") for (int j = 0; j < pieces; j++) v[j] = vi_sra(blend8(base[j], difference[j], w), 22);
+    if (pieces < 3) v[2] = v[0], v[3] = v[1];
+    store_blend(y, narrow_blend(v[0], v[1], v[2], v[3], is_signed), n, pieces, depth <= VB && end - y >= VB);
+  }
+}
+
+SIMD_INLINE void blend_line8(const int32_t *line, const int32_t *columns, int64_t width, int64_t depth, const int is_signed, uint8_t *y) {
+  for (int64_t c = 0; c < depth; c += VB) {
+    const int64_t n = depth - c;
+    if (n <= VL) blend_channels8(line, columns, width, depth, c, n, 1, is_signed, y);
+    else if (n <= 2 * VL) blend_channels8(line, columns, width, depth, c, n, 2, is_signed, y);
+    else blend_channels8(line, columns, width, depth, c, n < VB ? n : VB, 4, is_signed, y);
   }
 }
 

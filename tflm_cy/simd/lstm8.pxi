@@ -65,7 +65,7 @@ cdef void pack_rows_of_lstm(const uint8_t* w, ptrdiff_t rows, ptrdiff_t n, ptrdi
         at = 0
         while at < n:
             turn_taps(
-                w + row * n + at, n, rows - row if rows - row < LANES else LANES, n - at if n - at < TAPS else TAPS, 0,
+                w + row * n + at, n, rows - row if rows - row < LANES else LANES, n - at if n - at < TAPS else TAPS, 0, 0,
                 packed + 16 * at, 4 * LANES)
             at += TAPS
         packed += 4 * LANES * steps

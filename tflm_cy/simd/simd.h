@@ -44,6 +44,7 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __m512i vb;
 
+#define SIMD_BOTH(NAME, ...) _mm512_##NAME(__VA_ARGS__) /* what is called the same with 256 bits and 512 */
 #define SIMD_MASK16(n) ((__mmask16)_bzhi_u32(0xFFFFu, (unsigned)(n)))
 #define SIMD_MASK64(n) ((__mmask64)_bzhi_u64(~0ull, (unsigned)(n)))
 
@@ -137,6 +138,7 @@ typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256i vb;
 
+#define SIMD_BOTH(NAME, ...) _mm256_##NAME(__VA_ARGS__)
 SIMD_INLINE __m256i simd_first(ptrdiff_t n) { /* all bits of the first n dwords */
   return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }

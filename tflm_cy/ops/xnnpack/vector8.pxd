@@ -35,6 +35,7 @@ cdef inline bint ready_conv8(Context context, Vector8* v, const Tensor* x, const
     """True when v.plan.run serves; the caller has filled in the first part of v.plan."""
     cdef Conv8* c = &v.plan
     c.slack = context.aligned_slack and not is_constant(x)
+    c.w, c.w_row = w, row
     if kernels().conv8.plan == NULL or not kernels().conv8.plan(c):
         return False
     c.packed = <unsigned char*>context.persistent(c.packed_bytes)
