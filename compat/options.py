@@ -1,5 +1,6 @@
-"""Options out of the ordinary: `python -m compat --options`. Each operator's first case with its options absent, with enumerations
-that hold a value that is none of them, and with lists of nine entries (TensorFlow has room for eight of most).
+"""Options out of the ordinary: `python -m compat --options`. One case for each operator and kind of types, with its options absent, with
+enumerations that hold every other value of theirs and values that are none of them, and with lists of nine entries (TensorFlow has room
+for eight of most).
 
 TensorFlow decides when each is refused, if it is: while the interpreter is constructed, or later.
 """
@@ -12,14 +13,21 @@ from .cases import kinds
 SLOTS = ("builtin_options", "builtin_options_2")
 
 
+_ENDLESS = "AddOptions.fused_activation_function=2"  # RELU_N1_TO_1 on a loop's counter
+UNFIT = ("wrong", "bounds", "out of", "growing")  # variants that fail, or that TensorFlow Lite Micro has no memory for
+GROUPS = (("float", "hybrid"), ("int8", "uint8"), ("int16",))  # how types begin whose kernels are of a kind
+
+
 def patterns(ops):
-    """The first kind of each operator that makes a sensible model."""
-    seen = {"GRAPH"}
-    for kind in kinds(ops):
-        if kind.op in seen or kind.dtype == "string" or any(w in kind.variant for w in ("wrong", "bounds", "out of")):
+    """A kind of each operator and group of types that makes a sensible model: the first, "random" before others."""
+    seen = set()
+    for kind in sorted(kinds(ops), key=lambda kind: kind.variant != "random"):
+        group = next((g for g, starts in enumerate(GROUPS) if kind.dtype.startswith(starts)), None)
+        if kind.op == "GRAPH" or (kind.op, group) in seen or kind.dtype == "string":
             continue
-        seen.add(kind.op)
-        yield kind
+        if not any(word in kind.variant for word in UNFIT):
+            seen.add((kind.op, group))
+            yield kind
 
 
 def changes(name, fields):
@@ -27,7 +35,12 @@ def changes(name, fields):
     yield f"{name} absent", None
     for field, kind, _ in TABLES[name]:
         if kind in ENUMS:
-            for value in (99, 21 if kind == "TensorType" else -1):
+            others = (
+                []
+                if kind == "TensorType"
+                else [v for k, v in ENUMS[kind].items() if fields.get(field, 0) not in (k, v)]
+            )
+            for value in (*others, 99, 21 if kind == "TensorType" else -1):
                 yield f"{name}.{field}={value}", (name, {**fields, field: value})
         elif kind.startswith("[") and kind[1:-1] in ("int", "long", "float"):
             yield f"{name}.{field} of 9", (name, {**fields, field: [1] * 9})
@@ -43,7 +56,7 @@ def optioned_cases(seeds, invokes, ops=None, dtype=None, variant=None):
                 for n, node in enumerate(graph["operators"]):
                     for slot in SLOTS:
                         for what, table in changes(*node[slot]) if node.get(slot) else ():
-                            if (variant or "") not in what:
+                            if (variant or "") not in what or (kind.op == "WHILE" and what == _ENDLESS):
                                 continue
                             model = read_model(case.model)
                             model["subgraphs"][g]["operators"][n][slot] = table

@@ -126,6 +126,8 @@ def convolution(d):
 @cases("TRANSPOSE_CONV", dtypes=("hybrid8",), variants=("per channel",))
 @cases("TRANSPOSE_CONV", dtypes=("int16x8",), variants=("int32 bias",))
 @cases("TRANSPOSE_CONV", dtypes=("float32", "int8"), variants=("output shape fed",))
+@cases("TRANSPOSE_CONV", dtypes=("float32", "int8", "uint8", "int16x8", "hybrid8"), variants=("smaller", "larger"))
+@cases("TRANSPOSE_CONV", dtypes=("int16x8",), variants=("int32 bias smaller",))
 def transpose_conv(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)
     window = Window.draw(d, dilated=False)
@@ -137,15 +139,23 @@ def transpose_conv(d):
         size = [(n - 1) * s + k for n, s, k in places]
     x = d.tensor([batch, window.h, window.w, input_channels], dtype)
     zero_point = d.between(0, 255) if d.dtype == "uint8" else 0
-    per_channel = d.variant in ("per channel", "int32 bias")
+    if d.variant.endswith("smaller"):
+        size = [d.between(1, max(n - d.between(0, 2), 1)) for n in size]
+    if d.variant == "larger":
+        size = [n + d.between(0, 3) for n in size]
+    per_channel = d.variant.startswith(("per channel", "int32 bias"))
     w = weights(d, [channels, *window.kernel, input_channels], weight_type, channels, 0, per_channel, zero_point)
-    bias_type = "int64" if dtype == "int16" and d.variant != "int32 bias" else "int32"
-    b = None if d.variant == "no bias" else bias(d, channels, x, w, bias_type)
+    narrow = d.variant.startswith("int32 bias")
+    b = (
+        None
+        if d.variant == "no bias"
+        else bias(d, channels, x, w, "int64" if dtype == "int16" and not narrow else "int32")
+    )
     y = d.tensor([batch, *size, channels], dtype)
     if y.scale is not None:
         y.scale = np.float32(y.scale * 8)
     options = {**window.options(), "fused_activation_function": d.activation()}
-    if d.variant == "int32 bias":
+    if narrow:
         options["quantized_bias_type"] = "INT32"
     shape = np.array(y.shape, np.int32)
     fed = d.variant == "output shape fed"

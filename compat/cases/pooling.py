@@ -14,6 +14,8 @@ from .convolution import Window
     variants=("random", "special", "whole image"),
 )
 @cases("L2_POOL_2D", dtypes=("float32",), variants=("random", "special", "whole image"))
+@cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("int8", "uint8", "int16"), variants=("no scale", "no scale clipped"))
+@cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("int8", "uint8", "int16"), variants=("odd activation", "tiny scale"))
 @cases("AVERAGE_POOL_2D", "MAX_POOL_2D", dtypes=("float32", "int8"), variants=("zero batch",))
 def pool(d):
     window = Window.draw(d, largest_kernel=4, dilated=False)
@@ -28,8 +30,17 @@ def pool(d):
         "filter_width": window.kernel[1],
         "fused_activation_function": d.activation(),
     }
+    if d.variant.startswith("no scale"):
+        x.scale = x.zero_point = y.scale = y.zero_point = None
+    if d.variant == "tiny scale":
+        x.scale = y.scale = d.choice(1e-9, 3e-9, 1e-8)
+    if d.variant in ("no scale", "odd activation"):
+        options["fused_activation_function"] = d.choice("NONE", "TANH", "SIGN_BIT", 55)
+    if d.variant in ("no scale clipped", "tiny scale"):
+        options["fused_activation_function"] = d.choice("RELU", "RELU6", "RELU_N1_TO_1")
     version = 1 if d.op == "L2_POOL_2D" else 3
-    return d.case(Model.single(d.op, [x], [y], version, **options), lambda: [d.values(x)])
+    refused = None if d.variant in ("no scale clipped", "tiny scale") else False
+    return d.case(Model.single(d.op, [x], [y], version, **options), lambda: [d.values(x)], refused=refused)
 
 
 _RESIZABLE = ("float32", "int8", "uint8", "int16")

@@ -167,6 +167,44 @@ def test_space_to_batch_pads_with_zero_bytes():
     assert run(interpreter, np.array([[[5]]], np.int8)).ravel().tolist() == [0, 5]
 
 
+@pytest.mark.parametrize("options", [{"fused_activation_function": "TANH"}, {"weights_format": "SHUFFLED4x16INT8"}])
+def test_fully_connected_ignores_what_tflm_does(options):
+    x, w = Tensor([2, 3], "float32"), Tensor.constant(np.eye(3, dtype=np.float32) * 5)
+    model = Model.single("FULLY_CONNECTED", [x, w], [Tensor([2, 3], "float32")], **options).to_bytes()
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert run(MicroInterpreter(model), values).tolist() == (values * 5).tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "shape"),
+    [
+        ("FULLY_CONNECTED", [Tensor.constant(np.ones((1, 3), np.float32))], [1, 1, 2, 1]),
+        ("SUM", [Tensor.constant(np.array([1], np.int32))], [1, 2, 1]),
+        ("SQUEEZE", [], [2, 3, 1]),
+    ],
+)
+def test_an_output_keeps_the_files_shape(op, inputs, shape):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    model = Model.single(op, [Tensor(x.shape, "float32"), *inputs], [Tensor(shape, "float32")]).to_bytes()
+    y = run(MicroInterpreter(model), x)
+    assert y.shape == tuple(shape)
+    assert y.ravel().tolist() == (x.ravel() if op == "SQUEEZE" else x.sum(1)).tolist()
+
+
+@pytest.mark.parametrize("op", ["MAX_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D"])
+@pytest.mark.parametrize("padding", ["SAME", "VALID", 9])
+def test_windows_are_as_many_as_the_file_says(op, padding):
+    x = np.arange(1, 7, dtype=np.float32).reshape(1, 2, 3, 1)
+    inputs = [] if op == "MAX_POOL_2D" else [Tensor.constant(np.ones((1, 1, 1, 1), np.float32))]
+    options = {"filter_height": 1, "filter_width": 1} if op == "MAX_POOL_2D" else {}
+    options |= {"padding": padding, "stride_h": 1, "stride_w": 1}
+    model = Model.single(op, [Tensor(x.shape, "float32"), *inputs], [Tensor([1, 1, 2, 1], "float32")], **options)
+    assert run(MicroInterpreter(model.to_bytes()), x).ravel().tolist() == [1, 2]
+    beyond = Model.single(op, [Tensor(x.shape, "float32"), *inputs], [Tensor([1, 1, 5, 1], "float32")], **options)
+    outside = np.finfo(np.float32).min if op == "MAX_POOL_2D" else 0
+    assert run(MicroInterpreter(beyond.to_bytes()), x).ravel().tolist() == [1, 2, 3, outside, outside]
+
+
 def test_int32_is_added_without_an_activation():
     x = Tensor([2], "int32")
     interpreter = single(

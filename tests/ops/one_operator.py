@@ -11,7 +11,7 @@ from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
 
-def interpret(op, inputs, outputs, version=1, **options):
+def interpret(op, inputs, outputs, version=1, resolver=OpResolverType.BUILTIN_REF, **options):
     """An allocated Interpreter with its inputs set, not yet invoked."""
     tensors, values = [], []
     for entry in inputs:
@@ -24,7 +24,7 @@ def interpret(op, inputs, outputs, version=1, **options):
         else:
             tensors.append(Tensor.constant(entry))
     blob = Model.single(op, tensors, outputs, version, **options).to_bytes()
-    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=resolver)
     interpreter.allocate_tensors()
     for detail, value in zip(interpreter.get_input_details(), values, strict=True):
         interpreter.set_tensor(detail["index"], value)

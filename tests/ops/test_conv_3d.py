@@ -105,7 +105,7 @@ def test_planes_are_left_out():
         ([1, 3, 3, 3], [1, 1, 1, 3, 2], [2], {}),
         ([1, 3, 3, 3, 4], [1, 1, 1, 3, 2], [2], {}),
         ([1, 3, 3, 3, 3], [1, 1, 1, 3, 2], [3], {}),
-        ([1, 3, 3, 3, 3], [1, 1, 1, 3, 2], [2], {"stride_d": 0}),
+        ([1, 3, 3, 3, 3], [1, 1, 1, 3, 2], [2], {"stride_d": -1}),
         ([1, 3, 3, 3, 3], [1, 1, 1, 3, 2], [2], {"dilation_w_factor": -1}),
         ([1, 3, 3, 3, 3], [2, 1, 1, 3, 2], [2], {"dilation_d_factor": 2**31 - 1}),
         ([1, 3, 3, 3, 3], [9, 1, 1, 3, 2], [2], {"padding": "VALID"}),
@@ -133,3 +133,14 @@ def test_conv_3d_transpose_refuses(shape, fed):
     model = Model.single("CONV_3D_TRANSPOSE", inputs, [Tensor([1], "float32")], **options([1] * 3, [1] * 3, "SAME"))
     with pytest.raises(REFUSED):
         run(model.to_bytes(), [shape, x] if fed else [x])
+
+
+@pytest.mark.parametrize("changes", [{"stride_d": 0}, {"padding": 9}])
+def test_conv_3d_without_windows_is_empty(changes):
+    x = np.zeros([1, 3, 3, 3, 3], np.float32)
+    more = {**options([1] * 3, [1] * 3, "SAME"), **changes}
+    w = Tensor.constant(np.ones([1, 1, 1, 3, 2], np.float32))
+    model = Model.single("CONV_3D", [Tensor(x.shape, "float32"), w], [Tensor([1], "float32")], **more)
+    [y] = run(model.to_bytes(), [x])
+    assert y.size == 0
+    assert y.shape == ((1, 0, 3, 3, 2) if "stride_d" in changes else (1, 0, 0, 0, 2))

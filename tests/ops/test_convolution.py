@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tflm_cy import OpResolverType
 
 from .one_operator import run
 
@@ -314,3 +315,31 @@ def test_refuses_shapes_and_types():
         for where in (np.array(shape, np.int32), (np.array(shape, np.int32), "int32")):
             with pytest.raises(REFUSED, match="output shape"):
                 run("TRANSPOSE_CONV", [where, np.ones((1, 1, 1, 2), np.float32), x], out, **fields)
+
+
+@pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_padding_of_another_name_gives_nothing(op, size):
+    w = np.ones((1, size, size, 1), np.float32)
+    inputs = [(np.ones((2, 4, 3, 1), np.float32), "float32"), w, np.zeros(1, np.float32)]
+    [y] = run(op, inputs, [Tensor([1], "float32")], version=5, stride_h=1, stride_w=1, padding=9)
+    assert y.shape == (2, 0, 0, 1)
+
+
+def test_transposed_without_a_known_padding_begins_in_the_corner():
+    x = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    inputs = [np.array([1, 3, 3, 1], np.int32), np.ones((1, 2, 2, 1), np.float32), (x, "float32")]
+    [y] = run("TRANSPOSE_CONV", inputs, [Tensor([1], "float32")], version=1, stride_h=1, stride_w=1, padding=9)
+    assert y.ravel().tolist() == [0, 1, 1, 2, 6, 4, 2, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("resolver", "second"), [("BUILTIN_REF", [5, 6, 7]), ("BUILTIN_WITHOUT_DEFAULT_DELEGATES", [4, 5, 6])]
+)
+def test_transposed_to_fewer_columns_than_the_input_has(resolver, second):
+    """The optimized kernels take the pixels in the rows that the forward convolution has: 3 instead of 4."""
+    x = np.array([9, 1, 2, 4, 5, 6, 7, 8], np.float32).reshape(1, 2, 4, 1)
+    inputs = [np.array([1, 2, 3, 1], np.int32), np.ones((1, 1, 1, 1), np.float32), (x, "float32")]
+    geometry = {"stride_h": 1, "stride_w": 1, "padding": "VALID", "resolver": getattr(OpResolverType, resolver)}
+    [y] = run("TRANSPOSE_CONV", inputs, [Tensor([1], "float32")], **geometry)
+    assert y.ravel().tolist() == [9, 1, 2, *second]

@@ -109,3 +109,36 @@ def test_other_ranks_and_types_are_refused(shape, dtype):
         outputs(
             "AVERAGE_POOL_2D", [Tensor(shape, dtype)], [Tensor(shape, dtype)], [[np.zeros(shape, dtype)]], **options
         )
+
+
+@pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"])
+def test_a_padding_of_another_name_gives_nothing(op):
+    assert pool(op, np.ones((2, 4, 4, 3), np.float32), (2, 2), (1, 1), 9).shape == (2, 0, 0, 3)
+
+
+def integer_pool(op, dtype, activation, scale=None):
+    x = np.arange(4).astype(dtype).reshape(1, 2, 2, 1)
+    more = {} if scale is None else {"scale": scale, "zero_point": 1}
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}
+    tensors = [Tensor(x.shape, dtype, **more) for _ in range(2)]
+    return outputs(op, tensors[:1], tensors[1:], [[x]], 3, fused_activation_function=activation, **options)[0].ravel()
+
+
+@pytest.mark.parametrize("activation", ["NONE", "TANH", "SIGN_BIT", 55])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+def test_without_a_scale_nothing_is_clamped(op, dtype, activation):
+    same(integer_pool(op, dtype, activation), [0, 1, 2, 3], dtype)
+
+
+@pytest.mark.parametrize("activation", ["RELU6", "RELU_N1_TO_1"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+@pytest.mark.parametrize("scale", [None, 1e-10])
+def test_edges_beyond_32_bits_are_refused(op, dtype, activation, scale):
+    with pytest.raises(REFUSED, match="no_integer_overflow_from_quantization"):
+        integer_pool(op, dtype, activation, scale)
+
+
+def test_an_edge_of_0_fits_every_scale():
+    same(integer_pool("MAX_POOL_2D", "int8", "RELU", 1e-10), [1, 1, 2, 3], "int8")

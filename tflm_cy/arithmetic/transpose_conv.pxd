@@ -5,7 +5,7 @@ position gathers the pixels that reach it in the same order (rows, then columns,
 no memory for them.
 
 In a `ConvShape` ih, iw, ic describe the input (the smaller image) and oh, ow, oc the output; the padding is that of the forward
-convolution over the output.
+convolution over the output. `pixels` is how many an image has in memory, when it has more than are read.
 
 Source: LiteRT:tflite/kernels/internal/reference/{transpose_conv.h,integer_ops/transpose_conv.h}.
 """
@@ -74,7 +74,7 @@ cdef inline void rescale_rest(const int64_t* sums, const Rescale* out, ptrdiff_t
 
 
 cdef inline void transpose_conv_quantized(
-    const ConvShape* g, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
+    const ConvShape* g, ptrdiff_t pixels, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
     const Rescale* tail, ptrdiff_t block, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
 ) noexcept nogil:
     """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels).
@@ -102,7 +102,7 @@ cdef inline void transpose_conv_quantized(
                     rescale_rest(sums, tail, head, g.oc, y)
                 left -= head
                 y += g.oc
-        x += g.ih * g.iw * g.ic
+        x += pixels * g.ic
 
 
 cdef inline void transpose_conv_hybrid_image(

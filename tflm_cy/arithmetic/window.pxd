@@ -10,10 +10,12 @@ cdef enum:                       # Padding
 
 
 cdef inline int32_t window_size(int padding, int32_t size, int32_t kernel, int32_t stride, int32_t dilation) noexcept nogil:
-    """Number of windows along one axis; stride must not be 0 (checked in prepare)."""
+    """Number of windows along one axis, none with a padding of another name; stride must not be 0 (checked in prepare)."""
     cdef int32_t effective = (kernel - 1) * dilation + 1
     if padding == SAME:
         return (size + stride - 1) / stride
+    if padding != VALID:
+        return 0
     return (size + stride - effective) / stride
 
 

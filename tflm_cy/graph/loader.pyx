@@ -237,7 +237,7 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
     node.intermediates = copy_indices(g.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
     node.options = g.model.options(table)
-    problem = None if custom or g.arithmetic == MICRO else options_problem(name, node.options)
+    problem = None if custom else options_problem(name, node.options, g.arithmetic == MICRO)
     if problem is not None:
         raise ValueError(f"{problem} Node {index} ({name}).")
     g.model.custom_options(table, &node.custom_options, &node.custom_options_size)

@@ -184,17 +184,21 @@ def _corner(node, window, dilation):
     """Per output pixel the number of the first input pixel that its window takes in; NONE for none."""
     batches, height, width, _ = node.input(0).shape
     _, out_height, out_width, _ = node.output(0).shape
-    valid = node.options.padding == 1
-    y = _first_tap(height, out_height, node.options.stride_h, window[0], dilation[0], valid)
-    x = _first_tap(width, out_width, node.options.stride_w, window[1], dilation[1], valid)
+    padding = node.options.padding
+    y = _first_tap(height, out_height, node.options.stride_h, window[0], dilation[0], padding)
+    x = _first_tap(width, out_width, node.options.stride_w, window[1], dilation[1], padding)
     pixel = np.where((y[:, None] == NONE) | (x == NONE), NONE, _scaled(y, width)[:, None] + np.where(x == NONE, 0, x))
     return np.stack([np.where(pixel == NONE, NONE, pixel + b * height * width) for b in range(batches)])
 
 
-def _first_tap(size, out_size, stride, window, dilation, valid):
-    """Along one axis: per output position the first input position inside, NONE for none."""
+def _first_tap(size, out_size, stride, window, dilation, padding):
+    """Along one axis: per output position the first input position inside, NONE for none.
+
+    What lies before the image follows from the padding, which may give other windows than the file's output has.
+    """
     extent = (window - 1) * dilation + 1
-    before = 0 if valid else max((out_size - 1) * stride + extent - size, 0) // 2
+    windows = {0: -(-size // stride), 1: int((size + stride - extent) / stride)}.get(padding, 0)
+    before = max((windows - 1) * stride + extent - size, 0) // 2
     origin = np.arange(out_size, dtype=np.int64) * stride - before
     tap = np.maximum(-(origin // dilation), 0)
     position = origin + tap * dilation

@@ -24,8 +24,9 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
-    output_range, prepare_binary, required_input, share_values, type_limits, whole_range,
+    prepare_binary, required_input, share_values, type_limits, whole_range,
 )
+from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.table cimport kernels
@@ -143,7 +144,7 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     fill_operands(s, a, b, 20, sign, twice, name)
     s.out = output_rescale(twice / <double>(<float>(1 << 20) * y.scale), sign, name)
     s.zero_point = y.zero_point
-    s.range = output_range(activation, y)
+    s.range = fused_clamp(activation, y)
     op.how = blocks
     op.kernel = <BinaryKernel>sum_8
     if optimized and five_fold(&op.plan):
@@ -179,7 +180,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
         p.a_shift = y_log2 - a_log2
         p.b_shift = y_log2 - b_log2
         p.b_sign = sign
-        p.range = output_range(activation, y)
+        p.range = fused_clamp(activation, y)
         op.how = p
         op.kernel = <BinaryKernel>sum_shifted_s16
         return 0
@@ -190,7 +191,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     s.b = checked_rescale(<double>b.scale / twice, name)
     s.out = output_rescale(twice / <double>(<float>(1 << 15) * y.scale), sign, name)
     s.b_sign = sign
-    s.range = output_range(activation, y)
+    s.range = fused_clamp(activation, y)
     op.how = blocks
     op.kernel = <BinaryKernel>sum_s16
     if node.arithmetic == OPTIMIZED and sign > 0 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands:

@@ -5,7 +5,7 @@ Source: LiteRT:tflite/kernels/arg_min_max.cc.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32, arg_strided
-from tflm_cy.graph.context cimport Context, Node, register, spanning
+from tflm_cy.graph.context cimport MICRO, Context, Node, register, spanning
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -51,6 +51,8 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
         raise ValueError(f"NumElements(axis) != 1 ({count(axis)} != 1)")
     if axis.type != INT32 and axis.type != INT64:
         raise ValueError("axis->type == kTfLiteInt32 || axis->type == kTfLiteInt64 was not true.")
+    if node.arithmetic == MICRO:
+        output_type = INT32                      # whatever the option says
     if output_type != INT32 and output_type != INT64:
         raise ValueError(f"Unknown index output data type: {output_type}")
     if x.type not in (FLOAT32, INT32, INT8, UINT8, BOOL):

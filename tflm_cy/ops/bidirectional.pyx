@@ -264,7 +264,7 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
     cdef int type, direction
     if node.input_count != 48:
         raise ValueError(f"node->inputs->size != 48 ({node.input_count})")
-    q.time_major = table_bool(node.options, LSTM_TIME_MAJOR, True)
+    q.time_major = node.options != NULL and table_bool(node.options, LSTM_TIME_MAJOR, True)
     q.merged = table_bool(node.options, LSTM_MERGE_OUTPUTS, False)
     q.asymmetric = table_bool(node.options, LSTM_ASYMMETRIC, False)
     has_aux_weights = context.input(node, LSTM_AUX_WEIGHTS + 1) != NULL

@@ -47,7 +47,7 @@ from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
     prepare_rescale, prepare_weights, weight_bytes,
 )
-from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef enum:                       # Conv2DOptions
@@ -67,6 +67,7 @@ cdef enum Hybrid:
 cdef struct Conv:
     ConvShape shape
     ptrdiff_t depth              # values of one window: kh * kw * group_ic
+    bint unusual                 # windows that no padding gives
     Weights weights
     Bias bias
     int sums                     # scratch: the sums of two positions
@@ -106,6 +107,7 @@ cdef int prepare(Context context, Node* node) except -1:
     op = <Conv*>context.persistent(sizeof(Conv))
     node.data = op
     read_shape(node, x, w, &op.shape)
+    op.unusual = node.arithmetic == MICRO and take_size_of_file(&op.shape, y)
     op.depth = op.shape.kh * op.shape.kw * op.shape.group_ic
     if y.type != x.type:
         raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
@@ -157,7 +159,7 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
 
 cdef int flatten_pointwise(ConvShape* g) except -1:
     """A 1x1 filter with stride 1 sees all pixels of all images as one row."""
-    if g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1:
+    if g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.oh == g.ih and g.ow == g.iw:
         g.iw = g.batches * g.ih * g.iw
         g.ow = g.iw
         g.ih = 1
@@ -172,7 +174,7 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     if node.arithmetic == OPTIMIZED and op.shape.groups == 1:
         return prepare_eigen(context, node, op)
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
-    if is_constant(w) and use_ordered32(context, op, w, False):
+    if is_constant(w) and not op.unusual and use_ordered32(context, op, w, False):
         node.invoke = convolve_vector32
         return 0
     if is_constant(w):

@@ -47,10 +47,8 @@ cdef Conv3D* read_options(Context context, Node* node) except NULL:
     v.dilation[0], v.dilation[1], v.dilation[2] = (
         table_i32(node.options, DILATION_D, 1), table_i32(node.options, DILATION_H, 1), table_i32(node.options, DILATION_W, 1))
     v.low, v.high = range_f.low, range_f.high
-    if op.padding != SAME and op.padding != VALID:
-        raise ValueError(f"unknown padding {op.padding}")
     for axis in range(3):
-        if v.stride[axis] < 1 or v.dilation[axis] < 1:
+        if v.stride[axis] < 0 or v.dilation[axis] < 1:
             raise ValueError(f"a stride of {v.stride[axis]} and a dilation of {v.dilation[axis]}")
         op.dilated = op.dilated or v.dilation[axis] > 1
     node.data = op
@@ -58,12 +56,15 @@ cdef Conv3D* read_options(Context context, Node* node) except NULL:
 
 
 cdef int64_t fit_window(Conv3D* op, int axis, int64_t size) except -1:
-    """How many windows the sliding gives over so many elements; sets the paddings."""
+    """How many windows the sliding gives over so many elements, none with stride 0 or an unknown padding; sets the paddings."""
     cdef Volume* v = &op.volume
     cdef int64_t span = (<int64_t>v.kernel[axis] - 1) * v.dilation[axis] + 1
     cdef int64_t windows, total
     if size + v.stride[axis] + span > INT32_MAX:
         raise ValueError(f"a window of {span} elements with stride {v.stride[axis]} over {size} is too large")
+    if v.stride[axis] == 0 or (op.padding != SAME and op.padding != VALID):
+        v.pad[axis] = v.pad_behind[axis] = 0
+        return 0
     windows = (size + v.stride[axis] - (1 if op.padding == SAME else span)) // v.stride[axis]
     if windows < 0 or (op.padding == VALID and size + v.stride[axis] < span):
         raise ValueError(f"a window of {span} elements does not fit {size}")

@@ -28,7 +28,7 @@ from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
     prepare_weights, weight_bytes,
 )
-from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef enum:                       # DepthwiseConv2DOptions
@@ -66,7 +66,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Depthwise* op
     cdef int32_t[4] dims
-    cdef bint single
+    cdef bint single, unusual
     if node.input_count < 2 or node.input_count > 3 or node.output_count != 1 or x == NULL or w == NULL or y == NULL:
         raise ValueError("DEPTHWISE_CONV_2D wants an input, a filter, an optional bias and one output")
     if node.input_count == 3 and b == NULL:
@@ -74,6 +74,7 @@ cdef int prepare(Context context, Node* node) except -1:
     op = <Depthwise*>context.persistent(sizeof(Depthwise))
     node.data = op
     read_shape(node, x, w, &op.shape)
+    unusual = node.arithmetic == MICRO and take_size_of_file(&op.shape, y)
     if y.type != x.type:
         raise ValueError(f"DEPTHWISE_CONV_2D: output->type != data_type ({type_name(y.type)} != {type_name(x.type)})")
     if node.arithmetic != MICRO:
@@ -99,7 +100,7 @@ cdef int prepare(Context context, Node* node) except -1:
         node.invoke = convolve_f32
         if single and not op.bias_first:
             prepare_single_channel(context, node, op)
-        elif is_constant(w) and use_ordered32(context, op, <const float*>w.data):
+        elif is_constant(w) and not unusual and use_ordered32(context, op, <const float*>w.data):
             node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)

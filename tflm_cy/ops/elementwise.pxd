@@ -13,7 +13,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
-    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, activation_range, quantize_multiplier,
+    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, quantize_multiplier,
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
@@ -114,12 +114,6 @@ cdef inline Range32 type_limits(int type) noexcept nogil:
     r.low = 0 if type == UINT8 else -128 if type == INT8 else -32768
     r.high = 255 if type == UINT8 else 127 if type == INT8 else 32767
     return r
-
-
-cdef inline Range32 output_range(int activation, const Tensor* y) noexcept nogil:
-    """A fused activation in y's quantized domain."""
-    cdef Range32 limits = type_limits(y.type)
-    return activation_range(activation, y.scale, y.zero_point, limits.low, limits.high)
 
 
 cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexcept nogil:

@@ -3,7 +3,8 @@
 float32 in fully_connected_float.pyx, float32 values with integer weights in fully_connected_hybrid.pyx, integers in
 fully_connected_integer.pyx, each with a table of its types.
 
-Quirks: weights of depth 0 give zeros and the bias is ignored; elements that do not fill a last row of x are ignored.
+Quirks: weights of depth 0 give zeros and the bias is ignored; elements that do not fill a last row of x are ignored. TFLM knows neither
+shuffled weights nor activations that do not clamp, and ignores both.
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
@@ -35,7 +36,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Matrix m
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
-    cdef bint shuffled = table_i8(node.options, WEIGHTS_FORMAT, 0) == SHUFFLED_4X16
+    cdef bint shuffled = table_i8(node.options, WEIGHTS_FORMAT, 0) == SHUFFLED_4X16 and node.arithmetic != MICRO
     if node.input_count < 2 or node.input_count > 3 or x == NULL or w == NULL or node.output_count != 1 + shuffled or y == NULL:
         raise ValueError("FULLY_CONNECTED wants an input, weights, an optional bias and one output, with shuffled weights two")
     if activation < ACT_NONE or activation > ACT_SIGN_BIT:
@@ -53,10 +54,8 @@ cdef int prepare(Context context, Node* node) except -1:
     if x.type == FLOAT32 and w.type != FLOAT32 and not shuffled:
         prepare_hybrid(context, node, &m, activation)
         return 0
-    if activation > ACT_RELU6:
+    if activation > ACT_RELU6 and node.arithmetic != MICRO:     # TFLM leaves others out
         raise ValueError("FULLY_CONNECTED: params->activation == kTfLiteActRelu6 was not true: only clipping activations can be fused")
-    if shuffled and node.arithmetic == MICRO:
-        raise ValueError("FULLY_CONNECTED: TFLM has no shuffled weights")
     if shuffled:
         prepare_shuffled(context, node, &m)
     elif x.type == FLOAT32:
@@ -81,6 +80,8 @@ cdef int set_output_shape(Context context, const Node* node, Matrix* m, const Te
         raise ValueError(f"FULLY_CONNECTED: {m.batches} rows are too many")
     dims[0] = <int32_t>m.batches
     dims[1] = <int32_t>m.rows
+    if node.arithmetic == MICRO and y.rank > 0 and y.dims[y.rank - 1] == m.rows and count(y) == m.batches * m.rows:
+        return 0                                 # TFLM leaves the shape as it is
     if table_bool(node.options, KEEP_NUM_DIMS, False):
         if x.rank < 1 or (m.depth != 0 and x.dims[x.rank - 1] != m.depth):
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {m.depth}, the input has the shape {shape_of(x)}")

@@ -105,6 +105,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     if node.arithmetic == MICRO:
         pass                       # the bias is read as its kernel wants it, whatever its type
     elif y.type == INT16 and x.type == INT16:
+        if node.options == NULL:
+            raise ValueError("FULLY_CONNECTED: params->quantized_bias_type == kTfLiteInt64 was not true: there are no options")
         check_bias_type(x, b, option, "FULLY_CONNECTED")
     elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b)):
         raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")

@@ -25,9 +25,10 @@ from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized, output_range,
+    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized,
     prepare_binary, required_input, whole_range, without_scales,
 )
+from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.table cimport kernels
@@ -112,7 +113,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     p.a_zero_point = a.zero_point
     p.b_zero_point = b.zero_point
     p.y_zero_point = y.zero_point
-    p.range = output_range(activation, y)
+    p.range = fused_clamp(activation, y)
     op.how = blocks
     blocks.run = max(op.plan.inner, 1)
     blocks.block = 16 if y.type == INT8 else 8
@@ -209,7 +210,7 @@ cdef int use_quantized_div(Context context, const Node* node, Binary* op, const 
     q.a_zero_point = a.zero_point
     q.b_zero_point = b.zero_point
     q.y_zero_point = y.zero_point
-    q.range = output_range(activation, y)
+    q.range = fused_clamp(activation, y)
     op.how = q
     op.kernel = (
         <BinaryKernel>div_q[int8_t] if y.type == INT8 else <BinaryKernel>div_q[uint8_t] if y.type == UINT8 else <BinaryKernel>div_q[int16_t]

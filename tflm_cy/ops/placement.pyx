@@ -366,6 +366,8 @@ cdef int prepare_unique(Context context, Node* node) except -1:
         raise ValueError(f"output_index_tensor->type != {type_name(index_type)}: {type_name(indices.type)}")
     if x.rank != 1:
         raise ValueError(f"NumDimensions(input) != 1: {x.rank}")
+    if node.options == NULL:
+        raise ValueError("Unique index output array can only be Int32 or In64, requested: NOTYPE")
     if x.type not in (INT8, INT16, INT32, INT64, FLOAT32, UINT8):
         raise ValueError(f"Currently Unique doesn't support type: {type_name(x.type)}")
     context.set_shape(indices, 1, x.dims)

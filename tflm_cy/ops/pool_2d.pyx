@@ -7,7 +7,7 @@ Source: LiteRT:tflite/kernels/pooling.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32, RangeF, activation_range, activation_range_f32
+from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
 from tflm_cy.arithmetic.pool_2d cimport (
     Pool2D,
@@ -17,10 +17,11 @@ from tflm_cy.arithmetic.pool_2d cimport (
     max_pool,
     max_pool_f32,
 )
-from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.arithmetic.window cimport padding_before, window_size
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
@@ -37,10 +38,11 @@ cdef enum:                       # Pool2DOptions
 cdef struct Pool:
     Pool2D shape                 # first: what the scalar definitions take
     PoolLoop loop
+    bint unusual                 # windows that no padding gives, and the vector loops do not know
 
 
-cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
-    """What the three operators share: checks, the output's shape, the clamp."""
+cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except NULL:
+    """What the three operators share: checks, the output's shape; files_size: TFLM leaves that as it is in the file."""
     cdef Tensor* x
     cdef Tensor* y
     cdef Pool2D* p
@@ -53,8 +55,6 @@ cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
         raise ValueError(f"NumDimensions(input) != 4 ({x.rank} != 4)")
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
-    if padding != SAME and padding != VALID:
-        raise ValueError(f"unknown padding {padding}")
     p = <Pool2D*>context.persistent(sizeof(Pool))
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
@@ -69,11 +69,21 @@ cdef Pool2D* prepare_shapes(Context context, Node* node) except NULL:
     p.out_width = out_size(padding, p.width, p.kernel_width, p.stride_width)
     p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
     p.pad_left = padding_before(p.width, p.kernel_width, p.stride_width, 1, p.out_width)
-    set_clamp(p, y, table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    if node.arithmetic == MICRO and files_size:
+        (<Pool*>p).unusual = take_size_of_file(p, y)
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
     context.set_shape(y, 4, dims)
     node.data = p
     return p
+
+
+cdef bint take_size_of_file(Pool2D* p, const Tensor* y) noexcept nogil:
+    """TFLM computes as many windows as the file's output has, whatever the padding's name; True when those are others."""
+    if y.rank != 4 or y.dims[0] != p.batches or y.dims[3] != p.channels or (y.dims[1] == p.out_height and y.dims[2] == p.out_width):
+        return False
+    p.out_height = y.dims[1]
+    p.out_width = y.dims[2]
+    return True
 
 
 cdef int32_t out_size(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except -1:
@@ -83,27 +93,31 @@ cdef int32_t out_size(int32_t padding, int32_t size, int32_t kernel, int32_t str
     return window_size(padding, size, kernel, stride, 1)
 
 
-cdef int set_clamp(Pool2D* p, const Tensor* y, int activation) except -1:
+cdef int set_clamp(Context context, Node* node) except -1:
+    cdef Pool2D* p = <Pool2D*>node.data
+    cdef const Tensor* y = context.output(node, 0)
+    cdef int activation = activation_of(node)
     cdef Range32 r
     cdef RangeF f = activation_range_f32(activation)
     p.low_f, p.high_f = f.low, f.high
     if y.type == FLOAT32:
         return 0
-    if activation != ACT_NONE and not y.scale > 0:
-        raise ValueError("a quantized pool with an activation wants a quantized output")
-    if y.type == INT8:
-        r = activation_range(activation, y.scale, y.zero_point, -128, 127)
-    elif y.type == UINT8:
-        r = activation_range(activation, y.scale, y.zero_point, 0, 255)
-    else:
-        r = activation_range(activation, y.scale, y.zero_point, -32768, 32767)
+    r = fused_clamp(activation, y)
     p.low, p.high = r.low, r.high
     return 0
 
 
+cdef int activation_of(const Node* node) noexcept nogil:
+    return table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
+
+
 cdef int prepare_average(Context context, Node* node) except -1:
-    prepare_shapes(context, node)
+    prepare_shapes(context, node, True)
     cdef int type = context.input(node, 0).type
+    if type == UINT8 and not clamp_exists(activation_of(node), context.output(node, 0).scale):
+        node.invoke = no_clamp                   # the only kernel that asks, when it runs
+        return 0
+    set_clamp(context, node)
     if type == FLOAT32:
         node.invoke = average_f32
     elif type == INT8:
@@ -114,7 +128,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
         node.invoke = average_s16
     else:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
-    if type != INT16 and kernels().loops.average_pool[loop_of(type)] != NULL:
+    if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.average_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.average_pool[loop_of(type)]
         node.invoke = average_loop
     return 0
@@ -125,7 +139,8 @@ cdef int loop_of(int type) noexcept nogil:
 
 
 cdef int prepare_max(Context context, Node* node) except -1:
-    prepare_shapes(context, node)
+    prepare_shapes(context, node, True)
+    set_clamp(context, node)
     cdef int type = context.input(node, 0).type
     if type == FLOAT32:
         node.invoke = max_f32
@@ -137,19 +152,26 @@ cdef int prepare_max(Context context, Node* node) except -1:
         node.invoke = max_s16
     else:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
-    if type != INT16 and kernels().loops.max_pool[loop_of(type)] != NULL:
+    if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
     return 0
 
 
 cdef int prepare_l2(Context context, Node* node) except -1:
-    prepare_shapes(context, node)
+    cdef Pool2D* p = prepare_shapes(context, node, False)
     cdef int type = context.input(node, 0).type
+    if node.arithmetic == MICRO and p.out_height * p.out_width == 0:
+        raise ValueError("an output without elements, for which TFLM has no memory")
     if type != FLOAT32:
         raise ValueError(f"Type {type_name(type)} not currently supported.")
+    set_clamp(context, node)
     node.invoke = l2_f32_optimized if node.arithmetic == OPTIMIZED else l2_f32
     return 0
+
+
+cdef int no_clamp(Context context, Node* node) noexcept nogil:
+    return context.fail(b"no_integer_overflow_from_quantization was not true.")
 
 
 cdef int no_taps(Context context) noexcept nogil:

@@ -38,6 +38,7 @@ cdef enum:
     DEFAULT = 0
     PHILOX = 1
     THREEFRY = 2
+    UNKNOWN = -1
 
 cdef struct Source:
     Philox generator
@@ -227,7 +228,7 @@ cdef int64_t above(const double* sorted, int64_t n, double x) noexcept nogil:
 
 # ---- STABLEHLO_RNG_BIT_GENERATOR
 cdef int prepare_bits(Context context, Node* node) except -1:
-    cdef int algorithm = table_i8(node.options, ALGORITHM, 0)
+    cdef int algorithm = table_i8(node.options, ALGORITHM, 0) if node.options != NULL else UNKNOWN
     want_arity(context, node, 1, 1, 2)
     cdef Tensor* state = operand(context, node, 0)
     cdef Tensor* state_after = result(context, node, 0)

@@ -79,6 +79,14 @@ cdef inline int64_t read_axes(const Tensor* axes, int32_t rank) noexcept nogil:
     return reduced
 
 
+cdef int64_t count_of(int32_t rank, const int32_t* dims) noexcept nogil:
+    cdef int64_t total = 1
+    cdef int32_t d
+    for d in range(rank):
+        total *= dims[d]
+    return total
+
+
 cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size) except NULL:
     """Checks, the output's shape when the axes are known, room for accumulators when the output cannot serve (size 0: it can)."""
     cdef Tensor* x
@@ -110,7 +118,8 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     if reduced < 0:
         raise ValueError(f"Invalid axis index for an input of rank {x.rank}.")
     rank = output_dims(x, <uint32_t>reduced, r.keep_dims, dims)
-    context.set_shape(y, rank, dims)
+    if node.arithmetic != MICRO or count(y) != count_of(rank, dims):       # TFLM leaves the shape as it is
+        context.set_shape(y, rank, dims)
     r.shape = fold_shape(x.rank, x.dims, <uint32_t>reduced)
     if accumulator_size:
         r.scratch = context.request_scratch(count(y) * accumulator_size)

@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.strings cimport has_strings
-from tflm_cy.graph.context cimport XNNPACK, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, type_name,
 )
@@ -189,7 +189,12 @@ cdef int prepare_squeeze(Context context, Node* node) except -1:
         if not squeezed[d]:
             dims[rank] = x.dims[d]
             rank += 1
-    context.set_shape(y, rank, dims)
+    if node.arithmetic == MICRO and count(y) == count(x):        # TFLM leaves the shape as it is, when it is no smaller
+        for d in range(rank):
+            if d >= y.rank or y.dims[d] < dims[d]:
+                raise ValueError(f"SQUEEZE: dimension {d} of the output is smaller than {dims[d]}")
+    else:
+        context.set_shape(y, rank, dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     return 0
 

@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/shape.cc, rank.cc, broadcast_args.cc.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport INT32, INT64, Tensor, is_constant, type_name
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_index_type, want_type_of
 from tflm_cy.schema.table cimport table_i8
@@ -23,6 +23,8 @@ cdef int prepare_shape(Context context, Node* node) except -1:
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
+    if node.arithmetic == MICRO:
+        out_type = INT32                         # whatever the option says
     if out_type != INT32 and out_type != INT64:
         raise ValueError(f"Unknown shape output data type: {type_name(out_type)}")
     adopt_type(y, out_type)

@@ -9,7 +9,7 @@ Source: LiteRT:tflite/kernels/split.cc, split_v.cc, unpack.cc.
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
@@ -39,6 +39,11 @@ cdef int want_outputs(Context context, const Node* node, int number) except -1:
     return 0
 
 
+cdef int parts_of(const Node* node) noexcept nogil:
+    """TFLM counts the outputs, whatever the option says."""
+    return node.output_count if node.arithmetic == MICRO else table_i32(node.options, NUM_SPLITS, 0)
+
+
 cdef int want_split_type(Context context, const Node* node, const Tensor* x) except -1:
     """Check the input's type and give it to all outputs."""
     cdef int i
@@ -64,7 +69,7 @@ cdef int prepare_split(Context context, Node* node) except -1:
     want_arity(context, node, 2, 2, -1)
     cdef Tensor* axis = operand(context, node, 0)
     cdef Tensor* x = operand(context, node, 1)
-    want_outputs(context, node, table_i32(node.options, NUM_SPLITS, 0))
+    want_outputs(context, node, parts_of(node))
     want_split_type(context, node, x)
     want_index_type(axis, "the axis")
     if count(axis) < 1:
@@ -127,7 +132,7 @@ cdef int prepare_split_v(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* sizes = operand(context, node, 1)
     cdef Tensor* axis = operand(context, node, 2)
-    want_outputs(context, node, table_i32(node.options, NUM_SPLITS, 0))
+    want_outputs(context, node, parts_of(node))
     want_split_type(context, node, x)
     want_index_type(axis, "the axis")
     if sizes.type != INT32 and sizes.type != INT64:

@@ -119,7 +119,7 @@ cdef int prepare_int8(Context context, Node* node, Svdf* s) except -1:
     expect(y, INT8, "output")
     if x.scale_count == 0 or feature.scale_count == 0 or time.scale_count == 0 or state.scale_count == 0 or y.scale_count == 0:
         raise ValueError("SVDF: quantization.type != kTfLiteNoQuantization was not true for one of input, weights, state, output")
-    if time.type == INT16 and s.shape.activation != ACT_RELU:
+    if time.type == INT16 and s.shape.activation != ACT_RELU and node.arithmetic != MICRO:       # which ignores it
         raise ValueError(f"params->activation != kTfLiteActRelu ({s.shape.activation} != 1)")
     s.scales.feature = quantize_multiplier(<float>(<float>(x.scale * feature.scale) / state.scale))
     s.scales.time = quantize_multiplier(<float>(<float>(state.scale * time.scale) / y.scale))

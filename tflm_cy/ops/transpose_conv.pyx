@@ -25,7 +25,6 @@ from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, transpose_conv_f32_
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
-from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.weighted cimport (
@@ -43,6 +42,8 @@ cdef enum:                       # TransposeConvOptions
 
 cdef struct TransposeConv:
     ConvShape shape              # without the output's size when that is dynamic
+    ptrdiff_t height, width      # of the input; shape.ih and shape.iw are how its pixels are taken
+    bint columns                 # by the optimized arithmetic: see take_columns
     int padding
     bint dynamic
     Bias bias
@@ -82,11 +83,12 @@ cdef int prepare(Context context, Node* node) except -1:
         check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
+    op.columns = node.arithmetic == OPTIMIZED and (w.type == x.type or (x.type == INT16 and bias_option == INT32))
     op.dynamic = not is_constant(shape)
     if op.dynamic:
         context.set_dynamic(y)
     else:
-        if set_output_size(&op.shape, op.padding, <const int32_t*>shape.data) != 0:
+        if set_output_size(op, <const int32_t*>shape.data) != 0:
             raise ValueError(f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
                              f"{op.shape.batches} images and {op.shape.oc} channels")
         context.set_shape(y, 4, <const int32_t*>shape.data)
@@ -132,20 +134,40 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     if g.ic != g.group_ic:
         raise ValueError(f"TRANSPOSE_CONV: SizeOfDimension(input, 3) != SizeOfDimension(weights, 3) ({g.ic} != {g.group_ic})")
     op.padding = table_i8(node.options, PADDING, 0)
-    if op.padding != SAME and op.padding != VALID:
-        raise ValueError(f"TRANSPOSE_CONV: padding {op.padding} is neither SAME nor VALID")
+    op.height, op.width = g.ih, g.iw
     return 0
 
 
-cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) noexcept nogil:
+cdef int set_output_size(TransposeConv* op, const int32_t* dims) noexcept nogil:
     """0, or -1 when the output does not have the input's batches and the filter's channels."""
+    cdef ConvShape* g = &op.shape
     if dims[0] != g.batches or dims[3] != g.oc or dims[1] < 0 or dims[2] < 0:
         return -1
     g.oh = dims[1]
     g.ow = dims[2]
-    g.pad_h = pad_before(g.oh, g.kh, g.stride_h, 1, windows_along(padding, g.oh, g.kh, g.stride_h, 1))
-    g.pad_w = pad_before(g.ow, g.kw, g.stride_w, 1, windows_along(padding, g.ow, g.kw, g.stride_w, 1))
+    g.pad_h = pad_before(g.oh, g.kh, g.stride_h, 1, windows_along(op.padding, g.oh, g.kh, g.stride_h, 1))
+    g.pad_w = pad_before(g.ow, g.kw, g.stride_w, 1, windows_along(op.padding, g.ow, g.kw, g.stride_w, 1))
+    if op.columns:
+        take_columns(op)
     return 0
+
+
+cdef void take_columns(TransposeConv* op) noexcept nogil:
+    """TensorFlow's optimized kernels take as many rows and columns of products as the forward convolution has windows, one product after
+    the other. Where that is less than the input it decides which pixel is which; where it is more (TensorFlow reads what lies behind)
+    the input decides."""
+    cdef ConvShape* g = &op.shape
+    cdef ptrdiff_t rows = windows_between(g.oh, g.kh, g.stride_h, windows_along(op.padding, g.oh, g.kh, g.stride_h, 1))
+    cdef ptrdiff_t columns = windows_between(g.ow, g.kw, g.stride_w, windows_along(op.padding, g.ow, g.kw, g.stride_w, 1))
+    g.ih, g.iw = op.height, op.width
+    if rows * columns <= op.height * op.width:
+        g.ih, g.iw = rows, columns
+
+
+cdef ptrdiff_t windows_between(ptrdiff_t size, ptrdiff_t filter, ptrdiff_t stride, ptrdiff_t out) noexcept nogil:
+    """Windows over an axis with its padding; the quotient is truncated towards zero."""
+    cdef ptrdiff_t total = max((out - 1) * stride + filter - size, <ptrdiff_t>0)
+    return max((size + total - filter) / stride + 1, <ptrdiff_t>0)
 
 
 cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1:
@@ -167,7 +189,7 @@ cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t size
-    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, g.ih * g.iw, top_block(l1_data_bytes()))
+    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, op.height * op.width, top_block(l1_data_bytes()))
     size = op.product.n * op.product.k + packed_panels(&op.product)
     if is_constant(w):
         op.ordered = <float*>context.persistent(sizeof(float) * size)
@@ -235,7 +257,7 @@ cdef int shape_output(Context context, Node* node, TransposeConv* op) noexcept n
     cdef const int32_t* dims = <const int32_t*>context.input(node, 0).data
     if not op.dynamic:
         return 0
-    if set_output_size(&op.shape, op.padding, dims) != 0:
+    if set_output_size(op, dims) != 0:
         return context.fail_with(b"TRANSPOSE_CONV: the output shape does not fit %ld images and %ld channels", op.shape.batches, op.shape.oc)
     return context.resize(context.output(node, 0), 4, dims)
 
@@ -281,7 +303,7 @@ cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        &op.shape, op.height * op.width, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
         op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int8_t*>context.output(node, 0).data,
     )
@@ -297,7 +319,7 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        &op.shape, op.height * op.width, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
         &op.tail, op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <uint8_t*>context.output(node, 0).data,
     )
@@ -311,7 +333,7 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
-        &op.shape, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
+        &op.shape, op.height * op.width, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
         op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int16_t*>context.output(node, 0).data,
     )

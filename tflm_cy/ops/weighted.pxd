@@ -10,13 +10,14 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, activation_range, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
     type_size,
 )
+from tflm_cy.ops.fused_clamp cimport fused_clamp
 
 cdef struct Weights:
     const uint8_t* unpacked      # constants as bytes where the file's form does not serve (int4, int2, padded), else NULL
@@ -172,17 +173,9 @@ cdef inline int check_bias_type(const Tensor* x, const Tensor* b, int option, st
 
 cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* out, str name) except -1:
     cdef Range32 r
-    cdef int32_t low = -128
-    cdef int32_t high = 127
     if not (y.scale > 0):
         raise ValueError(f"{name}: the output's scale {y.scale} is not positive")
-    if y.type == UINT8:
-        low = 0
-        high = 255
-    elif y.type == INT16:
-        low = -32768
-        high = 32767
-    r = activation_range(activation, y.scale, y.zero_point, low, high)
+    r = fused_clamp(activation, y)
     out.low = r.low
     out.high = r.high
     out.zero_point = y.zero_point

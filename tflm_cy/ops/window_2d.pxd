@@ -6,13 +6,17 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef inline int64_t windows_along(int padding, int64_t size, int64_t filter, int64_t stride, int64_t dilation) noexcept nogil:
-    """Number of output positions along one axis; negative when the filter is larger than the image (VALID)."""
+    """Number of output positions along one axis; negative when the filter is larger than the image (VALID), 0 when the padding
+    is neither SAME nor VALID."""
     cdef int64_t effective = (filter - 1) * dilation + 1
     if padding == SAME:
         return (size + stride - 1) / stride
+    if padding != VALID:
+        return 0
     return (size + stride - effective) / stride if size + stride >= effective else -1
 
 
@@ -23,8 +27,6 @@ cdef inline int64_t pad_before(int64_t size, int64_t filter, int64_t stride, int
 
 cdef inline int set_window(ConvShape* g, int padding, str name) except -1:
     """Fill in oh, ow and the padding from input, filter, strides and dilations."""
-    if padding != SAME and padding != VALID:
-        raise ValueError(f"{name}: padding {padding} is neither SAME nor VALID")
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"{name}: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
     if g.dilation_h <= 0 or g.dilation_w <= 0:
@@ -39,3 +41,15 @@ cdef inline int set_window(ConvShape* g, int padding, str name) except -1:
     g.pad_h = pad_before(g.ih, g.kh, g.stride_h, g.dilation_h, g.oh)
     g.pad_w = pad_before(g.iw, g.kw, g.stride_w, g.dilation_w, g.ow)
     return 0
+
+
+cdef inline bint take_size_of_file(ConvShape* g, const Tensor* y) noexcept nogil:
+    """TFLM computes as many windows as the file's output has, whatever the padding's name; True when those are others.
+
+    Such windows may lie outside of the image, for which the scalar definitions alone are made.
+    """
+    if y.rank != 4 or y.dims[0] != g.batches or y.dims[3] != g.oc or (y.dims[1] == g.oh and y.dims[2] == g.ow):
+        return False
+    g.oh = y.dims[1]
+    g.ow = y.dims[2]
+    return True

@@ -2,4 +2,4 @@
 from libc.stdint cimport uint8_t
 
 
-cdef str options_problem(str operator, const uint8_t* options)
+cdef str options_problem(str operator, const uint8_t* options, bint micro)

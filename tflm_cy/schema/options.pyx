@@ -1,8 +1,8 @@
 """What TensorFlow refuses while it reads the options of an operator, which it does when an interpreter is constructed.
 
-    problem = options_problem("CAST", options)           # a sentence, None when there is nothing to say
+    problem = options_problem("CAST", options, False)    # a sentence, None when there is nothing to say
 
-Everything else that is wrong with options shows when the operator is prepared.
+TensorFlow Lite Micro (`micro`) does the same, and knows two types more. Everything else that is wrong with options shows when the operator is prepared.
 
 Source: LiteRT:tflite/converter/core/api/flatbuffer_conversions.cc.
 """
@@ -12,6 +12,7 @@ from tflm_cy.schema.table cimport Vector, table_i8, table_i32, table_vector
 
 cdef enum:
     KNOWN_TYPES = 21             # TensorFlow 2.21 knows UINT4 as the last
+    KNOWN_TYPES_MICRO = 23       # TFLM FLOAT8_E5M2
     MOST_DIMENSIONS = 8
     MOST_BRANCHES = 20
 
@@ -54,13 +55,13 @@ cdef dict REQUIRED = {
 cdef set CHECKED = {*TYPES, *ENUMERATIONS, *LISTS, *REQUIRED, "BUCKETIZE"}
 
 
-cdef str options_problem(str operator, const uint8_t* options):
+cdef str options_problem(str operator, const uint8_t* options, bint micro):
     if operator not in CHECKED:
         return None
     if options == NULL:
         return REQUIRED.get(operator)
     return (
-        type_problem(operator, options) or value_problem(operator, options) or list_problem(operator, options)
+        type_problem(operator, options, KNOWN_TYPES_MICRO if micro else KNOWN_TYPES) or value_problem(operator, options) or list_problem(operator, options)
         or window_problem(operator, options) or boundary_problem(operator, options)
     )
 
@@ -77,11 +78,11 @@ cdef int slot(str operator, str option) except -1:
     return number
 
 
-cdef str type_problem(str operator, const uint8_t* options):
+cdef str type_problem(str operator, const uint8_t* options, int known):
     cdef int type
     for option in TYPES.get(operator, ()):
         type = table_i8(options, slot(operator, option), 0)
-        if not 0 <= type < KNOWN_TYPES:
+        if not 0 <= type < known:
             return f"Unsupported data type {type} in tensor"
     return None
 

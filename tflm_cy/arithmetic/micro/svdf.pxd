@@ -5,10 +5,12 @@ weights are then added to the bias, one rank after the other.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/svdf_common.cc.
 """
+from libc.math cimport tanhf
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memmove
 
 from tflm_cy.arithmetic.eigen cimport activate
+from tflm_cy.arithmetic.fixed_point cimport ACT_TANH
 from tflm_cy.arithmetic.svdf cimport SvdfShape
 
 
@@ -33,4 +35,8 @@ cdef inline void svdf_f32_in_order(const SvdfShape* s, const float* x, const flo
             y[b * units + u] = <float>0 if bias == NULL else bias[u]
         for f in range(s.filters):
             y[b * units + f / s.rank] += dot_in_order(time + f * s.memory, row + f * s.memory, s.memory)
-    activate(y, s.batches * units, s.activation)
+    if s.activation == ACT_TANH:
+        for f in range(s.batches * units):
+            y[f] = tanhf(y[f])
+    else:
+        activate(y, s.batches * units, s.activation)

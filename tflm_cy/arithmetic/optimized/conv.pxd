@@ -115,9 +115,10 @@ cdef inline void transpose_conv_f32_eigen(
     const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
     float* sums, float* y,
 ) noexcept nogil:
-    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them."""
+    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them. g may have fewer pixels: the others are not added."""
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
     cdef ptrdiff_t image, j, c
+    cdef ptrdiff_t read = g.ih * g.iw
     cdef bint pair
     memset(y, 0, g.batches * size * sizeof(float))
     for image in range(g.batches):
@@ -125,8 +126,9 @@ cdef inline void transpose_conv_f32_eigen(
         while j < p.m:
             pair = j + 1 < p.m
             multiply_rows_eigen(p, w, packed, x, x + p.k if pair else NULL, j, sums, sums + p.n)
-            scatter(g, sums, j, y)
-            if pair:
+            if j < read:
+                scatter(g, sums, j, y)
+            if j + 1 < read and pair:
                 scatter(g, sums + p.n, j + 1, y)
             x += (2 if pair else 1) * p.k
             j += 2
