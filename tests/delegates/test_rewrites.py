@@ -142,3 +142,22 @@ def test_float16_steps_are_named():
     interpreter, y = run(model, np.float16([0, np.nan, 20]))
     assert y.tolist() == [1, 0, np.inf]
     assert [q["rule"] for q in interpreter.quirks()] == ["float16 steps"]
+
+
+@pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+def test_a_pad_becomes_the_padding_of_its_convolution(op):
+    x = RNG.standard_normal((1, 6, 7, 4)).astype(np.float32)
+    border = np.int32([[0, 0], [1, 1], [0, 2], [0, 0]])
+    w = RNG.standard_normal((4, 3, 3, 4) if op == "CONV_2D" else (1, 3, 3, 4)).astype(np.float32)
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 2, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    if op == "DEPTHWISE_CONV_2D":
+        options["depth_multiplier"] = 1
+    model = chain(
+        ("PAD", (1, 8, 9, 4), [border], {}), (op, (1, 6, 4, 4), [w, np.float32([1, 2, 3, 4])], options), shape=x.shape
+    )
+    interpreter, fused = run(model, x)
+    _, apart = run(model, x, fuse=False)
+    assert fused.tobytes() == apart.tobytes()
+    with interpreter.profile() as profile:
+        interpreter.invoke()
+    assert [node.op_name for node in profile.nodes()] == [op]

@@ -59,6 +59,41 @@ def test_stages_whose_shapes_stay_and_stages_whose_shapes_change():
         assert interpreter.get_tensor(outputs[1]).tolist() == (np.argwhere(flags[1]) + 1).tolist()
 
 
+def test_later_stages_lie_where_nobody_needs_the_values_of_earlier_ones():
+    """Random sums of earlier values, cut into stages by reshapes to a shape that only the invoke knows."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        model = Model()
+        main = model.subgraph("main")
+        x, shape = Tensor([1, 64], "int32"), Tensor([2], "int32")
+        known, steps = [x], []
+        for _ in range(int(rng.integers(5, 30))):
+            y = Tensor([1, 64], "int32")
+            if not steps or rng.random() < 0.25:
+                source = int(rng.integers(len(known)))
+                main.op("RESHAPE", [known[source], shape], [y])
+                steps.append(("RESHAPE", source))
+            else:
+                pair = rng.integers(max(0, len(known) - 4), len(known), 2)
+                main.op("ADD", [known[pair[0]], known[pair[1]]], [y])
+                steps.append(("ADD", *pair))
+            known.append(y)
+        outputs = sorted({len(known) - 1, int(rng.integers(1, len(known)))})
+        main.inputs, main.outputs = [x, shape], [known[i] for i in outputs]
+        interpreter = Interpreter(model_content=model.to_bytes())
+        interpreter.allocate_tensors()
+        where = [d["index"] for d in interpreter.get_output_details()]
+        for _ in range(3):
+            values = [rng.integers(-1000, 1000, (1, 64)).astype(np.int32)]
+            for step in steps:
+                values.append(values[step[1]] if step[0] == "RESHAPE" else values[step[1]] + values[step[2]])
+            interpreter.set_tensor(interpreter.get_input_details()[0]["index"], values[0])
+            interpreter.set_tensor(interpreter.get_input_details()[1]["index"], np.int32([1, 64]))
+            interpreter.invoke()
+            for i, index in zip(outputs, where, strict=True):
+                assert interpreter.get_tensor(index).tolist() == values[i].tolist(), seed
+
+
 def test_a_static_part_before_is_untouched():
     model = Model()
     main = model.subgraph("main")

@@ -118,6 +118,26 @@ def test_every_chunk_and_the_head_have_room_for_the_slack():
     assert abs(traced(1 << 16) - traced(0) - 4 * (1 << 16)) < 4096
 
 
+def test_what_a_large_chunk_has_not_used_is_given_back_and_the_rest_stays():
+    """Behind the first two MiB chunks are large; a huge page that is written in part is counted in part."""
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    arena = GrowingArena()
+    arena.tail(3 << 20)
+    large = arena.tail(5 << 20)
+    assert arena.tail(1 << 20) == large + (5 << 20)
+    before = resident()
+    ctypes.memset(large, 7, 6 << 20)
+    arena.head(1000)
+    assert resident() - before < (6 << 20) + (1 << 18)
+    behind = arena.tail(1 << 20)
+    ctypes.memset(behind, 9, 1 << 20)
+    assert ctypes.string_at(large, 7 << 20) == b"\7" * (6 << 20) + b"\11" * (1 << 20)
+
+
 def test_an_alignment_above_the_arenas_own():
     arena = GrowingArena(alignment=16)
     for _ in range(5):

@@ -70,6 +70,20 @@ def draw_conv(rng):
     return blob, [values(rng, [batch, *image, ic * groups])]
 
 
+def draw_far_conv(rng):
+    """Weights of a MiB and more: windows of several rows are gathered."""
+    image, kernel, out, options = window(rng, [[3, 3], [1, 1], [2, 3], [5, 1]])
+    ic = int(rng.integers(100, 400))
+    oc = -(-(2**20) // (4 * ic * int(np.prod(kernel)))) + int(rng.integers(0, 40))
+    batch = 2 if rng.random() < 0.2 else 1
+    if oc > 600 or ic * oc * np.prod(kernel) * np.prod(out) * batch > 5e7:
+        return draw_far_conv(rng)
+    inputs = [Tensor([batch, *image, ic], "float32"), weights(rng, [oc, *kernel, ic]), weights(rng, [oc])]
+    y = Tensor([batch, *out, oc], "float32")
+    blob = Model.single("CONV_2D", inputs, [y], 1, fused_activation_function=activation(rng), **options).to_bytes()
+    return blob, [values(rng, [batch, *image, ic])]
+
+
 def draw_depthwise(rng):
     image, kernel, out, options = window(rng, [[3, 3], [5, 5], [3, 3], [5, 5], [1, 1], [3, 1], [2, 2], [4, 4], [6, 6]])
     ic = int(rng.choice(CHANNELS))
@@ -155,6 +169,7 @@ def draw_transposed(rng):
 
 DRAWS = {
     "CONV_2D": draw_conv,
+    "CONV_2D of many weights": draw_far_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
     "FULLY_CONNECTED": draw_matrix,
     "MAX_POOL_2D": draw_max_pool,

@@ -38,7 +38,6 @@ cdef class Preparation(Workspace):
     cdef double shared_time          # nanoseconds that nodes which can be cut are expected to take on one thread
     cdef int prepared_end            # steps below are prepared
     cdef int stage_zero_end          # and by allocate
-    cdef int stage_zero_scratch
     cdef Block later_stages          # which stages are prepared, and for which shapes
 
     cdef int forget_prepared(self) except -1
@@ -56,6 +55,9 @@ cdef class Preparation(Workspace):
     cdef bint is_written(self, int step, int t) noexcept
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int plan_memory(self, int first, int end) except -1
+    cdef Block largest_block(self)
+    cdef bint lives_in(self, Block block, int t, int first) noexcept
+    cdef int count_living(self, Block block, int first) noexcept
     cdef int next_stage(self, int step) noexcept with gil
     cdef bint shapes_as_seen(self, int step, bint note) noexcept
     cdef int forget_later_stages(self, int first) except -1

@@ -97,7 +97,6 @@ cdef class Preparation(Workspace):
             self.plan_memory(first, step)
         if first == 0:
             self.stage_zero_end = step
-            self.stage_zero_scratch = self.scratch_count
         self.state = INVOKE
         return 0
 
@@ -286,7 +285,8 @@ cdef class Preparation(Workspace):
 
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
-        cdef int scratch_first = 0 if first == 0 else self.stage_zero_scratch
+        cdef int scratch_first = self.scratch_planned      # 0 at the first stage
+        cdef Block shared = self.largest_block() if first > 0 else None
         cdef int t, i, n = 0
         cdef int64_t total
         cdef Problem problem
@@ -306,7 +306,7 @@ cdef class Preparation(Workspace):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1
         n += self.scratch_count - scratch_first
-        problem = new_problem(n, HEAD_ALIGNMENT)
+        problem = new_problem(n + self.count_living(shared, first), HEAD_ALIGNMENT)
         i = 0
         for t in range(self.tensor_count):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
@@ -324,11 +324,21 @@ cdef class Preparation(Workspace):
             total += problem.size_of[i] + HEAD_ALIGNMENT
             if total > LARGEST:
                 raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
+        i = n
+        for t in range(self.tensor_count if problem.count > n else 0):
+            if self.lives_in(shared, t, first):
+                problem.size_of[i] = self.tensors[t].bytes
+                problem.first_of[i] = begins[t]
+                problem.last_of[i] = ends[t]
+                problem.fixed_of[i] = <char*>self.tensors[t].data - shared.data
+                i += 1
         plan = greedy(problem)
         if first == 0:
             owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
             fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
+        elif shared is not None and plan.high_water_mark + SLACK <= <int64_t>shared.size:
+            base = shared.data
         else:
             block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
             self.stage_blocks.append(block)
@@ -366,6 +376,28 @@ cdef class Preparation(Workspace):
                 elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
                     self.set_text(t, self.text(t))
         return 0
+
+    cdef Block largest_block(self):
+        """Of the stages before: where the next one may find room, once their values are not needed any more."""
+        cdef Block block, largest = None
+        for block in self.stage_blocks:
+            if largest is None or block.size > largest.size:
+                largest = block
+        return largest
+
+    cdef bint lives_in(self, Block block, int t, int first) noexcept:
+        """A tensor that an earlier stage has put there, and that is needed from step `first` on."""
+        cdef const Tensor* tensor = &self.tensors[t]
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        if tensor.allocation != PLANNED or tensor.bytes == 0 or self.merged[t] >= 0 or not 0 <= self.first_use[t] < first:
+            return False
+        return ends[t] >= first and block.data <= <char*>tensor.data < block.data + block.size
+
+    cdef int count_living(self, Block block, int first) noexcept:
+        cdef int t, n = 0
+        for t in range(self.tensor_count if block is not None else 0):
+            n += self.lives_in(block, t, first)
+        return n
 
     # ---------------------------------------------------------------- stages behind a dynamic output
 

@@ -15,7 +15,9 @@ dies).
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t
-from posix.mman cimport MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap, munmap
+from posix.mman cimport (
+    MADV_DONTNEED, MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, madvise, mmap, munmap,
+)
 
 cdef extern from *:
     """
@@ -35,6 +37,8 @@ cdef extern from "Python.h":
     int PyTraceMalloc_Untrack(unsigned int domain, uintptr_t pointer)
 
 cdef size_t LARGEST = <size_t> 1 << 62
+cdef size_t SMALL_PAGE = 1 << 12
+cdef size_t HUGE_PAGE = 1 << 21
 cdef size_t SMALLEST_MAPPING = 1 << 17
 cdef size_t SMALLEST_HUGE = 1 << 23       # in pages of 2 MiB (where the system has them): what is read from end to end misses fewer of them
 
@@ -101,6 +105,22 @@ cdef Block new_mapped_block(size_t size, size_t alignment):
             return block
     reserve(block, size, alignment)
     return block
+
+
+cdef void prefer_huge_pages(char* start, char* end) noexcept:
+    """For the whole huge pages of a stretch of memory, as far as they are not in use yet."""
+    start += -<uintptr_t> start & (HUGE_PAGE - 1)
+    end -= <uintptr_t> end & (HUGE_PAGE - 1)
+    if start < end:
+        want_huge_pages(start, end - start)
+
+
+cdef void give_back(char* start, char* end) noexcept:
+    """Whole pages within memory of one's own, of which nobody needs what they hold."""
+    start += -<uintptr_t> start & (SMALL_PAGE - 1)
+    end -= <uintptr_t> end & (SMALL_PAGE - 1)
+    if start < end:
+        madvise(start, end - start, MADV_DONTNEED)
 
 
 cdef Block block_over(object buffer):

@@ -9,7 +9,9 @@
     True
 
 The tail grows in chunks: a small first one, so that a tiny model costs one allocation, then twice as much each time;
-a request that is larger gets a chunk of its own size with room behind it. The head is one block, taken when the plan
+a request that is larger gets a chunk of its own size with room behind it. Behind the first LARGE_TAIL bytes a chunk has LARGE_STEP, on huge
+pages: so much does not stay in the caches, and who reads it from end to end would wait for the addresses of small pages. What such a chunk
+leaves unused is given back. The head is one block, taken when the plan
 is known. `slack` bytes behind the head and each tail object may be read, so that a vector kernel may load a whole
 register at a tensor's end. A mark is the number of bytes of the tail in use; chunks begun after it are freed by
 `rewind`.
@@ -19,10 +21,12 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.memory.arena cimport Arena, check_alignment
-from tflm_cy.memory.block cimport Block, new_mapped_block
+from tflm_cy.memory.block cimport Block, give_back, new_mapped_block, prefer_huge_pages
 
 cdef size_t FIRST_CHUNK = 4000          # with the header, the alignment and the slack about one page
 cdef size_t LARGEST_STEP = 1 << 18
+cdef size_t LARGE_TAIL = 1 << 21
+cdef size_t LARGE_STEP = 1 << 24        # less than what the heap keeps when it is freed, for who loads model after model
 cdef size_t LARGEST = <size_t> 1 << 60
 
 
@@ -88,6 +92,7 @@ cdef class GrowingArena(Arena):
             block = new_mapped_block(size + self.slack, self.alignment)
             self.block = block
         self.head_used = size
+        trim(self.tail_chunk)
         return self.block.data
 
     cpdef size_t mark(self) except? 0:
@@ -129,6 +134,9 @@ cdef class GrowingArena(Arena):
         """Begin a chunk of `capacity` bytes, or more if `size` bytes have no room in it."""
         cdef size_t step = capacity, aligned = max(alignment, self.alignment)
         cdef Chunk* chunk = NULL
+        if top[0] != NULL and top[0].base + top[0].used >= LARGE_TAIL:
+            trim(top[0])
+            capacity = LARGE_STEP
         if size > capacity:
             capacity += size if size < LARGEST else LARGEST
         if size < LARGEST:
@@ -138,6 +146,8 @@ cdef class GrowingArena(Arena):
         chunk.start = <char*> ((<uintptr_t> chunk + sizeof(Chunk) + aligned - 1) & ~(<uintptr_t> aligned - 1))
         chunk.used = 0
         chunk.capacity = capacity
+        if capacity >= LARGE_STEP:
+            prefer_huge_pages(chunk.start, chunk.start + capacity)
         chunk.step = step
         chunk.previous = top[0]
         chunk.base = 0 if top[0] == NULL else top[0].base + top[0].used
@@ -180,3 +190,9 @@ cdef void drop_below(Chunk* chunk) noexcept:
     cdef Chunk* below = chunk.previous
     chunk.previous = below.previous
     PyMem_RawFree(below)
+
+
+cdef void trim(const Chunk* chunk) noexcept:
+    """What a large chunk has not used costs nothing until it is."""
+    if chunk != NULL and chunk.capacity >= LARGE_STEP:
+        give_back(chunk.start + chunk.used, chunk.start + chunk.capacity)

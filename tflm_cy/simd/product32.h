@@ -9,10 +9,10 @@
 #include "simd.h"
 
 #if SIMD_ISA == 512
-enum { PANEL32 = 4 };           /* vectors of a panel */
+enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6 }; /* vectors of a panel; where there are more than some positions, at least */
 #define SIMD_ROWS32 {0, 14, 12, 8, 6, 1, 1, 1, 1}
 #else
-enum { PANEL32 = 2 };
+enum { PANEL32 = 2, TALL_PANEL32 = 2, FEW_ROWS32 = 6 };
 #define SIMD_ROWS32 {0, 8, 6, 1, 1, 1, 1, 1, 1}
 #endif
 enum { WIDE_PANEL32 = 8 };      /* for a single position */
@@ -30,6 +30,9 @@ typedef struct {
 /* A tile: `first` counts in floats from the stretches' pointers; n columns are stored. */
 typedef void (*Tile32)(const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y);
 
+#ifndef AHEAD32
+#define AHEAD32 512 /* floats from the weights in use to those that should be on their way */
+#endif
 #define UNROLL32 _Pragma("GCC unroll 16")
 
 SIMD_INLINE void tile32(const int R, const int NC, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
@@ -48,7 +51,10 @@ SIMD_INLINE void tile32(const int R, const int NC, const Window32 *t, ptrdiff_t 
     const char *q4 = q3 + (R > 12 ? 3 * row : 0);
     for (ptrdiff_t k = t->length; k > 0; k--) {
       vf v[8];
-      UNROLL32 for (int j = 0; j < NC; j++) v[j] = vf_load(w + j * VL);
+      UNROLL32 for (int j = 0; j < NC; j++) {
+        v[j] = vf_load(w + j * VL);
+        simd_prefetch(w + j * VL + AHEAD32);
+      }
       UNROLL32 for (int r = 0; r < R; r++) {
         const char *q = r < 3 ? q0 : r < 6 ? q1 : r < 9 ? q2 : r < 12 ? q3 : q4;
         vf x = vf_set1(*(const float *)(q + r % 3 * row));

@@ -24,7 +24,7 @@ cdef struct Product32:
     ptrdiff_t scratch_bytes
     bint flat                    # positions lie one after the other in x
     bint direct                  # windows are read where they are; else rows are copied with the padding around them
-    int widest                   # vectors of the widest panel
+    ptrdiff_t gathered           # output rows whose windows are copied at a time; 0: none are
     ptrdiff_t panels             # of a group
     ptrdiff_t vectors            # of all its panels
     ptrdiff_t packed_columns     # their columns

@@ -1,6 +1,10 @@
 # Every output is one chain: what is free is which outputs run side by side. A panel of up to PANEL32 vectors of columns meets the positions of an
 # output row, a tile of them at a time; a single position meets WIDE_PANEL32 vectors. Panels share the columns evenly, so that 80 are
 # 48 + 32 and not 64 + 16. Padding takes part as zeros: rows are copied, each once, to a ring of lines with zeros on both sides.
+#
+# Weights that the cache next to the processor does not keep cost more to read than to use: they should be met once. Then the windows of many positions,
+# of several output rows, are copied one behind the other ("gathered"), and each panel meets them all before the next one is read. Panels that many
+# positions meet are narrow and tiles tall: they need the next weights less often.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
@@ -16,6 +20,8 @@ cdef extern from "product32.h" nogil:
     enum:
         PANEL32
         WIDE_PANEL32
+        TALL_PANEL32
+        FEW_ROWS32
     ctypedef struct Window32:
         const float** stretches
         ptrdiff_t count
@@ -29,6 +35,8 @@ cdef extern from "product32.h" nogil:
 cdef enum:
     LINE32 = 64                  # bytes of a cache line: what weights are aligned to
     MOST_BORDER = 64
+    FAR_WEIGHTS32 = 1 << 20      # bytes of weights from which on they are far away
+    GATHERED32 = 1 << 19         # bytes of windows that are gathered at once
 
 
 cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nogil:
@@ -37,6 +45,12 @@ cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nog
 
 cdef ptrdiff_t padded_bytes32(ptrdiff_t floats) noexcept nogil:
     return (floats * <ptrdiff_t>sizeof(float) + LINE32 - 1) / LINE32 * LINE32
+
+
+cdef ptrdiff_t gathered_floats32(ptrdiff_t depth) noexcept nogil:
+    """From a gathered window to the next: an odd number of lines, so that windows do not lie on the same few places of the cache."""
+    cdef ptrdiff_t line = LINE32 / <ptrdiff_t>sizeof(float)
+    return ((depth + line - 1) / line | 1) * line
 
 
 cdef float* aligned32(void* at) noexcept nogil:
@@ -48,13 +62,21 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     cdef ptrdiff_t widest = PANEL32
+    cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t windows                 # that are gathered at once
     if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
         return False
     c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
+    c.gathered = 0
+    if not c.flat and g.groups == 1 and depth > 0 and g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32:
+        windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
+        c.gathered = min(windows / g.ow, g.oh)
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
+    if (positions if c.flat or c.gathered > 0 else g.ow) > FEW_ROWS32:
+        c.panels = max(c.panels, c.vectors / TALL_PANEL32)
     c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1
@@ -64,6 +86,11 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         return False
     if not c.direct and (c.lines > g.ih + MOST_BORDER or c.width > 2 * g.iw + MOST_BORDER):      # more padding than image
         return False
+    if c.gathered > 0:
+        c.stretches = 1
+        c.length = depth
+        c.scratch_bytes = 2 * LINE32 + <ptrdiff_t>sizeof(float*) + c.gathered * g.ow * gathered_floats32(depth) * <ptrdiff_t>sizeof(float)
+        return True
     if g.groups == 1 and g.dilation_w == 1:
         c.stretches = g.kh
         c.length = g.kw * g.group_ic
@@ -147,6 +174,10 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
         stretches[0] = x
         multiply_row32(c, &t, g.batches * g.oh * g.ow, c.packed, y)
         return
+    if c.gathered > 0:
+        stretches[0] = zeros
+        run_gathered32(c, &t, x, zeros, y)
+        return
     memset(zeros, 0, line_bytes * (1 if c.direct else 1 + c.lines))
     for n in range(g.batches):
         for oy in range(g.oh):
@@ -157,6 +188,49 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
                 multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
             y += g.ow * g.oc
         x += g.ih * g.iw * g.ic
+
+
+cdef void run_gathered32(const Product32* c, Window32* t, const float* x, float* windows, float* y) noexcept nogil:
+    """Some output rows at a time."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t row = gathered_floats32(c.length)
+    cdef ptrdiff_t n, oy, end
+    t.row = row * <ptrdiff_t>sizeof(float)
+    for n in range(g.batches):
+        oy = 0
+        while oy < g.oh:
+            end = oy + c.gathered if oy + c.gathered < g.oh else g.oh
+            gather_windows32(g, x, oy, end, row, windows)
+            multiply_row32(c, t, (end - oy) * g.ow, c.packed, y)
+            y += (end - oy) * g.ow * g.oc
+            oy = end
+        x += g.ih * g.iw * g.ic
+
+
+cdef void gather_windows32(
+    const ConvShape* g, const float* image, ptrdiff_t first, ptrdiff_t end, ptrdiff_t row, float* windows,
+) noexcept nogil:
+    """What the filter sees at each position of some output rows."""
+    cdef ptrdiff_t oy, ox, ky, kx, iy, ix
+    cdef float* at
+    for oy in range(first, end):
+        for ox in range(g.ow):
+            at = windows
+            for ky in range(g.kh):
+                iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
+                ix = ox * g.stride_w - g.pad_w
+                if 0 <= iy < g.ih and ix >= 0 and g.dilation_w == 1 and ix + g.kw <= g.iw:
+                    memcpy(at, image + (iy * g.iw + ix) * g.ic, g.kw * g.ic * sizeof(float))
+                    at += g.kw * g.ic
+                    continue
+                for kx in range(g.kw):
+                    if 0 <= iy < g.ih and 0 <= ix < g.iw:
+                        memcpy(at, image + (iy * g.iw + ix) * g.ic, g.ic * sizeof(float))
+                    else:
+                        memset(at, 0, g.ic * sizeof(float))
+                    at += g.ic
+                    ix += g.dilation_w
+            windows += row
 
 
 cdef void copy_lines32(const Product32* c, const float* image, ptrdiff_t oy, float* ring) noexcept nogil:

@@ -30,6 +30,8 @@
 #define SIMD_KEEP(a) (void)(a)
 #endif
 
+#define simd_prefetch(p) __builtin_prefetch(p, 0, 3)
+
 #ifdef SIMD_SMALL /* for machines that are slow anyway */
 #define SIMD_INLINE static inline __attribute__((unused))
 #else

@@ -28,7 +28,7 @@ from tflm_cy.schema.table cimport table_i8
 cdef float INFINITE = float("inf")
 PADDED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
-BEGINNINGS = frozenset(("LOGISTIC", "SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
+BEGINNINGS = frozenset(("PAD", "LOGISTIC", "SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
