@@ -41,6 +41,14 @@ def test_any_rows_give_valid_plans_and_true_bounds(problem):
     assert plan.proven_lower_bound <= least <= plan.high_water_mark <= optimal(problem).high_water_mark
 
 
+def test_a_fixed_buffer_without_bytes_counts_as_height():
+    problem = Problem([0, 16, 0, 0], [0, 0, -1, 0], [1, 1, -1, 1], alignment=1, fixed_offsets=[-1, -1, 17, 2])
+    for planner in (optimal, overlap):
+        plan = planner(problem)
+        check(problem, plan)
+        assert (plan.high_water_mark, plan.proven_lower_bound) == (17, 17)
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(relaxed_problems(most=50))
 def test_large_problems(problem):

@@ -40,8 +40,10 @@ cdef Packing packing_of(Problem problem, bint relaxed, int64_t budget, double se
     else:
         lives = half_steps(problem, items)
     for i in items:
-        unit = gcd(unit, problem.rounded(i), max(problem.fixed_of[i], 0))
+        unit = gcd(unit, problem.rounded(i))
         units += problem.rounded(i) + max(problem.fixed_of[i], 0)
+    for i in range(problem.count):
+        unit = gcd(unit, max(problem.fixed_of[i], 0))           # also of a buffer without bytes: it counts as height
     for distances in pairs.values():
         unit = gcd(unit, *distances)
     unit = unit or problem.alignment
