@@ -336,20 +336,6 @@ static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdif
   AMX_RUN[p->even][amx_kind(p)][tiles - 1](p, m, count, line);
 }
 
-/* Is a byte below `low` or above `high`? */
-static int any_outside(const uint8_t *w, ptrdiff_t n, int low, int high) {
-  vb least = vb_set1(low), most = vb_set1(high);
-  ptrdiff_t i = 0;
-  for (; i + VB <= n; i += VB) {
-    least = vb_min_u(least, vb_load(w + i));
-    most = vb_max_u(most, vb_load(w + i));
-  }
-  if (_mm512_cmplt_epu8_mask(least, vb_set1(low)) | _mm512_cmpgt_epu8_mask(most, vb_set1(high))) return 1;
-  for (; i < n; i++)
-    if (w[i] < low || w[i] > high) return 1;
-  return 0;
-}
-
 /* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */
 static void window_sums(const Panel *p, const int8_t *ones, int32_t factor, Positions *m, ptrdiff_t count) {
   int32_t sums[256] __attribute__((aligned(64)));

@@ -29,7 +29,6 @@ from tflm_cy.simd.vector cimport *
 include "conv8.pxi"
 
 cdef extern from "amx.h" nogil:
-    bint any_outside(const uint8_t* w, ptrdiff_t n, int low, int high) noexcept
     enum:
         CHUNK
         TILE_I32_U8
@@ -167,12 +166,10 @@ cdef void plan_extra_steps(Conv8* c) noexcept nogil:
 
 cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, ptrdiff_t tap, ptrdiff_t taps) noexcept nogil:
     """Is one of these weights less the zero point no int8?"""
-    cdef int low = c.w_zero_point - 128 if c.w_zero_point > 128 else 0
-    cdef int high = c.w_zero_point + 127 if c.w_zero_point < 128 else 255
     cdef ptrdiff_t first = panel * c.panel_tiles * TILE
     cdef ptrdiff_t column
     for column in range(first, min(first + c.panel_tiles * TILE, c.shape.oc)):
-        if any_outside(w + column * row + tap, taps, low, high):
+        if any_far(w + column * row + tap, taps, c.w_zero_point):
             return True
     return False
 
@@ -263,13 +260,11 @@ cdef void pack_extra_step(
 ) noexcept nogil:
     """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
     cdef ptrdiff_t tile, column, k
-    cdef int v
     for tile in range(tiles):
         for column in range(min(TILE, c.shape.oc - TILE * (first + tile))):
             for k in range(taps_of(c, step)):
-                v = <int>w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k] - c.w_zero_point
-                v = v + 128 if v < -128 else v - 127 if v > 127 else 0
-                panel[tile_place(0, tiles, tile, column, k)] = <int8_t>v
+                panel[tile_place(0, tiles, tile, column, k)] = far_by(
+                    w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k], c.w_zero_point)
 
 
 cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:

@@ -13,6 +13,8 @@ cdef extern from "dynamic8.h" nogil:
     void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
 
 cdef extern from "conv8.h" nogil:
+    int8_t far_by(uint8_t w, int zero_point) noexcept
+    bint any_far(const uint8_t* w, ptrdiff_t n, int zero_point) noexcept
     enum:
         PANEL
         MOST_ROWS

@@ -41,7 +41,7 @@ cdef struct Depthwise8:
     ptrdiff_t pad_rows           # upright: rows of padding before them
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
-    int32_t factor               # what each byte under the filter counts beside its weight (uint8)
+    int32_t factor               # what each byte under the filter counts beside its weight (uint8, blocks with weights that are far)
     int32_t w_offset             # subtracted from uint8 weights
     # packed
     uint8_t* packed
@@ -50,6 +50,7 @@ cdef struct Depthwise8:
     const int32_t* bias
     const float* scales
     const int8_t* taps
+    const uint8_t* far           # per block of weights: do any leave the range of int8 once the zero point is subtracted?
     const uint8_t* outside       # a row of zero points
 
 cdef struct Depthwise8Kernels:

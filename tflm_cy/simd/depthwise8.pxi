@@ -87,7 +87,8 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.sums_at = round_up(d.scratch_bytes, 64)
         d.scratch_bytes = d.sums_at + 4 * (d.rows * g.ow * d.channels + VB)
     d.packed_bytes = (
-        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line + TAIL
+        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line
+        + round_up(blocks_of(d), 64) + TAIL
     )
     return True
 
@@ -205,11 +206,28 @@ cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
             bias[v] = bias_of(d, <const uint8_t*>w, channel)
             if d.finish == NULL:
                 scales[v] = d.out.scales[channel]
+    d.far = at + blocks_of(d) * block_taps(d)
+    find_far(d, <const uint8_t*>w, <uint8_t*>d.far)
     pack_taps(d, <const uint8_t*>w, <int8_t*>at)
     fill_factors(d, factors)
-    at += blocks_of(d) * block_taps(d)
+    at += blocks_of(d) * block_taps(d) + round_up(blocks_of(d), 64)
     d.outside = at
     memset(at, d.x_zero_point & 255, g.iw * d.channels)
+
+
+cdef void find_far(const Depthwise8* d, const uint8_t* w, uint8_t* far) noexcept nogil:
+    """uint8 weights are packed less their zero point, but for blocks where that is not an int8 for all of them."""
+    cdef ptrdiff_t weights = (d.upright if d.upright > 0 else d.shape.kh * d.shape.kw) * d.shape.oc
+    cdef ptrdiff_t v, channel, at
+    if d.factor == 0 or not any_far(w, weights, d.w_zero_point):
+        return
+    for v in range(VB * blocks_of(d)):
+        channel = channel_of(d, v)
+        if channel < d.shape.oc:
+            at = channel
+            while at < weights:
+                far[v / VB] |= far_by(w[at], d.w_zero_point) != 0
+                at += d.shape.oc
 
 
 cdef int32_t slab_source(const Depthwise8* d, ptrdiff_t pieces, ptrdiff_t v) noexcept nogil:
@@ -250,7 +268,9 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t[MOST_BYTES] channels
     cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap
+    cdef int less
     for block in range(blocks_of(d)):
+        less = d.w_zero_point - 128 if d.factor != 0 and not d.far[block] else 0
         for lane in range(VB):
             channels[lane] = channel_of(d, block * VB + lane)
         for column in range(g.kw):
@@ -261,19 +281,19 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
                             tap = 4 * quad + j - row * g.stride_h
                             if d.upright > 0:
                                 if 4 * column + j < d.upright:
-                                    pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, taps + j)
+                                    pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, less, taps + j)
                             elif 0 <= tap < g.kh:
-                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, taps + j)
+                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, less, taps + j)
                         taps += 4 * VL
 
 
-cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int8_t* taps) noexcept nogil:
-    """One byte of VL dwords, which are 0 before."""
+cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int less, int8_t* taps) noexcept nogil:
+    """One byte of VL dwords, which are 0 before; an int8 also when `less` is subtracted."""
     cdef uint8_t flip = <uint8_t>d.w_offset
     cdef ptrdiff_t lane
     for lane in range(VL):
         if channels[lane] < d.shape.oc:
-            taps[4 * lane] = <int8_t>(w[channels[lane]] ^ flip)
+            taps[4 * lane] = <int8_t>(<int8_t>(w[channels[lane]] ^ flip) - less)
 
 
 cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:
@@ -374,7 +394,6 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.quads = d.quads
     s.columns = g.kw
     s.stride = g.stride_w
-    s.factors = d.factors if d.factor != 0 else NULL
     s.sources = d.sources
     s.next = d.period
     s.is_signed = d.is_signed
@@ -411,6 +430,7 @@ cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept 
     s.taps = d.taps + block * block_taps(d)
     s.bias = d.bias + block * VB
     s.scales = d.scales + block * VB
+    s.factors = d.factors if d.factor != 0 and d.far[block] else NULL
 
 
 cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint8_t* planes, uint8_t* y) noexcept nogil:

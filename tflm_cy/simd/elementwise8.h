@@ -190,6 +190,29 @@ static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
   return (int32_t)((uint32_t)vi_sum(sum) + rest);
 }
 
+/* Halves go away from 0: the rest, doubled, is 1 or -1 from there on. */
+SIMD_INLINE void average8(const int32_t *sums, float scale, float offset, const int is_signed, uint8_t *y, int64_t n) {
+  const vf s = vf_set1(scale), o = vf_set1(offset), least = vf_set1(is_signed ? -128 : 0), most = vf_set1(is_signed ? 127 : 255);
+  for (int64_t i = 0; i < n; i += VB) {
+    vi v[4];
+    FOUR {
+      const int64_t here = n - i <= j * VL ? 0 : n - i - j * VL < VL ? n - i - j * VL : VL;
+      const vf x = vf_min(vf_max(vf_add(vf_mul(vf_from_vi(vi_load_part(sums + i + j * VL, here)), s), o), least), most);
+      const vi whole = vi_cut_vf(x);
+      const vf rest = vf_sub(x, vf_from_vi(whole));
+      v[j] = vi_add(whole, vi_cut_vf(vf_add(rest, rest)));
+    }
+    const vb zero = vb_set1(0), out = vb_unlane(is_signed ? vb_pack_s(v[0], v[1], v[2], v[3], zero) : vb_pack_u(v[0], v[1], v[2], v[3], zero));
+    if (n - i >= VB) vb_store(y + i, out);
+    else vb_store_part(y + i, out, n - i);
+  }
+}
+
+static void average_sums8(const int32_t *sums, float scale, float offset, int is_signed, uint8_t *y, int64_t n) {
+  if (is_signed) average8(sums, scale, offset, 1, y, n);
+  else average8(sums, scale, offset, 0, y, n);
+}
+
 static void largest8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, int is_signed, int32_t low,
                      int32_t high, uint8_t *y) {
   const vb least = vb_set1(low), most = vb_set1(high);

@@ -22,6 +22,7 @@ cdef extern from "elementwise8.h" nogil:
     void dequantize_u8(const void* how, const void* x, void* y, int64_t n) noexcept
     void sum_rows8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     int32_t sum_row8(const uint8_t* x, int64_t n, bint is_signed) noexcept
+    void average_sums8(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept
     void largest8(const uint8_t* x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, bint is_signed, int32_t low,
                   int32_t high, uint8_t* y) noexcept
     void blend_rows8(const uint8_t* top, const uint8_t* bottom, int64_t n, bint is_signed, int32_t weight, int32_t* line) noexcept
@@ -31,6 +32,7 @@ cdef extern from "elementwise8.h" nogil:
 cdef void fill_elementwise8(Elementwise8Kernels* table) noexcept:
     table.sum_rows = sum_rows8
     table.sum_row = sum_row8
+    table.average_sums = average_sums8
     table.largest = largest8
     table.blend_rows = blend_rows8
     table.blend_columns = blend_columns8

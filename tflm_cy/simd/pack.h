@@ -5,6 +5,32 @@
 
 #include "simd.h"
 
+/* By how much a uint8 weight less its zero point leaves the range of int8; an int8 itself unless the zero point is 0. */
+SIMD_INLINE int8_t far_by(uint8_t w, int zero_point) {
+  const int v = w - zero_point;
+  return (int8_t)(v < -128 ? v + 128 : v > 127 ? v - 127 : 0);
+}
+
+/* Does one of n weights? */
+static int any_far(const uint8_t *w, ptrdiff_t n, int zero_point) {
+  const int low = zero_point > 128 ? zero_point - 128 : 0, high = zero_point < 128 ? zero_point + 127 : 255;
+  vb least = vb_set1(low), most = vb_set1(high);
+  uint8_t lows[VB], highs[VB];
+  int far = 0;
+  for (; n > 0; n -= VB, w += VB) {
+    if (n < VB) {
+      for (int i = 0; i < n; i++) far |= w[i] < low || w[i] > high;
+      break;
+    }
+    least = vb_min_u(least, vb_load(w));
+    most = vb_max_u(most, vb_load(w));
+  }
+  vb_store(lows, least);
+  vb_store(highs, most);
+  for (int i = 0; i < VB; i++) far |= lows[i] < low || highs[i] > high;
+  return far;
+}
+
 #if SIMD_ISA == 512
 /* Dword q of register c becomes dword c of register q. */
 SIMD_INLINE void turn_registers(__m512i a[16]) {

@@ -9,7 +9,7 @@
  * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
  * - `..._part(p, n)` touches n elements only (0 <= n <= lanes); what is not loaded is 0. All other loads and stores touch whole vectors.
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
- * - vi_from_vf rounds to nearest even; the value must fit an int32.
+ * - vi_from_vf rounds to nearest even, vi_cut_vf towards 0; the value must fit an int32.
  * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
  * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches that make a vector, `step` bytes apart; vb_scatter stores the first `count` of them.
  * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
@@ -64,6 +64,7 @@ SIMD_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm512_cvtepi32_ps(a); }
 SIMD_INLINE vi vi_from_vf(vf a) { return _mm512_cvtps_epi32(a); }
+SIMD_INLINE vi vi_cut_vf(vf a) { return _mm512_cvttps_epi32(a); }
 
 SIMD_INLINE vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
 SIMD_INLINE void vi_store(int32_t *p, vi a) { _mm512_storeu_si512(p, a); }
@@ -158,6 +159,7 @@ SIMD_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
 SIMD_INLINE vi vi_from_vf(vf a) { return _mm256_cvtps_epi32(a); }
+SIMD_INLINE vi vi_cut_vf(vf a) { return _mm256_cvttps_epi32(a); }
 
 SIMD_INLINE vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD_INLINE void vi_store(int32_t *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -263,6 +265,7 @@ SIMD_INLINE vf vf_min(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] < b[i] ? a[i
 SIMD_INLINE vf vf_max(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] > b[i] ? a[i] : b[i]; return r; }
 SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
 SIMD_INLINE vi vi_from_vf(vf a) { vi r; SIMD_LANES(i) r[i] = (int32_t)rintf(a[i]); return r; }
+SIMD_INLINE vi vi_cut_vf(vf a) { return __builtin_convertvector(a, vi); }
 
 SIMD_INLINE vi vi_load(const int32_t *p) { vi r; memcpy(&r, p, 16); return r; }
 SIMD_INLINE void vi_store(int32_t *p, vi a) { memcpy(p, &a, 16); }

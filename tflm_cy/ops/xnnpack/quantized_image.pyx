@@ -325,10 +325,7 @@ cdef int average_vector(Context context, Node* node) noexcept nogil:
     else:
         for i in range(s.dims[0] if s.rank == 3 else 1):
             r.fast.sum_rows(from_ + i * rows * columns, rows, columns, x.type == INT8, sums + i * columns)
-    if x.type == INT8:
-        average_sums(sums, r.average, -128, 127, <int8_t*>y, s.outputs)
-    else:
-        average_sums(sums, r.average, 0, 255, <uint8_t*>y, s.outputs)
+    r.fast.average_sums(sums, r.average.scale, r.average.offset, x.type == INT8, <uint8_t*>y, s.outputs)
     return 0
 
 
