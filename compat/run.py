@@ -12,6 +12,7 @@ from itertools import product
 
 from .cache import OutcomeCache
 from .case import Case
+from .crashes import crash_reason
 from .deviations import deviation_for
 from .outcome import Outcome, difference
 from .process import SideFailedError, SideProcess
@@ -49,7 +50,8 @@ def judge(case, mode, a, b, same_side=False):
     """The verdict on two outcomes of a case; `a` decides, but its death excuses nobody else's."""
     if a.status in ("crashed", "hung"):
         survived = same_side or b.status not in ("crashed", "hung")
-        return Result(case, mode, a, b, NOT_COMPARED if survived else DIFFERS, f"{a.summary()}  <>  {b.summary()}")
+        verdict, text = NOT_COMPARED if survived else DIFFERS, f"{a.summary()}  <>  {b.summary()}"
+        return Result(case, mode, a, b, verdict, text, crash_reason(case.id, mode) if survived else None)
     found = difference(a, b)
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)

@@ -1,4 +1,4 @@
-"""DENSIFY and sparse weights of FULLY_CONNECTED: compressed constants of every layout (CSR in some dimensions, blocks)."""
+"""DENSIFY and sparse weights of FULLY_CONNECTED and LSTM: compressed constants of every layout (CSR in some dimensions, blocks)."""
 
 import numpy as np
 
@@ -104,3 +104,60 @@ def sparse_weights(d):
         return [values]
 
     return d.case(Model.single(d.op, inputs, [y], 8, **options), feed, refused=refused)
+
+
+_LSTM = ("sparse", "sparse cifg", "sparse peephole", "sparse layer norm", "sparse zero input", "sparse some dense")
+
+
+@cases(
+    "LSTM", dtypes=("hybrid8",), variants=(*_LSTM, "sparse asymmetric", "sparse clipped", "sparse without projection")
+)
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("sparse",))
+@cases("LSTM", dtypes=("hybrid8",), variants=("sparse wrong block", "sparse other gates"))
+def sparse_lstm(d):
+    """One step, whose matrices hold blocks of 16 columns; TensorFlow fails without a projection."""
+    batch, depth, units = d.between(1, 3), 16 * d.between(1, 2), 16 * d.between(1, 2)
+    projected = d.variant != "sparse without projection"
+    outputs = 16 * d.between(1, 2) if projected else units
+    leading = [batch] if d.op == "LSTM" else [batch, d.between(1, 3)]
+    x, y = Tensor([*leading, depth], "float32"), Tensor([*leading, outputs], "float32")
+
+    def matrix(name, rows, columns):
+        dense = d.integers("int8", [rows, columns])
+        scale = {"scale": d.scale(0.001, 0.01), "zero_point": 0}
+        some = d.variant == "sparse some dense" and name != "io" and d.flag()
+        if some or (d.variant == "sparse other gates" and name == "io"):
+            return Tensor.constant(dense, **scale)
+        block = 8 if d.variant == "sparse wrong block" else 16
+        keep = d.rng.random((rows, columns // block)) < 0.5
+        keep.flat[0] = True
+        stored, dims = compress_blocks((dense * np.repeat(keep, block, 1)).astype(np.int8), block)
+        return Tensor.constant(stored, shape=dense.shape, sparsity=Sparsity([0, 1, 2], dims, block_map=[1]), **scale)
+
+    gates = "fco" if "cifg" in d.variant else "ifco"
+    inputs = [matrix("i" + g, units, depth) if g in gates else None for g in "ifco"]
+    recurrent = [matrix("r" + g, units, outputs) if g in gates else None for g in "ifco"]
+    peepholes, norms = [None] * 3, [None] * 4
+    if "peephole" in d.variant:
+        peepholes = [
+            Tensor.constant(d.integers("int8", [units]), scale=d.scale(0.001, 0.01), zero_point=0) for _ in "ifo"
+        ]
+    if "layer norm" in d.variant:
+        norms = [Tensor.constant(d.normal([units], 0.3) + np.float32(1)) for _ in "ifco"]
+    biases = [Tensor.constant(d.normal([units], 0.4)) if g in gates else None for g in "ifco"]
+    projection = [matrix("p", outputs, units), Tensor.constant(d.normal([outputs], 0.4))] if projected else [None, None]
+    state, cells = (Tensor([batch, n], "float32", variable=True) for n in (outputs, units))
+    tensors = [x, *inputs, *recurrent, *peepholes, *biases, *projection, state, cells, *norms]
+    options = {
+        "fused_activation_function": d.choice("TANH", "TANH", "RELU"),
+        "cell_clip": 0.5 if d.variant == "sparse clipped" else 0.0,
+        "proj_clip": 0.7 if d.variant == "sparse clipped" else 0.0,
+        "asymmetric_quantize_inputs": d.variant == "sparse asymmetric",
+    }
+    zeros = 0.5 if d.variant == "sparse zero input" else 0
+
+    def feed():
+        return [d.normal(x.shape, 0.7) * np.float32(d.rng.random() >= zeros)]
+
+    wrong = d.op != "LSTM" or d.variant in ("sparse wrong block", "sparse other gates")
+    return d.case(Model.single(d.op, tensors, [y], 2, **options), feed, refused=None if wrong else False)

@@ -48,6 +48,10 @@ def _sections(tally):
         yield "<h2>Deviations that we want</h2><ul>"
         yield from (f"<li>{count} &times; {escape(reason)}</li>" for reason, count in tally.reasons.most_common())
         yield "</ul>"
+    if tally.crashes:
+        yield "<h2>Why side a died</h2><ul>"
+        yield from (f"<li>{count} &times; {escape(reason)}</li>" for reason, count in tally.crashes.most_common())
+        yield "</ul>"
     for verdict in reversed(VERDICTS):
         found = tally.of(verdict)
         if not found:

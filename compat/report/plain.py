@@ -19,6 +19,7 @@ class Tally:
     rows: dict = field(default_factory=dict)
     listed: list = field(default_factory=list)
     reasons: Counter = field(default_factory=Counter)
+    crashes: Counter = field(default_factory=Counter)
     seconds: float = 0.0
 
     def add(self, result):
@@ -29,6 +30,8 @@ class Tally:
             row["unexpectedly accepted" if case.refused else "unexpectedly refused"] += 1
         if result.verdict == DEVIATES:
             self.reasons[result.reason] += 1
+        if result.verdict == NOT_COMPARED and result.reason:
+            self.crashes[result.reason] += 1
         if result.verdict not in (EQUAL, REFUSED) or (self._wonders() and _unexpected(result)):
             self.listed.append(result)
 
@@ -74,13 +77,16 @@ def to_text(tally, verbose=False):
     lines = [f"a = {tally.sides[0]}, b = {tally.sides[1]}; a decides", "", *_table(tally), ""]
     lines += _differences(tally, None if verbose else SHOWN_PER_ROW)
     for result in tally.of(NOT_COMPARED):
-        lines += [f"NOT COMPARED {result.case.id} {setting(result)}: {result.difference}"]
+        if verbose or not result.reason:
+            lines += [f"NOT COMPARED {result.case.id} {setting(result)}: {result.difference}"]
     if verbose:
         for result in tally.listed:
             if result.verdict in (EQUAL, REFUSED):
                 lines.append(
                     f"UNEXPECTED {result.case.id} {setting(result)}: a {result.a.summary()}  [{result.case.text}]"
                 )
+    for reason, count in tally.crashes.most_common():
+        lines.append(f"NOT COMPARED {count} x: {reason}")
     for reason, count in tally.reasons.most_common():
         lines.append(f"DEVIATES {count} x: {reason}")
     total = tally.total()
@@ -129,6 +135,7 @@ def to_json(tally):
             for (op, dtype, mode, threads), counts in sorted(tally.rows.items())
         ],
         "deviations": [{"reason": reason, "count": count} for reason, count in tally.reasons.most_common()],
+        "crashes": [{"reason": reason, "count": count} for reason, count in tally.crashes.most_common()],
         "listed": [
             {
                 "case": result.case.id,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compat.builder import Tensor
+from compat.builder import Sparsity, Tensor
 
 from .recurrent import Lstm, float_constant, float_state, int8_constant
 from .successive import REFUSED, constant, outputs, same
@@ -237,3 +237,78 @@ def test_an_unknown_activation_is_none():
         for code in ("NONE", 77)
     )
     same(a, b)
+
+
+def sparse_rows(dense):
+    """In blocks of 16 columns, those with zeros alone left out."""
+    blocks = dense.reshape(len(dense), -1, 16)
+    rows = [np.flatnonzero(row.any(1)) for row in blocks]
+    segments = np.cumsum([0] + [len(row) for row in rows])
+    dims = [("dense", len(dense)), ("csr", segments, np.concatenate(rows)), ("dense", 16)]
+    stored = np.concatenate([block[row].ravel() for block, row in zip(blocks, rows, strict=True)])
+    return stored, Sparsity([0, 1, 2], dims, block_map=[1])
+
+
+def sparse_constant(values):
+    dense = int8_constant(values)
+    stored, sparsity = sparse_rows(np.asarray(dense.data).view(np.int8).reshape(values.shape))
+    return Tensor.constant(stored, shape=values.shape, sparsity=sparsity, scale=dense.scale, zero_point=0)
+
+
+def hybrid_step(layer, feeds, how, op="LSTM", **options):
+    """`how` makes the input's and the output's weights; the others are dense."""
+    shape = [BATCH, layer.inputs] if op == "LSTM" else [BATCH, 1, layer.inputs]
+    tensors = layer.tensors(Tensor(shape, "float32"), float_state([BATCH, layer.outputs]), float_state([BATCH, layer.cells]),
+                            int8_constant, float_constant)  # fmt: skip
+    for i, gate in enumerate("ifco"):
+        tensors[1 + i] = how(layer.w[gate])
+    tensors[16] = how(layer.projection)
+    y = Tensor([*shape[:-1], layer.outputs], "float32")
+    return outputs(op, tensors, [y], [[x] for x in feeds], 2, fused_activation_function="TANH", **options)
+
+
+def sparse_layer():
+    layer = Lstm(21, 32, 16, outputs=16, projection=True)
+    for w in layer.w.values():
+        w[::2, :16] = 0
+        w[1, 16:] = 0
+    return layer
+
+
+def test_sparse_weights_are_those_made_dense():
+    layer = sparse_layer()
+    rng = np.random.default_rng(22)
+    feeds = [rng.standard_normal((BATCH, 32)).astype(np.float32) for _ in range(3)]
+    for a, b in zip(hybrid_step(layer, feeds, sparse_constant), hybrid_step(layer, feeds, int8_constant), strict=True):
+        same(a, b)
+
+
+def test_sparse_recurrent_weights_have_the_scale_of_the_input():
+    """The quirk: an input twice as large counts the state twice."""
+    layer = sparse_layer()
+    for w in layer.w.values():
+        w[:] = 0
+        w[0, 0] = 1e-30  # a block that is stored, so that the weights are sparse, and counts for nothing
+    feeds = [np.full((BATCH, 32), v, np.float32) for v in (1, 1)], [np.full((BATCH, 32), v, np.float32) for v in (1, 2)]
+    dense = [hybrid_step(layer, x, int8_constant) for x in feeds]
+    same(dense[0][1], dense[1][1])
+    found = []
+    for x in feeds:
+        tensors = layer.tensors(Tensor([BATCH, 32], "float32"), float_state([BATCH, 16]), float_state([BATCH, 16]),
+                                sparse_constant, float_constant)  # fmt: skip
+        y = Tensor([BATCH, 16], "float32")
+        found.append(outputs("LSTM", tensors, [y], [[v] for v in x], 2, fused_activation_function="TANH"))
+    same(found[0][0], found[1][0])
+    assert np.abs(found[0][1] - found[1][1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"asymmetric_quantize_inputs": True}, "dense beside sparse"),
+        ({"op": "UNIDIRECTIONAL_SEQUENCE_LSTM"}, "is a sparse constant"),
+    ],
+)
+def test_sparse_weights_that_are_refused(options, reason):
+    with pytest.raises(REFUSED, match=reason):
+        hybrid_step(sparse_layer(), [np.ones((BATCH, 1, 32), np.float32)], sparse_constant, **options)

@@ -11,6 +11,9 @@ Quirk: without an activation (ACT_NONE) the function that would apply one writes
 in the gate's memory: products with float32 matrices are written there and into another buffer by turns, so after an odd number of them
 (a product with zeros is none) the last product, what a diagonal adds and layer normalisation are missing.
 
+Quirks of sparse weights in the hybrid form: no zero point is taken off, R h has the scales of x instead of h's, and when x is all zero those
+which the last step has left: the projection's, else its own.
+
 Source: LiteRT:tflite/kernels/{lstm_eval.cc,internal/reference/portable_tensor_utils.cc}.
 """
 from libc.math cimport sqrtf
@@ -41,6 +44,7 @@ cdef struct LstmShape:
 cdef struct HybridMatrix:        # what a product with int8 weights needs to know of them
     float scale
     bint minimum                 # a weight is -128
+    bint sparse                  # in the file: no zero points are taken off
     int32_t* row_sums
 
 cdef struct LstmGate:            # float32 or, when hybrid, int8 weights
@@ -90,8 +94,8 @@ cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, 
                                    ptrdiff_t n, ptrdiff_t k, ptrdiff_t m) noexcept nogil:
     cdef ptrdiff_t b
     for b in range(m):
-        accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, scales[b].zero_point, matrix.row_sums, matrix.minimum,
-                        v + b * n)
+        accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
+                        matrix.row_sums, matrix.minimum, v + b * n)
 
 
 cdef inline void quantize_rows(const float* x, ptrdiff_t m, ptrdiff_t k, bint asymmetric, int16_t* q, RowScale* scales) noexcept nogil:
@@ -152,7 +156,8 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         if not aux_zero:
             accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches)
         if not h_zero and not g.diagonal:
-            accumulate_hybrid(<const int8_t*>g.r, &g.r_hybrid, room.h, room.h_scales, v, s.cells, s.outputs, batches)
+            accumulate_hybrid(
+                <const int8_t*>g.r, &g.r_hybrid, room.h, room.x_scales if g.r_hybrid.sparse else room.h_scales, v, s.cells, s.outputs, batches)
     else:
         if not x_zero:
             accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
@@ -188,6 +193,8 @@ cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdi
     elif not all_zero(v, batches * s.cells):
         quantize_rows(v, batches, s.cells, s.asymmetric, room.h, room.h_scales)
         accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches)
+        if p.hybrid.sparse:
+            memcpy(room.x_scales, room.h_scales, batches * sizeof(RowScale))
     if s.proj_clip > 0:
         clip(h, batches * s.outputs, s.proj_clip)
 

@@ -109,11 +109,15 @@ cdef struct Node:
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
 
 
+cdef enum:
+    EVERY_INPUT = -2         # of Registration.sparse_input
+
+
 cdef class Registration:
     cdef readonly int version              # highest version that the optimized resolvers accept
     cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
     cdef readonly int lowest_version
-    cdef readonly int sparse_input         # the input that may be a sparse constant, -1: none (`register` wants the others before it)
+    cdef readonly int sparse_input         # which input may be a sparse constant, -1: none; EVERY_INPUT: prepare looks
     cdef PrepareFunction prepare
 
 

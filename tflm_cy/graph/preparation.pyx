@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from tflm_cy.graph.context cimport INVOKE, MEMORY_PLANNING, PREPARE, Node, Registration
+from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Node, Registration
 from tflm_cy.graph.groups cimport Group, Steps, group_steps
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
@@ -132,6 +132,8 @@ cdef class Preparation(Workspace):
         """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""
         cdef const Tensor* tensor
         cdef int i
+        if sparse_input == EVERY_INPUT:
+            return 0
         for i in range(node.input_count):
             tensor = self.input(node, i)
             if tensor == NULL or tensor.sparsity == NULL or i == sparse_input or tensor.type == STRING:

@@ -45,7 +45,7 @@ from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, 
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
-    prepare_rescale, prepare_weights, weight_bytes,
+    prepare_rescale, prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -275,7 +275,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef ptrdiff_t up = 0
-    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and (w.type == INT8 or w.type == INT4))):
+    if not (read_as_bytes(x, w) if x.type == UINT8 else w.type == INT8 or w.type == INT4 or (x.type == INT16 and read_as_bytes(x, w))):
         raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if x.type != UINT8:
         check_quantized(w, "CONV_2D", "filter")
@@ -289,7 +289,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
-            context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
+            context, &op.fast, &op.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
             <const int64_t*>op.bias.values, &op.rescale):
         node.invoke = convolve_vector8
         return 0

@@ -26,7 +26,7 @@ from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, 
 from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
-    prepare_weights, weight_bytes,
+    prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -180,7 +180,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     if not ((x.type == UINT8 and w.type == UINT8) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
-            or (x.type == INT16 and w.type == INT8)):
+            or (x.type == INT16 and (w.type == INT8 or (node.arithmetic == OPTIMIZED and read_as_bytes(x, w))))):
         raise ValueError(f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")

@@ -11,6 +11,8 @@ LSTM's basic kernel, of five inputs, is in lstm_basic.pyx, the integer forms are
 Recurrent weights of a sequence on float32 states may be diagonal: float32 vectors [cells], each gate's for itself.
 Without input-to-input weights the input gate is 1 - forget gate. A sequence [time, batch, input] (time_major) takes all batches of a step
 together, [batch, time, input] one batch after the other; for float32 weights the products' bits depend on it.
+The hybrid weights of LSTM may be sparse constants in blocks of 16 columns, all of them or, without asymmetric quantization, some, but always
+the output gate's input weights. TensorFlow crashes there without a projection. A sequence has no sparse weights.
 Without an activation the cell gate is left where the sums lie: see `arithmetic/lstm.pxd`.
 
 TensorFlow Lite Micro has plain gates only (arithmetic/micro/lstm*.pxd).
@@ -18,7 +20,7 @@ TensorFlow Lite Micro has plain gates only (arithmetic/micro/lstm*.pxd).
 Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
@@ -28,8 +30,9 @@ from tflm_cy.arithmetic.lstm cimport (
 )
 from tflm_cy.arithmetic.micro.lstm cimport lstm_step_in_order
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.graph.context cimport MICRO, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.graph.context cimport EVERY_INPUT, MICRO, Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, bytes_of, count, is_constant, type_name
+from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.lstm_basic cimport prepare_basic
 from tflm_cy.ops.lstm_gates8 cimport prepare_gates8
 from tflm_cy.ops.lstm_integer cimport prepare_integer
@@ -46,6 +49,10 @@ cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first 
     TIME_MAJOR = 3
     ASYMMETRIC_QUANTIZE_INPUTS = 4
     KERNEL_TYPE = 3              # LSTMOptions
+
+cdef enum:
+    SPARSE_BLOCK = 16
+    MOST_SPARSE_COLUMNS = 4096   # TensorFlow counts blocks in bytes
 
 cdef enum:                       # LSTMKernelType
     FULL = 0
@@ -81,6 +88,7 @@ cdef int prepare_step(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Lstm* s
     if table_i8(node.options, KERNEL_TYPE, FULL) == BASIC:
+        expect_dense(context, node)
         return prepare_basic(context, node)
     if table_i8(node.options, KERNEL_TYPE, FULL) != FULL:
         raise ValueError(f"Unhandled LSTM kernel type: {table_i8(node.options, KERNEL_TYPE, FULL)}")
@@ -88,7 +96,66 @@ cdef int prepare_step(Context context, Node* node) except -1:
     if x.rank != 2:
         raise ValueError(f"input->dims->size != 2 ({x.rank})")
     s = prepare_shapes(context, node, x, True, table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False))
-    return prepare_kind(context, node, s, x)
+    if is_sparse(context.input(node, INPUT_WEIGHTS + OUTPUT_GATE)) and s.shape.hybrid:
+        expect_sparse(context, node, s)
+    else:
+        expect_dense(context, node)
+    prepare_kind(context, node, s, x)
+    if s.kept_scales != NULL:
+        unpack_sparse(context, node, s)
+    return 0
+
+
+cdef inline bint is_sparse(const Tensor* tensor) noexcept nogil:
+    return tensor != NULL and tensor.sparsity != NULL
+
+
+cdef int expect_dense(Context context, const Node* node) except -1:
+    """Where sparse constants are read as dense ones there must be as many values."""
+    cdef const Tensor* tensor
+    cdef int i
+    for i in range(node.input_count):
+        tensor = context.input(node, i)
+        if is_sparse(tensor) and <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+            raise ValueError(f"input {i} is a sparse constant")
+    return 0
+
+
+cdef int expect_sparse(Context context, const Node* node, Lstm* s) except -1:
+    """Sparse matrices where TensorFlow reads them as such."""
+    cdef const Tensor* w
+    cdef int i
+    for i in range(node.input_count):
+        w = context.input(node, i)
+        if w == NULL:
+            continue
+        if X < i <= INPUT_WEIGHTS + 7 or i == PROJECTION_WEIGHTS:
+            if w.sparsity == NULL and s.shape.asymmetric:
+                raise ValueError(f"LSTM: input {i} is dense beside sparse weights, which want symmetric quantization then")
+            if w.sparsity == NULL:
+                continue
+            if w.type != INT8 or w.rank != 2 or sparse_block(w) != SPARSE_BLOCK or w.dims[1] > MOST_SPARSE_COLUMNS:
+                raise ValueError(
+                    f"LSTM: input {i}: sparse weights want blocks of {SPARSE_BLOCK} int8 columns, at most {MOST_SPARSE_COLUMNS}")
+        elif w.sparsity != NULL:
+            raise ValueError(f"input {i} is a sparse constant")
+    s.kept_scales = <RowScale*>context.persistent(s.batches * sizeof(RowScale) + 1)
+    return 0
+
+
+cdef int unpack_sparse(Context context, Node* node, Lstm* s) except -1:
+    cdef const Tensor* w
+    cdef size_t bytes
+    cdef int matrix
+    for matrix in range(9):
+        w = context.input(node, matrix_index(matrix))
+        if is_sparse(w):
+            bytes = bytes_of(w.type, w.rank, w.dims)
+            s.dense[matrix] = <int8_t*>context.persistent(bytes + 1)
+            densify(w, <char*>s.dense[matrix], bytes)
+            s.matrices[matrix].sparse = True
+    inspect_weights(context, node)
+    return 0
 
 
 cdef Tensor* expect_inputs(Context context, Node* node) except NULL:
@@ -236,7 +303,7 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
             if w != NULL:
                 s.matrices[matrix].row_sums = <int32_t*>context.persistent(w.dims[0] * sizeof(int32_t) + 4)
                 s.known_weights = s.known_weights and is_constant(w)
-        if s.known_weights:
+        if s.known_weights and s.kept_scales == NULL:            # else they are still to be unpacked
             inspect_weights(context, node)
     node.invoke = run_float
     return 0
@@ -252,8 +319,12 @@ cdef void inspect_weights(Context context, Node* node) noexcept nogil:
         m = &s.matrices[matrix]
         if w != NULL and w.rank == 2:
             m.scale = w.scale
-            m.minimum = has_minimum(<const int8_t*>w.data, w.dims[0], w.dims[1])
-            sum_rows(<const int8_t*>w.data, w.dims[0], w.dims[1], m.row_sums)
+            m.minimum = has_minimum(<const int8_t*>values_of(s, matrix, w), w.dims[0], w.dims[1])
+            sum_rows(<const int8_t*>values_of(s, matrix, w), w.dims[0], w.dims[1], m.row_sums)
+
+
+cdef inline void* values_of(const Lstm* s, int matrix, Tensor* w) noexcept nogil:
+    return data_of(w) if s.dense[matrix] == NULL else <void*>s.dense[matrix]
 
 
 cdef int run_float(Context context, Node* node) noexcept nogil:
@@ -274,8 +345,8 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     if shape.hybrid and not s.known_weights:
         inspect_weights(context, node)
     for gate in range(4):
-        gates[gate].w = data_of(context.input(node, INPUT_WEIGHTS + gate))
-        gates[gate].r = data_of(context.input(node, RECURRENT_WEIGHTS + gate))
+        gates[gate].w = values_of(s, gate, context.input(node, INPUT_WEIGHTS + gate))
+        gates[gate].r = values_of(s, 4 + gate, context.input(node, RECURRENT_WEIGHTS + gate))
         gates[gate].diagonal = gates[gate].r != NULL and context.input(node, RECURRENT_WEIGHTS + gate).rank == 1
         gates[gate].bias = <const float*>data_of(context.input(node, BIASES + gate))
         gates[gate].norm = <const float*>data_of(context.input(node, NORMS + gate)) if s.normed else NULL
@@ -291,7 +362,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
                 lstm_step_in_order(shape, gates, x + at * shape.inputs, h + b * shape.outputs, c + b * shape.cells, y + at * shape.outputs,
                                    <float*>context.scratch(s.gates))
         return 0
-    projection.w = data_of(context.input(node, PROJECTION_WEIGHTS))
+    projection.w = values_of(s, 8, context.input(node, PROJECTION_WEIGHTS))
     projection.bias = <const float*>data_of(context.input(node, PROJECTION_BIAS))
     projection.hybrid = s.matrices[8]
     room.gates = <float*>context.scratch(s.gates)
@@ -299,7 +370,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     if shape.hybrid:
         room.x = <int16_t*>context.scratch(s.x)
         room.h = <int16_t*>context.scratch(s.h)
-        room.x_scales = <RowScale*>context.scratch(s.x_scales)
+        room.x_scales = s.kept_scales if s.kept_scales != NULL else <RowScale*>context.scratch(s.x_scales)
         room.h_scales = <RowScale*>context.scratch(s.h_scales)
     if s.time_major:
         for t in range(s.steps):
@@ -316,5 +387,5 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
 
 OPERATORS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": register(prepare_sequence, version=4, reference_version=3),
-    "LSTM": register(prepare_step, version=4, reference_version=4),
+    "LSTM": register(prepare_step, version=4, reference_version=4, lowest_version=1, sparse_input=EVERY_INPUT),
 }

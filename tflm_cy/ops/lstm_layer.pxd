@@ -1,7 +1,8 @@
 """What the kernels of LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM share: the numbers of the inputs, a layer's sizes, and reading both."""
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int8_t, int32_t
 
+from tflm_cy.arithmetic.hybrid cimport RowScale
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmShape
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport Tensor, type_name
@@ -32,6 +33,8 @@ cdef struct Lstm:
     int32_t x_scales
     int32_t h_scales
     HybridMatrix[9] matrices     # hybrid: input weights, recurrent weights, projection
+    int8_t* dense[9]               # of sparse constants; NULL: the tensor itself
+    RowScale* kept_scales        # with sparse weights: what the last step has left
     void* integers               # what the integer kernels know (lstm_integer.pyx)
 
 

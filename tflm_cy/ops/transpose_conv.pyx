@@ -26,9 +26,9 @@ from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_p
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
 from tflm_cy.ops.weighted cimport (
-    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
+    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -83,7 +83,7 @@ cdef int prepare(Context context, Node* node) except -1:
         check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
-    op.columns = node.arithmetic == OPTIMIZED and (w.type == x.type or (x.type == INT16 and bias_option == INT32))
+    op.columns = node.arithmetic == OPTIMIZED and (x.type != FLOAT32 or w.type == FLOAT32) and (x.type != INT16 or bias_option == INT32)
     op.dynamic = not is_constant(shape)
     if op.dynamic:
         context.set_dynamic(y)
@@ -213,8 +213,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* y = context.output(node, 0)
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     cdef ptrdiff_t up = 0
-    if not ((x.type == UINT8 and w.type == UINT8) or ((x.type == INT8 or x.type == INT16) and w.type == INT8)
-            or (node.arithmetic == MICRO and x.type == INT16 and w.type == INT16)):      # whose bytes TFLM reads as int8
+    if not (read_as_bytes(x, w) if node.arithmetic == MICRO or x.type != INT16 else w.type == INT8) or (
+            node.arithmetic == OPTIMIZED and type_size(w.type) != 1):        # which it puts into another order first
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")

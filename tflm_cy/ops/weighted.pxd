@@ -14,7 +14,7 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multip
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
+    FLOAT32, INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name, type_size,
     type_size,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
@@ -169,6 +169,14 @@ cdef inline int check_bias_type(const Tensor* x, const Tensor* b, int option, st
     if option == FLOAT32 and b.type == INT32:
         raise ValueError(f"{name}: an INT32 bias with int16 activations wants the option quantized_bias_type = INT32")
     return 0
+
+
+cdef inline bint read_as_bytes(const Tensor* x, const Tensor* w) noexcept nogil:
+    """TensorFlow's integer kernels do not look at the type of the weights: they read bytes, as x's type has them (int8 for int16).
+
+    Types of more bytes have enough of them. Zero points of weights count for uint8 only, and must be uint8.
+    """
+    return type_size(w.type) >= 1 and (x.type != UINT8 or 0 <= w.zero_point <= 255)
 
 
 cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* out, str name) except -1:
