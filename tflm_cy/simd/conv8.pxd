@@ -55,6 +55,7 @@ cdef struct Conv8:
     ptrdiff_t end_tile
     ptrdiff_t panel_tiles        # of columns, in a panel
     bint across                  # tiles run from row to row of the padded image
+    bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed
     uint8_t* packed
     const int32_t* offsets       # per step, from a window's first byte

@@ -57,7 +57,7 @@ cdef bint plan_ordered32(Ordered32* c) noexcept nogil:
     cdef ConvShape* g = &c.window.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     c.window.period = 0
-    if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_product32(&c.window):
+    if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_windows32(&c.window):
         return False
     if c.panels and g.groups != 1:
         return False
