@@ -42,7 +42,7 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
-from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
     prepare_rescale, prepare_weights, read_as_bytes, weight_bytes,
@@ -368,7 +368,7 @@ cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
         repair_conv_f32(&op.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
     return 0
 
@@ -377,7 +377,7 @@ cdef int convolve_vector32_eigen(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
         conv_f32_eigen_slices(
             &op.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values, op.range.low,
             op.range.high, <float*>context.scratch(op.packing), <float*>context.scratch(op.patches),

@@ -19,10 +19,12 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias, prepare_bias_as
 from tflm_cy.simd.ordered32 cimport RowsOrdered32
 from tflm_cy.simd.table cimport kernels
+
+ctypedef void (*PackRowsOrdered32)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
 
 cdef struct FloatMatrix:
     Matrix m
@@ -35,6 +37,7 @@ cdef struct FloatMatrix:
     FastOrdered32 fast32         # with a vector kernel
     RowsOrdered32 rows_kernel
     float* packed_rows
+    PackRowsOrdered32 pack_rows  # at the first invoke, then NULL
     int runs                     # scratch, for NaN
 
 
@@ -113,18 +116,20 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = fully_connected_vector32_eigen
         return 0
+    op.sums = context.request_scratch(2 * 4 * op.m.rows + 4)
+    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().ordered32.rows != NULL:
+        op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)     # for NaN
+        op.packed_rows = <float*>context.unfilled(kernels().ordered32.rows_bytes(op.m.rows, op.m.depth))
+        op.pack_rows = kernels().ordered32.pack_rows
+        op.rows_kernel = kernels().ordered32.rows
+        node.invoke = fully_connected_vector32_row
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
-    op.sums = context.request_scratch(2 * 4 * op.m.rows + 4)
     node.invoke = fully_connected_eigen
-    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().ordered32.rows != NULL:
-        op.packed_rows = <float*>context.persistent(kernels().ordered32.rows_bytes(op.m.rows, op.m.depth))
-        kernels().ordered32.pack_rows(<const float*>w.data, op.m.rows, op.m.depth, op.packed_rows)
-        op.rows_kernel = kernels().ordered32.rows
-        node.invoke = fully_connected_vector32_row
     return 0
 
 
@@ -147,7 +152,7 @@ cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
         repair_conv_f32(
             &op.fast32.plan.window.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
     return 0
@@ -157,7 +162,7 @@ cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept no
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if op.fast32.run(&op.fast32.plan, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
         conv_f32_eigen_slices(
             &op.fast32.plan.window.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values,
             op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
@@ -168,6 +173,9 @@ cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept no
 cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    if op.pack_rows != NULL:
+        op.pack_rows(<const float*>context.input(node, 1).data, op.m.rows, op.m.depth, op.packed_rows)
+        op.pack_rows = NULL
     if op.rows_kernel(
             op.packed_rows, <const float*>context.input(node, 1).data, op.m.rows, op.m.depth,
             <const float*>context.input(node, 0).data, bias, op.range.low, op.range.high, <float*>context.output(node, 0).data):

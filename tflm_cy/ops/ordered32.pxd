@@ -2,8 +2,10 @@
 
     if ready_ordered32(context, &fast, w, bias, column_stride, k_stride):    # the caller has filled in the first part of fast.plan
         ...
-    if fast.run(&fast.plan, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
+    if run_ordered32(&fast, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
         ...
+
+Weights are packed at the first invoke, as TensorFlow's are, unless they themselves say whether the kernel serves.
 """
 from libc.stddef cimport ptrdiff_t
 
@@ -14,12 +16,20 @@ from tflm_cy.simd.table cimport kernels
 
 ctypedef bint (*RunOrdered32)(const Ordered32* c, const float* x, void* scratch, float* y) noexcept nogil
 
+ctypedef bint (*PackOrdered32)(
+    Ordered32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+
 ctypedef bint (*RunDepthwiseOrdered32)(const DepthwiseOrdered32* d, const float* x, float* y) noexcept nogil
 
 cdef struct FastOrdered32:
     RunOrdered32 run
+    PackOrdered32 pack
     int scratch
     Ordered32 plan
+    const float* w               # still to be packed, or NULL
+    const float* bias
+    ptrdiff_t column_stride
+    ptrdiff_t k_stride
 
 cdef struct FastDepthwiseOrdered32:
     RunDepthwiseOrdered32 run
@@ -31,18 +41,32 @@ cdef inline bint ready_ordered32(
 ) except -1:
     if bias == NULL or w == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
         return False
-    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
-    if not kernels().ordered32.pack(&v.plan, w, bias, column_stride, k_stride):
-        return False
+    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
+    v.w = w
+    v.bias = bias
+    v.column_stride = column_stride
+    v.k_stride = k_stride
+    if not (v.plan.panels or v.plan.window.flat):        # those take any weights
+        v.w = NULL
+        if not kernels().ordered32.pack(&v.plan, w, bias, column_stride, k_stride):
+            return False
+    v.pack = kernels().ordered32.pack
     v.scratch = context.request_scratch(v.plan.scratch_bytes)
     v.run = kernels().ordered32.run
     return True
 
 
+cdef inline bint run_ordered32(FastOrdered32* v, const float* x, void* scratch, float* y) noexcept nogil:
+    if v.w != NULL:
+        v.pack(&v.plan, v.w, v.bias, v.column_stride, v.k_stride)
+        v.w = NULL
+    return v.run(&v.plan, x, scratch, y)
+
+
 cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered32* v, const float* w, const float* bias) except -1:
     if bias == NULL or w == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
         return False
-    v.plan.packed = <float*>context.persistent(v.plan.packed_bytes)
+    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
     kernels().depthwise_ordered32.pack(&v.plan, w, bias)
     v.run = kernels().depthwise_ordered32.run
     return True

@@ -9,6 +9,9 @@
 #ifndef TFLM_CY_SIMD_AMX_H
 #define TFLM_CY_SIMD_AMX_H
 
+#ifndef TILES_AHEAD
+#define TILES_AHEAD 4096 /* bytes from the weights in use to those that should be on their way */
+#endif
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 typedef struct {
@@ -220,6 +223,11 @@ SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const P
   }
 }
 
+/* A quarter of the weights of a later step. */
+SIMD_INLINE void amx_ahead(const int NT, const int t, const int8_t *w) {
+  _Pragma("GCC unroll 16") for (int i = 4 * NT * t; i < 4 * NT * (t + 1); i++) simd_prefetch(w + TILES_AHEAD + 64 * i);
+}
+
 /* Tile t of the unit before to memory. */
 SIMD_INLINE void amx_store(const int NT, const int t, int32_t *sums) {
   if (t == 0) _tile_stored(0, sums, 64);
@@ -273,6 +281,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
         amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w);
+        if (i == 0) amx_ahead(NT, t, w);
         for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }

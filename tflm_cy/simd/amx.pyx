@@ -12,6 +12,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
 | sixteen or more in an output row | the same within a row |
 | fewer, stride 1 | sixteen of the padded image; those between the rows are thrown away |
+| fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
 | fewer, other strides | one output row |
 """
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
@@ -101,14 +102,17 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
     c.column_tiles = (g.oc + TILE - 1) / TILE
-    c.across = 0
+    c.across = c.sampled = 0
     if c.flat:
         tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
     else:
         padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-        c.across = g.stride_w == 1 and g.stride_h == 1
+        c.sampled = g.kh == 1 and g.kw == 1 and g.pad_h == 0 and g.pad_w == 0 and not c.dynamic and inside(g)
+        c.across = c.sampled or g.stride_w == 1 and g.stride_h == 1
+        if c.sampled:
+            padded_w = g.ow
         tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
     products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
     if products < SMALL or g.batches * g.oh * g.ow < 4:
@@ -201,6 +205,12 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
         return
     c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and g.ow >= TILE and (c.slack or not behind)
+    if c.sampled:
+        c.direct = False
+        c.row_bytes = g.ow * g.ic
+        c.image_bytes = g.oh * c.row_bytes
+        c.scratch_bytes += c.image_bytes + TILE * g.ic + TAIL
+        return
     c.row_bytes = g.iw * g.ic if c.direct else padded_w * g.ic
     c.image_bytes = padded_h * padded_w * g.ic
     if not c.direct:
@@ -326,7 +336,7 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.has_terms = c.row_factor != 0 and not c.centred
     p.y_row = c.shape.oc * c.y_size
     p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE)
-    p.x_row = c.row_bytes if c.flat else c.shape.stride_w * c.shape.ic
+    p.x_row = c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
         p.sum_row = TILE * c.column_tiles * sizeof(int32_t)
@@ -477,6 +487,16 @@ cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint
         image += c.row_bytes
 
 
+cdef void copy_pixels(const Conv8* c, const uint8_t* x, uint8_t* copy) noexcept nogil:
+    """Those that the outputs see, one each."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t oy, ox
+    for oy in range(g.oh):
+        for ox in range(g.ow):
+            memcpy(copy, x + (oy * g.stride_h * g.iw + ox * g.stride_w) * g.ic, g.ic)
+            copy += g.ic
+
+
 cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
@@ -495,7 +515,10 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
                     for r in range(TILE):
                         k.positions[i].terms[r] = -steps.zero_point
                         k.positions[i].inverses[r] = steps.inverse
-            copy_image(c, x, &steps, k.copy)
+            if c.sampled:
+                copy_pixels(c, x, k.copy)
+            else:
+                copy_image(c, x, &steps, k.copy)
         if c.across:
             run_across(c, &p, &k, image, y)
         else:

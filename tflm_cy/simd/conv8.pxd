@@ -65,6 +65,7 @@ cdef struct Conv8:
     ptrdiff_t extra_tiles        # their tiles of weights
     bint centred                 # it is subtracted: the sums of windows' bytes are not needed
     bint across                  # tiles run from row to row of the padded image
+    bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed
     uint8_t* packed
     const int32_t* offsets       # per step, from a window's first byte

@@ -57,7 +57,7 @@ cdef bint plan_ordered32(Ordered32* c) noexcept nogil:
     cdef ConvShape* g = &c.window.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     c.window.period = 0
-    if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_product32(&c.window):
+    if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_windows32(&c.window):
         return False
     if c.panels and g.groups != 1:
         return False
@@ -111,7 +111,8 @@ cdef float* pack_panel32(
     cdef ptrdiff_t vectors = vectors32(columns, per_vector)
     cdef ptrdiff_t v, j, n, k
     cdef const float* from_column
-    memset(at, 0, vectors * (depth + 1) * VL * sizeof(float))
+    # Columns in order are written with what is missing behind them.
+    memset(at, 0, vectors * (1 if kind == ORDER and k_stride == 1 else depth + 1) * VL * sizeof(float))
     for j in range(columns):
         at[j] = bias[first + j]
     at += vectors * VL

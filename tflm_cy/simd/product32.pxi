@@ -60,23 +60,35 @@ cdef float* aligned32(void* at) noexcept nogil:
 cdef bint plan_product32(Product32* c) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &c.shape
-    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
-    cdef ptrdiff_t widest = PANEL32
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t windows                 # that are gathered at once
+    if not plan_windows32(c):
+        return False
+    if not c.flat and g.groups == 1 and depth > 0 and g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32:
+        windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
+        c.gathered = min(windows / g.ow, g.oh)
+    if c.gathered > 0:
+        c.stretches = 1
+        c.length = depth
+        c.scratch_bytes = 2 * LINE32 + <ptrdiff_t>sizeof(float*) + c.gathered * g.ow * gathered_floats32(depth) * <ptrdiff_t>sizeof(float)
+    if (g.batches * g.oh * g.ow if c.flat or c.gathered > 0 else g.ow) > FEW_ROWS32:
+        c.panels = max(c.panels, c.vectors / TALL_PANEL32)
+    return True
+
+
+cdef bint plan_windows32(Product32* c) noexcept nogil:
+    """How windows are read where they are, or from the ring."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
+    cdef ptrdiff_t widest = PANEL32
     if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
         return False
     c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
     c.gathered = 0
-    if not c.flat and g.groups == 1 and depth > 0 and g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32:
-        windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
-        c.gathered = min(windows / g.ow, g.oh)
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
-    if (positions if c.flat or c.gathered > 0 else g.ow) > FEW_ROWS32:
-        c.panels = max(c.panels, c.vectors / TALL_PANEL32)
     c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1
@@ -86,11 +98,6 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         return False
     if not c.direct and (c.lines > g.ih + MOST_BORDER or c.width > 2 * g.iw + MOST_BORDER):      # more padding than image
         return False
-    if c.gathered > 0:
-        c.stretches = 1
-        c.length = depth
-        c.scratch_bytes = 2 * LINE32 + <ptrdiff_t>sizeof(float*) + c.gathered * g.ow * gathered_floats32(depth) * <ptrdiff_t>sizeof(float)
-        return True
     if g.groups == 1 and g.dilation_w == 1:
         c.stretches = g.kh
         c.length = g.kw * g.group_ic

@@ -11,7 +11,7 @@ cdef extern from *:
     #include <cpuid.h>
     /* Intel counts caches in leaf 4: ways, partitions, line size and sets, each less one; AMD names kilobytes in leaf 0x80000005, and
        kilobytes and halves of megabytes in leaf 0x80000006. */
-    static long tflm_cy_cache_bytes(int level) {
+    static long tflm_cy_ask_cache_bytes(int level) {
         unsigned a = 0, b = 0, c = 0, d = 0, i, most = 0, amd;
         if (!__get_cpuid(0, &most, &b, &c, &d)) return 0;
         amd = b == 0x68747541;                     /* "Auth", of AuthenticAMD */
@@ -27,8 +27,15 @@ cdef extern from *:
         return 0;
     }
     #else
-    static long tflm_cy_cache_bytes(int level) { return 0; }
+    static long tflm_cy_ask_cache_bytes(int level) { return 0; }
     #endif
+    /* Asked once: in a virtual machine each question costs tens of microseconds. Threads that ask at the same time get the same answer. */
+    static long tflm_cy_cache_bytes(int level) {
+        static volatile long known[4] = {-1, -1, -1, -1};
+        long bytes = known[level & 3];
+        if (bytes < 0) known[level & 3] = bytes = tflm_cy_ask_cache_bytes(level);
+        return bytes;
+    }
     """
     long tflm_cy_cache_bytes(int level) noexcept nogil
 
