@@ -46,6 +46,7 @@ DIRECTIVES = {
 }
 
 
+SMALL = ["-Os", "-fno-builtin-memset"]  # -Os alone would have memory filled byte by byte
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
 SEARCHING = {
@@ -61,8 +62,8 @@ UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions", "-falign-ju
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 SIMD = {
     # On x86 only for machines that are slow anyway: unrolled, it would be a tenth of the package.
-    "isa_portable": ["-Os", "-DSIMD_SMALL"] if X86_64 else [],
-    "table": ["-Os"],
+    "isa_portable": [*SMALL, "-DSIMD_SMALL"] if X86_64 else [],
+    "table": SMALL,
     "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2", "-mf16c"],
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
@@ -145,11 +146,11 @@ def operator_index() -> str:
 def target_of(source: Path) -> list[str]:
     """The flags that a module has beyond those of all."""
     if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING:
-        return ["-Os"]
+        return SMALL
     if source.parent == PACKAGE / "ops" / "xnnpack":
-        return [*VECTOR, "-Os"] if source.stem in DEFINITIONS else VECTOR
+        return [*VECTOR, *SMALL] if source.stem in DEFINITIONS else VECTOR
     if source.parent == PACKAGE / "ops" and source.stem in COLD:
-        return ["-Os"]
+        return SMALL
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

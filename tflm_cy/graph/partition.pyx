@@ -21,6 +21,7 @@ from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport RESOURCE
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_SUBGRAPH
+from tflm_cy.memory.block cimport Block, new_block
 
 cdef enum:
     NOT_YET = -1
@@ -56,63 +57,84 @@ cdef bint has_side_effect(Subgraph g, int n):
 cdef class Scheduler:
     """The subsets so far, and who computes what."""
     cdef Subgraph g
-    cdef set claimed
-    cdef dict epoch                  # tensor -> the subset that computes it
-    cdef dict waits                  # node -> control predecessors not scheduled yet
-    cdef dict after                  # node -> its control successors
-    cdef set done
+    cdef Block memory
+    cdef int32_t* epoch              # per tensor: the subset that computes it, NOT_YET or ALWAYS
+    cdef int32_t* plan
+    cdef int32_t* after              # per node: its control successor, or -1
+    cdef uint8_t* claimed            # per node
+    cdef uint8_t* waits              # per node: for its control predecessor
+    cdef uint8_t* done
+    cdef int count                   # of the plan
+    cdef int kind                    # of the newest subset; -1: it is empty
     cdef list subsets                # [kind, nodes, inputs, outputs]
 
     def __init__(self, Subgraph g, set claimed, bint control):
+        cdef Py_ssize_t nodes = g.node_count, tensors = g.tensor_count
         cdef const Node* node
-        cdef int i, n
+        cdef int i, k, n, last = -1
         self.g = g
-        self.claimed = claimed
-        self.epoch = {}
-        self.waits = {}
-        self.after = {}
-        self.done = set()
         self.subsets = []
-        for n in g.execution_plan:
+        self.count = len(g.execution_plan)
+        self.memory = new_block((tensors + nodes + self.count) * sizeof(int32_t) + 3 * nodes + 1, 16)
+        self.epoch = <int32_t*>self.memory.data
+        self.plan = self.epoch + tensors
+        self.after = self.plan + self.count
+        self.claimed = <uint8_t*>(self.after + nodes)
+        self.waits = self.claimed + nodes
+        self.done = self.waits + nodes
+        memset(self.claimed, 0, 3 * nodes)
+        for i in range(tensors):
+            self.epoch[i] = ALWAYS
+        for n in range(nodes):
+            self.after[n] = -1
+        for n in claimed:
+            self.claimed[n] = True
+        for k in range(self.count):
+            n = self.plan[k] = g.execution_plan[k]
             node = &g.nodes[n]
             for i in range(node.output_count):
                 if node.outputs[i] >= 0:
                     self.epoch[node.outputs[i]] = NOT_YET
-        if control:
-            chain = [n for n in g.execution_plan if has_side_effect(g, n)]
-            for i in range(1, len(chain)):
-                self.after[chain[i - 1]] = chain[i]
-                self.waits[chain[i]] = 1
+            if control and has_side_effect(g, n):
+                if last >= 0:
+                    self.after[last] = n
+                    self.waits[n] = True
+                last = n
 
-    cdef bint schedule(self, int n):
+    cdef int open(self) except -1:
+        """A new subset."""
+        self.subsets.append([None, [], set(), set()])
+        self.kind = -1
+        return 0
+
+    cdef bint schedule(self, int n) except -1:
         """Put a node into the newest subset; False when it does not fit or is not ready."""
-        cdef list subset = self.subsets[len(self.subsets) - 1]
         cdef const Node* node = &self.g.nodes[n]
-        cdef int k = len(self.subsets) - 1
+        cdef int k = <int>len(self.subsets) - 1
         cdef int i, t
-        if n in self.done or self.waits.get(n) or (self.g.preserve_all and subset[1]):
+        cdef list subset
+        if self.done[n] or self.waits[n] or (self.kind >= 0 and (self.kind != self.claimed[n] or self.g.preserve_all)):
             return False
         for i in range(node.input_count):
-            if node.inputs[i] >= 0 and self.epoch.get(node.inputs[i], ALWAYS) == NOT_YET:
+            if node.inputs[i] >= 0 and self.epoch[node.inputs[i]] == NOT_YET:
                 return False
-        if subset[0] is None:
-            subset[0] = n in self.claimed
-        if subset[0] != (n in self.claimed):
-            return False
-        self.done.add(n)
+        subset = self.subsets[k]
+        if self.kind < 0:
+            self.kind = self.claimed[n]
+            subset[0] = self.kind == 1
+        self.done[n] = True
         subset[1].append(n)
         for i in range(node.output_count):
             if node.outputs[i] >= 0:
                 self.epoch[node.outputs[i]] = k
         for i in range(node.input_count):
             t = node.inputs[i]
-            made = self.epoch.get(t, ALWAYS)
-            if t >= 0 and made != k:
+            if t >= 0 and self.epoch[t] != k:
                 subset[2].add(t)
-                if made >= 0:
-                    self.subsets[made][3].add(t)
-        if n in self.after:
-            self.waits[self.after[n]] = 0
+                if self.epoch[t] >= 0:
+                    self.subsets[self.epoch[t]][3].add(t)
+        if self.after[n] >= 0:
+            self.waits[self.after[n]] = False
         return True
 
 
@@ -120,25 +142,25 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
     """[(claimed or not, nodes, inputs, outputs)] in the order of execution."""
     cdef Scheduler scheduler = Scheduler(g, claimed, clustering)
     cdef bint took, ended
-    cdef int n, i
+    cdef int i, k
     while True:
-        scheduler.subsets.append([None, [], set(), set()])
+        scheduler.open()
         ended = False
         while not ended:
             took = False
-            for n in g.execution_plan:
-                if scheduler.schedule(n):
+            for k in range(scheduler.count):
+                if scheduler.schedule(scheduler.plan[k]):
                     took = True
                 elif took and not clustering:
                     ended = True
                     break
             if not took:
                 break
-        if not scheduler.subsets[len(scheduler.subsets) - 1][1]:
+        if scheduler.kind < 0:
             scheduler.subsets.pop()
             break
     for i in range(g.output_count):
-        if g.outputs[i] >= 0 and scheduler.epoch.get(g.outputs[i], ALWAYS) >= 0:
+        if g.outputs[i] >= 0 and scheduler.epoch[g.outputs[i]] >= 0:
             scheduler.subsets[scheduler.epoch[g.outputs[i]]][3].add(g.outputs[i])
     return [(kind, nodes, sorted(ins), sorted(outs)) for kind, nodes, ins, outs in scheduler.subsets]
 
