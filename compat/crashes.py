@@ -20,7 +20,99 @@ class Crash:
 
 TENSORFLOW = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
-CRASHES = ()
+_NO_DIVISION = (
+    "no scale to divide by: 8-bit values without quantization end TensorFlow's process where it computes a multiplier"
+)
+
+CRASHES = (
+    *(
+        Crash(cases, "the optimized kernel of DEPTHWISE_CONV_2D reads a bias that is not there", TENSORFLOW)
+        for cases in ("DEPTHWISE_CONV_2D/*/no bias#*", "DEPTHWISE_CONV_2D/* + none -> */mixture#*")
+    ),
+    *(
+        Crash(
+            cases,
+            "the optimized int8 kernel of DEPTHWISE_CONV_2D divides the work by an output without elements",
+            TENSORFLOW,
+        )
+        for cases in (
+            "DEPTHWISE_CONV_2D/int*/zero batch#*",
+            "DEPTHWISE_CONV_2D/int*/DepthwiseConv2DOptions.padding=*#*",
+        )
+    ),
+    *(
+        Crash(cases, "the reference kernel of FULLY_CONNECTED to int16 reads a bias that is not there", TENSORFLOW)
+        for cases in ("FULLY_CONNECTED/* + none -> int16/mixture#*", "FULLY_CONNECTED/uint8 to int16/no bias#*")
+    ),
+    Crash("*_POOL_2D/*/zero batch#*", "XNNPACK's pooling of no images reads outside of its memory", TENSORFLOW),
+    Crash(
+        "BIDIRECTIONAL_SEQUENCE_RNN/hybrid8/*#*",
+        "hybrid time-major runs corrupt the heap, which now and then ends the process",
+        TENSORFLOW,
+    ),
+    Crash(
+        "LSTM/hybrid8/sparse without projection#*",
+        "sparse weights of LSTM are asked of a projection that is not there",
+        TENSORFLOW,
+    ),
+    # ---- model files
+    Crash("*/blockwise_quantized.tflite#*", _NO_DIVISION, TENSORFLOW),
+    Crash("*/simple_topk_op_runtime_k.tflite#*", "TOPK_V2 whose k is fed corrupts the heap", TENSORFLOW),
+    Crash(
+        "*/keyword_scrambled_8bit.tflite#*",
+        "SVDF with an 8-bit state, which TensorFlow takes for one of 16 bits",
+        TENSORFLOW,
+    ),
+    # ---- `python -m compat --retype`
+    *(
+        Crash(f"{op}/* as {dtype}/plain#*", _NO_DIVISION, TENSORFLOW)
+        for op in (
+            *(
+                "ADD",
+                "SUB",
+                "EQUAL",
+                "NOT_EQUAL",
+                "GREATER",
+                "GREATER_EQUAL",
+                "LESS",
+                "LESS_EQUAL",
+                "SQUARED_DIFFERENCE",
+            ),
+            *("IF", "WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE", "LOG", "RSQRT", "SQRT", "LSTM", "SOFTMAX"),
+        )
+        for dtype in ("int8", "uint8", "int16")
+    ),
+    *(
+        Crash(
+            f"{op}/* as {dtype}/*#*",
+            "values are written as if they had another size, across the end of their memory",
+            TENSORFLOW,
+        )
+        for op in ("MATRIX_DIAG", "MATRIX_SET_DIAG", "SVDF")
+        for dtype in ("bool", "int4", "int8", "complex64", "float32", "float64")
+    ),
+    Crash(
+        "STABLEHLO_AND/*/plain#*", "STABLEHLO_AND of floats dies in a kernel that does not look at the type", TENSORFLOW
+    ),
+    # ---- `python -m compat --options`
+    Crash("SPLIT/*/SplitOptions absent#*", "XNNPACK is given a split into no parts", TENSORFLOW),
+    Crash(
+        "STABLEHLO_*/*Options.* of 9#*", "lists longer than eight are copied across the end of their room", TENSORFLOW
+    ),
+    Crash(
+        "STABLEHLO_*/*Options absent#*",
+        "without options the kernel reads dimensions from memory that nobody wrote",
+        TENSORFLOW,
+    ),
+    Crash("*/CallOnceOptions absent#*", "without options the graph calls itself without end"),
+    Crash("WHILE/*/WhileOptions absent#*", "without options the graph calls itself without end"),
+    Crash("SVDF/*/SVDFOptions absent#*", "without options the rank is 0, by which TFLM divides", ("MICRO",)),
+    Crash("SOFTMAX/*/SoftmaxOptions absent#*", "without options beta is 0, of which no multiplier above 1 can be made"),
+    # ---- TensorFlow Lite Micro
+    Crash("ADD_N/int8/*#*", "TFLM ends the process when it prepares ADD_N of int8", ("MICRO",)),
+    Crash("MEAN/float32/zero size#*", "TFLM dies in a reduction of nothing", ("MICRO",)),
+    Crash("SVDF/float32/no bias#*", "TFLM gives back a bias that is not there", ("MICRO",)),
+)
 
 
 def crash_reason(case_id, mode, crashes=CRASHES):

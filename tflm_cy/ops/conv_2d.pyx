@@ -275,7 +275,8 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef ptrdiff_t up = 0
-    if not (read_as_bytes(x, w) if x.type == UINT8 else w.type == INT8 or w.type == INT4 or (x.type == INT16 and read_as_bytes(x, w))):
+    if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
+            or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
         raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if x.type != UINT8:
         check_quantized(w, "CONV_2D", "filter")

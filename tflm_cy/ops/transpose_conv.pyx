@@ -213,7 +213,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* y = context.output(node, 0)
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     cdef ptrdiff_t up = 0
-    if not (read_as_bytes(x, w) if node.arithmetic == MICRO or x.type != INT16 else w.type == INT8) or (
+    if (x.type != INT8 and x.type != UINT8 and x.type != INT16) or not read_as_bytes(x, w) or (
+            x.type == INT16 and w.type != INT8 and node.arithmetic != MICRO) or (
             node.arithmetic == OPTIMIZED and type_size(w.type) != 1):        # which it puts into another order first
         raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
