@@ -10,7 +10,8 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 | --- | --- |
 | positions | a pointwise product; any convolution of one image, whole rows |
 | rows of each image | a convolution of several images |
-| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles, so that each core reads its own weights |
+| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles, or in float32 with many more weights than other
+  values: so each core reads its own weights |
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
@@ -24,6 +25,7 @@ from tflm_cy.simd.product32 cimport Product32
 cdef enum:
     TILE_POSITIONS = 16          # a range of positions has no fewer
     FEW_POSITIONS = 100
+    FEWEST_PANELS = 4            # that are shared
 
 cdef struct Cut:
     ptrdiff_t units
@@ -171,10 +173,23 @@ cdef inline double depthwise8_time(const Depthwise8* d) noexcept nogil:
 ctypedef void (*RunBand32)(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil
 
 
+cdef inline bint by_columns32(const Product32* c) noexcept nogil:
+    """Many more weights than inputs and outputs, half of which another core has written then. Each range gathers all windows."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t weights = g.kh * g.kw * g.group_ic * g.oc
+    if c.flat and positions(g) == 1:
+        return True
+    return (c.flat or c.gathered > 0) and c.panels >= FEWEST_PANELS and weights > 4 * g.batches * (g.ih * g.iw * g.ic + g.oh * g.ow * g.oc)
+
+
 cdef inline Cut cut_product32(const Product32* c) noexcept nogil:
-    if c.flat and positions(&c.shape) == 1:
-        return cut_columns(c.panels, 1)
-    return cut_positions(&c.shape, c.flat, 1)
+    cdef Cut cut
+    if not by_columns32(c):
+        return cut_positions(&c.shape, c.flat, 1)
+    cut = cut_columns(c.panels, 1)
+    if c.gathered > 0:
+        cut.least = c.panels / 2
+    return cut
 
 
 cdef inline void run_range_product32(
@@ -183,7 +198,7 @@ cdef inline void run_range_product32(
     cdef const ConvShape* g = &c.shape
     cdef Product32 band = c[0]
     cdef ptrdiff_t n
-    if c.flat and positions(g) == 1:
+    if by_columns32(c):
         run_columns_product32(run, c, x, scratch, y, first, end)
         return
     if c.flat:
@@ -204,7 +219,7 @@ cdef inline ptrdiff_t vectors_before32(const Product32* c, ptrdiff_t panel) noex
 cdef inline void run_columns_product32(
     RunBand32 run, const Product32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
 ) noexcept nogil:
-    """Whole panels of a single position's columns."""
+    """Whole panels of columns."""
     cdef ptrdiff_t before = vectors_before32(c, first)
     cdef Product32 band = c[0]
     cdef ptrdiff_t width, columns
@@ -215,7 +230,7 @@ cdef inline void run_columns_product32(
     if columns > band.vectors * width:
         columns = band.vectors * width
     band.shape.oc = columns
-    band.packed = c.packed + before * width * (c.shape.group_ic + 1)
+    band.packed = c.packed + before * width * (c.shape.kh * c.shape.kw * c.shape.group_ic + 1)
     run(&band, x, scratch, y + before * width)
 
 
@@ -228,7 +243,10 @@ ctypedef void (*RunBandDepthwise32)(const Depthwise32* d, const float* x, void* 
 
 
 cdef inline Cut cut_depthwise32(const Depthwise32* d) noexcept nogil:
-    return cut_positions(&d.shape, False, d.rows)
+    """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
+    cdef Cut cut = cut_positions(&d.shape, False, 1)
+    cut.least = cut.grain * (d.rows if d.rows < 3 else 3)
+    return cut
 
 
 cdef inline void run_range_depthwise32(

@@ -32,6 +32,7 @@ cdef struct Product32:
     ptrdiff_t length             # their floats
     ptrdiff_t lines              # rows of a window, dilation included
     ptrdiff_t width              # pixels of a row with padding
+    ptrdiff_t y_row              # floats from a position's outputs to the next
     float* packed
 
 cdef struct Product32Kernels:

@@ -87,6 +87,7 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
     c.gathered = 0
+    c.y_row = g.oc
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
     c.packed_columns = c.vectors * VL
@@ -174,7 +175,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
     t.count = c.stretches
     t.length = c.length
     t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
-    t.y_row = g.oc
+    t.y_row = c.y_row
     t.low = vf_set1(c.low)
     t.high = vf_set1(c.high)
     if c.flat:
@@ -193,7 +194,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
             for group in range(g.groups):
                 set_stretches32(c, x, oy, zeros, group * g.group_ic, stretches)
                 multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
-            y += g.ow * g.oc
+            y += g.ow * c.y_row
         x += g.ih * g.iw * g.ic
 
 
@@ -209,7 +210,7 @@ cdef void run_gathered32(const Product32* c, Window32* t, const float* x, float*
             end = oy + c.gathered if oy + c.gathered < g.oh else g.oh
             gather_windows32(g, x, oy, end, row, windows)
             multiply_row32(c, t, (end - oy) * g.ow, c.packed, y)
-            y += (end - oy) * g.ow * g.oc
+            y += (end - oy) * g.ow * c.y_row
             oy = end
         x += g.ih * g.iw * g.ic
 
