@@ -104,3 +104,17 @@ def test_halves_and_overflows_of_a_fully_connected_layer(factor, dtype, isa):
     )
     x = (np.arange(15).reshape(5, 3) % 7 + zero).astype(dtype)
     check(isa, model.to_bytes(), [x], experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+
+
+@isas
+@pytest.mark.parametrize("exponent", [-1, 0, 19, 20, 24])
+@pytest.mark.parametrize("zero_point", [-128, -1, 0, 1, 127])
+def test_scales_in_double(zero_point, exponent, isa):
+    """Halves, and what does not fit an int32, on either side of its limits: the zero point is added to that, and wraps."""
+    sums = np.concatenate([np.arange(-2050, 2051, 1), [-(10**6), 10**6]]).astype(np.int32)
+    x = Tensor([1, 1], "int8", scale=1.0)
+    w = Tensor.constant(np.zeros([sums.size, 1], np.int8), scale=1.0)
+    y = Tensor([1, sums.size], "int8", scale=2.0**-exponent, zero_point=zero_point)
+    bias = Tensor.constant(sums, scale=1.0)
+    blob = Model.single("FULLY_CONNECTED", [x, w, bias], [y], 4).to_bytes()
+    check(isa, blob, [np.zeros([1, 1], np.int8)], experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
