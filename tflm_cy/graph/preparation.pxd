@@ -43,6 +43,7 @@ cdef class Preparation(Workspace):
     cdef int forget_prepared(self) except -1
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1
+    cdef int refuse_when_reached(self, Node* node, bytes text) except -1
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1
     cdef int check_outputs(self, int step, const Node* node) except -1
     cdef object node_error(self, int step, object reason, str verb)

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Node, Registration
+from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
 from tflm_cy.graph.groups cimport Group, Steps, group_steps
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
@@ -30,6 +30,8 @@ from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef struct LaterStage:          # by its first step
     bint begun                   # the five below are what was there before it
@@ -121,11 +123,21 @@ cdef class Preparation(Workspace):
             registration.prepare(self, node)
         except MemoryError:
             raise
+        except LateRefusalError as error:
+            self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
             raise self.node_error(step, error, "prepare") from error
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
         self.check_outputs(step, node)
+        return 0
+
+    cdef int refuse_when_reached(self, Node* node, bytes text) except -1:
+        self.keep(text)
+        node.data = <void*><char*>text
+        node.work = NULL
+        node.in_place = 0
+        node.invoke = refuse
         return 0
 
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1:
@@ -475,3 +487,8 @@ cdef class Preparation(Workspace):
                     tensor.allocation = PLANNED
                     tensor.data = NULL
         return 0
+
+
+cdef int refuse(Context context, Node* node) noexcept nogil:
+    """A node that cannot compute what it was given; its data is why."""
+    return context.fail(<const char*>node.data)

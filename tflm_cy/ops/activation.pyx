@@ -38,6 +38,8 @@ from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:
     ALPHA = 0                    # LeakyReluOptions
     APPROXIMATE = 0              # GeluOptions
@@ -48,7 +50,7 @@ cdef enum Sixteen:               # whether an operator takes int16
 
 
 cdef int unsupported(const Tensor* x, str name) except -1:
-    raise ValueError(f"{name}: Only float32, uint8, int8 and int16 are supported currently, got {type_name(x.type)}.")
+    raise LateRefusalError(f"{name}: Only float32, uint8, int8 and int16 are supported currently, got {type_name(x.type)}.")
 
 
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
@@ -245,7 +247,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
         op.kernel = <UnaryKernel>hard_swish_run_blocks if node.arithmetic == OPTIMIZED else <UnaryKernel>hard_swish_run
         return 0
     if x.type != INT8 and x.type != UINT8:
-        raise ValueError(f"{name}: Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
+        raise LateRefusalError(f"{name}: Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
     if gives_zeros(node, x, y):
         return 0
     wide_scale = (<float>1.0 / <float>128.0) * x.scale
@@ -395,7 +397,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
         op.how = table
         op.kernel = <UnaryKernel>lookup_16
     else:
-        raise ValueError(f"GELU: Only float32, int8 and uint8 supported currently, got {type_name(x.type)}.")
+        raise LateRefusalError(f"GELU: Only float32, int8 and uint8 supported currently, got {type_name(x.type)}.")
     return 0
 
 
@@ -411,7 +413,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     elif x.type == INT8:
         use_table_8(context, op, elu_f32, x, y.scale, y.zero_point)
     else:
-        raise ValueError(f"ELU: Only float32 and int8 is supported currently, got {type_name(x.type)}.")
+        raise LateRefusalError(f"ELU: Only float32 and int8 is supported currently, got {type_name(x.type)}.")
     return 0
 
 

@@ -31,6 +31,8 @@ from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef double VALUE_TIME = 0.3     # nanoseconds
 
 cdef enum:                       # AddOptions, SubOptions
@@ -67,9 +69,9 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     elif y.type == INT16:
         use_s16(context, op, a, b, y, activation, sign, node, name)
     elif sign > 0:
-        raise ValueError(f"Type {type_name(y.type)} is unsupported by op Add.")
+        raise LateRefusalError(f"Type {type_name(y.type)} is unsupported by op Add.")
     else:
-        raise ValueError(f"SUB: output type {y.type} is not supported, requires float|uint8|int32 types.")
+        raise LateRefusalError(f"SUB: output type {y.type} is not supported, requires float|uint8|int32 types.")
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -230,7 +232,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         op.how = s
         op.kernel = <BinaryKernel>squared_difference_8
     else:
-        raise ValueError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {y.type}.")
+        raise LateRefusalError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {y.type}.")
     return 0
 
 

@@ -27,6 +27,8 @@ from tflm_cy.ops.elementwise cimport (
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum Relation:
     EQUAL_TO = 0
     NOT_EQUAL_TO = 1
@@ -109,7 +111,7 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     elif a.type == BOOL and relation == NOT_EQUAL_TO:
         op.kernel = <BinaryKernel>not_equal[uint8_t]
     else:
-        raise ValueError(f"{name}: Does not support type {a.type}, requires float|int|uint8")
+        raise LateRefusalError(f"{name}: Does not support type {a.type}, requires float|int|uint8")
     return 0
 
 
@@ -197,7 +199,7 @@ cdef int prepare_maximum(Context context, Node* node) except -1:
     elif y.type == INT64:
         op.kernel = <BinaryKernel>maximum[int64_t]
     else:
-        raise ValueError(f"Type {y.type} is currently not supported by Maximum.")
+        raise LateRefusalError(f"Type {y.type} is currently not supported by Maximum.")
     return 0
 
 
@@ -221,7 +223,7 @@ cdef int prepare_minimum(Context context, Node* node) except -1:
     elif y.type == INT64:
         op.kernel = <BinaryKernel>minimum[int64_t]
     else:
-        raise ValueError(f"Type {y.type} is currently not supported by Maximum.")
+        raise LateRefusalError(f"Type {y.type} is currently not supported by Maximum.")
     return 0
 
 

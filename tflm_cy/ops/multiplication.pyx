@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.multiplication cimport (
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
+from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized,
     prepare_binary, required_input, whole_range, without_scales,
@@ -32,6 +32,8 @@ from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.table cimport kernels
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:                       # MulOptions, DivOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -69,6 +71,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     if y.type != a.type and not (a.type == INT16 and y.type == INT8):
         raise ValueError("Unsupported combination of input and output types in Mul.")
+    if y.type == COMPLEX64 and activation != ACT_NONE:
+        raise ValueError("Activation is not allowed for COMPLEX64 input.")
     if y.type == FLOAT32:
         op.how = float_range(context, activation)
         op.kernel = <BinaryKernel>mul_f32
@@ -89,7 +93,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_mul(context, op, a, b, y, activation, node.arithmetic)
     else:
-        raise ValueError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
+        raise LateRefusalError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
     return 0
 
 
@@ -188,7 +192,7 @@ cdef int prepare_div(Context context, Node* node) except -1:
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_div(context, node, op, a, b, y, activation)
     else:
-        raise ValueError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {y.type}.")
+        raise LateRefusalError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {y.type}.")
     return 0
 
 

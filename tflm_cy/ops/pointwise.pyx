@@ -27,6 +27,8 @@ from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_bytes, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # BucketizeOptions
     BOUNDARIES = 0
 
@@ -46,6 +48,10 @@ cdef int unsupported(const Tensor* x, str name) except -1:
     raise ValueError(f"Type {type_name(x.type)} is not supported by {name}.")
 
 
+cdef int unsupported_when_invoked(const Tensor* x, str name) except -1:
+    raise LateRefusalError(f"Type {type_name(x.type)} is not supported by {name}.")
+
+
 cdef int prepare_sign(Context context, Node* node) except -1:
     cdef Tensor* x = required_input(context, node, 0, "SIGN")
     cdef Unary* op = prepare_unary(context, node, "SIGN")
@@ -57,7 +63,7 @@ cdef int prepare_sign(Context context, Node* node) except -1:
     elif x.type == INT32:
         op.kernel = <UnaryKernel>sign_of[int32_t]
     else:
-        unsupported(x, "sign")
+        unsupported_when_invoked(x, "sign")
     return 0
 
 
@@ -94,12 +100,14 @@ cdef int angle(Context context, Node* node) noexcept nogil:
 cdef Binary* prepare_bits(Context context, Node* node, str name) except NULL:
     cdef Tensor* a = required_input(context, node, 0, name)
     cdef Tensor* y = context.output(node, 0)
+    cdef Binary* op
     check_same_type(a, required_input(context, node, 1, name), name)
-    if a.type not in (INT8, UINT8, INT16, UINT16, INT32, UINT32):
-        unsupported(a, name)
     if y != NULL:
         adopt_type(y, a.type)
-    return prepare_binary(context, node, name)
+    op = prepare_binary(context, node, name)
+    if a.type not in (INT8, UINT8, INT16, UINT16, INT32, UINT32):
+        unsupported_when_invoked(a, name)
+    return op
 
 
 cdef int prepare_bitwise_xor(Context context, Node* node) except -1:

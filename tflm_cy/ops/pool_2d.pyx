@@ -26,6 +26,8 @@ from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # Pool2DOptions
     PADDING = 0
     STRIDE_W = 1
@@ -117,7 +119,6 @@ cdef int prepare_average(Context context, Node* node) except -1:
     if type == UINT8 and not clamp_exists(activation_of(node), context.output(node, 0).scale):
         node.invoke = no_clamp                   # the only kernel that asks, when it runs
         return 0
-    set_clamp(context, node)
     if type == FLOAT32:
         node.invoke = average_f32
     elif type == INT8:
@@ -127,7 +128,8 @@ cdef int prepare_average(Context context, Node* node) except -1:
     elif type == INT16:
         node.invoke = average_s16
     else:
-        raise ValueError(f"Type {type_name(type)} not currently supported.")
+        raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
+    set_clamp(context, node)
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.average_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.average_pool[loop_of(type)]
         node.invoke = average_loop
@@ -140,7 +142,6 @@ cdef int loop_of(int type) noexcept nogil:
 
 cdef int prepare_max(Context context, Node* node) except -1:
     prepare_shapes(context, node, True)
-    set_clamp(context, node)
     cdef int type = context.input(node, 0).type
     if type == FLOAT32:
         node.invoke = max_f32
@@ -151,7 +152,8 @@ cdef int prepare_max(Context context, Node* node) except -1:
     elif type == INT16:
         node.invoke = max_s16
     else:
-        raise ValueError(f"Type {type_name(type)} not currently supported.")
+        raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
+    set_clamp(context, node)
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
@@ -163,8 +165,10 @@ cdef int prepare_l2(Context context, Node* node) except -1:
     cdef int type = context.input(node, 0).type
     if node.arithmetic == MICRO and p.out_height * p.out_width == 0:
         raise ValueError("an output without elements, for which TFLM has no memory")
+    if type == INT8 or type == UINT8:
+        raise ValueError(f"input->type != kTfLiteFloat32 ({type_name(type)} != FLOAT32)")
     if type != FLOAT32:
-        raise ValueError(f"Type {type_name(type)} not currently supported.")
+        raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
     set_clamp(context, node)
     node.invoke = l2_f32_optimized if node.arithmetic == OPTIMIZED else l2_f32
     return 0

@@ -37,6 +37,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_ran
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_f32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # SoftmaxOptions
     BETA = 0
 
@@ -123,7 +125,7 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
         node.invoke = log_softmax_f32_optimized if node.arithmetic == OPTIMIZED else log_softmax_f32
         return 0
     if x.type != INT8 and x.type != UINT8:
-        raise ValueError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
+        raise LateRefusalError(f"Only float32, uint8 and int8 are supported currently, got {type_name(x.type)}.")
     expect_output(y, 16.0 / 256, 0, 127 if x.type == INT8 else 255)
     if node.arithmetic == OPTIMIZED:
         fill_exponentials(s.exponentials, x.scale, 1)

@@ -28,6 +28,8 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 ctypedef fused stored:
     int8_t
     int16_t
@@ -147,7 +149,7 @@ cdef int prepare_neg(Context context, Node* node) except -1:
     elif x.type == INT64:
         op.kernel = <UnaryKernel>neg_whole[int64_t]
     else:
-        raise ValueError(f"Neg only currently supports int64, int32, and float32, got {x.type}.")
+        raise LateRefusalError(f"Neg only currently supports int64, int32, and float32, got {x.type}.")
     return 0
 
 
@@ -208,7 +210,7 @@ cdef int prepare_exp(Context context, Node* node) except -1:
     elif x.type == INT8 or x.type == INT16:
         use_table(context, op, table_exp, 0, x, y)
     else:
-        raise ValueError(f"Type {x.type} is currently not supported by Exp.")
+        raise LateRefusalError(f"Type {x.type} is currently not supported by Exp.")
     return 0
 
 

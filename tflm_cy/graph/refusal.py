@@ -1,0 +1,5 @@
+"""How an operator refuses only when it runs, as TensorFlow's kernels do that look at types while they compute."""
+
+
+class LateRefusalError(ValueError):
+    """Raised in prepare, when the outputs have their shapes: the model is allocated; where invoke gets there, it fails with this text."""
