@@ -161,3 +161,37 @@ def test_a_pad_becomes_the_padding_of_its_convolution(op):
     with interpreter.profile() as profile:
         interpreter.invoke()
     assert [node.op_name for node in profile.nodes()] == [op]
+
+
+@pytest.mark.parametrize("x_first", [True, False])
+@pytest.mark.parametrize("activation", ["NONE", "RELU6"])
+def test_a_product_with_its_own_logistic_is_one_node(x_first, activation):
+    x = (RNG.standard_normal((1, 7, 9, 50)) * 20).astype(np.float32)
+    x.reshape(-1)[:6] = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 1e-40]
+    x.view(np.uint32).reshape(-1)[6:8] = 0x7FC00001, 0xFFC00002
+    model = Model()
+    main = model.subgraph("main")
+    a, b, y = (f32(*x.shape) for _ in range(3))
+    main.op("LOGISTIC", [a], [b])
+    main.op("MUL", [a, b] if x_first else [b, a], [y], fused_activation_function=activation)
+    main.outputs = [y]
+    interpreter, fused = run(model, x)
+    _, apart = run(model, x, fuse=False)
+    assert fused.tobytes() == apart.tobytes()
+    with interpreter.profile() as profile:
+        interpreter.invoke()
+    assert [node.op_name for node in profile.nodes()] == ["MUL"]
+
+
+def test_a_logistic_that_others_read_is_computed():
+    x = RNG.standard_normal((1, 5, 6, 8)).astype(np.float32)
+    model = Model()
+    main = model.subgraph("main")
+    a, b, y, z = (f32(*x.shape) for _ in range(4))
+    main.op("LOGISTIC", [a], [b])
+    main.op("MUL", [a, b], [y])
+    main.op("ADD", [y, b], [z])
+    main.outputs = [z]
+    _, fused = run(model, x)
+    _, apart = run(model, x, fuse=False)
+    assert fused.tobytes() == apart.tobytes()

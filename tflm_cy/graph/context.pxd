@@ -66,7 +66,7 @@ cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPAC
     FUSED_SQUARE = 1         # MEAN, SUM: of the squares of input 0
     FUSED_CLAMP = 2          # pooling: a clamp of the result to clamp_low .. clamp_high is merged with the node's own
     FUSED_PAD = 3            # convolutions: the paddings of a PAD in front are input 3
-    FUSED_GATE = 4           # MUL of bytes: of input 0 and its LOGISTIC, which is input 1, but is not computed
+    FUSED_GATE = 4           # MUL: of a tensor and its LOGISTIC, which no node computes. Bytes: input 1 is that; float32: the omitted one
 
 cdef enum State:
     INIT = 0

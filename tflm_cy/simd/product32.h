@@ -53,7 +53,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const Window32 *t, ptrdiff_t 
       vf v[8];
       UNROLL32 for (int j = 0; j < NC; j++) {
         v[j] = vf_load(w + j * VL);
-        simd_prefetch(w + j * VL + AHEAD32);
+        if (R > 2) simd_prefetch(w + j * VL + AHEAD32); /* fewer positions do nothing but load */
       }
       UNROLL32 for (int r = 0; r < R; r++) {
         const char *q = r < 3 ? q0 : r < 6 ? q1 : r < 9 ? q2 : r < 12 ? q3 : q4;

@@ -7,8 +7,8 @@
 | RELU, RELU6, RELU_N1_TO_1 behind a pooling that nobody else reads | a clamp of the pooling: NaN and -0 become its lower bound |
 
 All float32. Of those that change no bit two are made, unless every tensor is to be preserved or nothing fused: a PAD that one convolution
-reads becomes the convolution's padding (`ops/xnnpack/fused_pad.pxd`), so that no image with its border is written; and x * LOGISTIC(x) of bytes,
-both functions of one value, becomes one table.
+reads becomes the convolution's padding (`ops/xnnpack/fused_pad.pxd`), so that no image with its border is written; and x * LOGISTIC(x) becomes
+one node: of bytes a table, of float32 a product while the function's values are in the cache.
 
 Source: google/XNNPACK:src/subgraph.c.
 """
@@ -133,11 +133,10 @@ def rewrite(Subgraph g, Partition partition, find):
             if op == "SUM":
                 sums[g.nodes[n].outputs[0]] = variant
             steps.append(variant)
+        elif op == "MUL" and (variant := gated(g, partition, n, makers, readers, steps)) >= 0:
+            steps.append(variant)
         elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
             steps += as_mean(g, n, op, sums, find)
-        elif op == "MUL" and (variant := gated(g, partition, n, makers, readers)) >= 0:
-            steps.remove(makers[g.nodes[variant].inputs[1]])
-            steps.append(variant)
         elif op in PADDED and x in makers and readers[x] == 1 and x not in partition.outputs and takes_pad(g, makers[x], n):
             steps.remove(makers[x])
             steps.append(with_pad(g, makers[x], n))
@@ -185,8 +184,8 @@ cdef int with_pad(Subgraph g, int pad, int n) except -1:
     return variant
 
 
-cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers) except -2:
-    """The node that computes x * LOGISTIC(x) in 8 bits by one table, -1 where n is something else."""
+cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers, list steps) except -2:
+    """The node that computes x * LOGISTIC(x), which is no step of its own any more; -1 where n is something else."""
     cdef const Node* node = &g.nodes[n]
     cdef const Tensor* x
     cdef int i, t, maker, variant
@@ -198,10 +197,18 @@ cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers
         if maker < 0 or g.operator_names[maker] != "LOGISTIC" or readers[t] != 1 or t in partition.outputs:
             continue
         x = &g.tensors[node.inputs[1 - i]]
-        if g.nodes[maker].inputs[0] == node.inputs[1 - i] and (x.type == INT8 or x.type == UINT8):
-            variant = add_variant(g, n, [node.inputs[1 - i], t], [node.outputs[0]])
-            g.nodes[variant].fusion = FUSED_GATE
-            return variant
+        if g.nodes[maker].inputs[0] != node.inputs[1 - i] or maker not in steps:
+            continue
+        if x.type == INT8 or x.type == UINT8:
+            operands = [node.inputs[1 - i], t]
+        elif x.type == FLOAT32:
+            operands = [-1, node.inputs[1]] if i == 0 else [node.inputs[0], -1]      # the order shows in NaN
+        else:
+            continue
+        variant = add_variant(g, n, operands, [node.outputs[0]])
+        g.nodes[variant].fusion = FUSED_GATE
+        steps.remove(maker)
+        return variant
     return -1
 
 

@@ -8,6 +8,8 @@ Which operand comes first shows only when both are NaN, in MAXIMUM and MINIMUM w
 | MAXIMUM, MINIMUM, SQUARED_DIFFERENCE | that one comes second |
 | SUB, DIV, PRELU | as written (PRELU of AVX2: the slope comes first) |
 
+x * LOGISTIC(x) (FUSED_GATE) is computed piece by piece: the function's values of a piece, then their products.
+
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary elementwise operators.
 """
 
@@ -22,8 +24,8 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
     standing_operand, sub_f32,
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
-from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
+from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation
@@ -37,6 +39,17 @@ cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOption
     FUSED_ACTIVATION_FUNCTION = 0
 
 cdef double VALUE_TIME = 0.15    # nanoseconds
+cdef double GATE_TIME = 0.55
+
+cdef enum:
+    PIECE = 512                  # values of a gate at a time
+
+cdef struct Gate:
+    RangeF range                 # first: the multiplication's `how`
+    int operand                  # x; the other one is its LOGISTIC
+    Function8 function
+    MapKernel fast               # with a vector kernel
+    BinaryKernel multiply
 
 cdef struct Clamp:
     Parameters limits
@@ -124,6 +137,8 @@ cdef int prepare_sub(Context context, Node* node) except -1:
 
 
 cdef int prepare_mul(Context context, Node* node) except -1:
+    if node.fusion == FUSED_GATE:
+        return prepare_gate(context, node)
     cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>mul_f32, standing(context, node) == 1)
     return use_vectors(node, op, kernels().float32.mul, kernels().float32.mul_rows)
 
@@ -136,6 +151,63 @@ cdef int prepare_div(Context context, Node* node) except -1:
 cdef int prepare_squared_difference(Context context, Node* node) except -1:
     prepare_floats(context, node, <BinaryKernel>squared_difference_f32, standing(context, node) == 0)
     return 0
+
+
+# ---- x * LOGISTIC(x)
+cdef int prepare_gate(Context context, Node* node) except -1:
+    cdef int i = 0 if node.inputs[0] >= 0 else 1
+    cdef Tensor* x = required_input(context, node, i, "MUL")
+    cdef Tensor* y = context.output(node, 0)
+    cdef Gate* gate = <Gate*>context.persistent(sizeof(Gate))
+    if x.type != FLOAT32 or y.type != FLOAT32:
+        raise ValueError(f"MUL: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
+    check_rank(x, "MUL")
+    context.set_shape(y, x.rank, x.dims)
+    gate.range = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    gate.operand = i
+    gate.function = logistic8_avx512 if generation() == AVX512 else logistic8_avx2
+    if generation() == AVX512:
+        gate.fast = kernels().float32.logistic
+    gate.multiply = <BinaryKernel>mul_f32 if kernels().float32.mul == NULL else kernels().float32.mul
+    node.data = gate
+    node.invoke = invoke_gate
+    return share_single(context, node, i, compute_gate, GATE_TIME)
+
+
+cdef int invoke_gate(Context context, Node* node) noexcept nogil:
+    cdef Gate* gate = <Gate*>node.data
+    cdef const Tensor* x = context.input(node, gate.operand)
+    open_gate(gate, <const float*>x.data, <float*>context.output(node, 0).data, count(x))
+    return 0
+
+
+cdef void compute_gate(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    cdef Gate* gate = <Gate*>node.data
+    cdef int64_t n = channels_of(context.output(node, 0))
+    cdef const float* x = <const float*>context.input(node, gate.operand).data + first * n
+    open_gate(gate, x, <float*>context.output(node, 0).data + first * n, (end - first) * n)
+
+
+cdef void open_gate(const Gate* gate, const float* x, float* y, int64_t n) noexcept nogil:
+    """y may be x: a piece is read before it is written."""
+    cdef Parameters parameters
+    cdef float[PIECE] values
+    cdef int64_t i = 0
+    cdef int64_t m
+    parameters.low = -INFINITY
+    parameters.high = INFINITY
+    parameters.slope = 0
+    while i < n:
+        m = PIECE if n - i > PIECE else n - i
+        if gate.fast != NULL:
+            gate.fast(&parameters, x + i, values, m)
+        else:
+            map8(gate.function, &parameters, x + i, values, m)
+        if gate.operand == 0:
+            gate.multiply(&gate.range, x + i, values, y + i, m)
+        else:
+            gate.multiply(&gate.range, values, x + i, y + i, m)
+        i += m
 
 
 # ---- MAXIMUM, MINIMUM
