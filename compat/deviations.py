@@ -75,11 +75,14 @@ DEVIATIONS = (
         )
         for op in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
     ),
-    Deviation(
-        "CONCATENATION/float32/wrong shape#*",
-        "ok  <>  raised RuntimeError in allocate_tensors: CONCATENATION: shapes *",
-        "shapes that do not fit each other are refused; TensorFlow's delegate copies across the ends of the tensors",
-        DEFAULT,
+    *(
+        Deviation(
+            cases,
+            "ok  <>  raised RuntimeError in allocate_tensors: CONCATENATION: shapes *",
+            "shapes that do not fit each other are refused; TensorFlow's delegate copies across the ends of the tensors",
+            DEFAULT,
+        )
+        for cases in ("CONCATENATION/float32/wrong shape#*", "CONCATENATION/float32/ConcatenationOptions absent#*")
     ),
     *(
         Deviation(

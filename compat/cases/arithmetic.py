@@ -152,3 +152,16 @@ def logical(d):
     operands = [Tensor(shape, "bool")] if d.op == "LOGICAL_NOT" else [Tensor(s, "bool") for s in (shape_a, shape_b)]
     model = Model.single(d.op, operands, [Tensor(shape, "bool")])
     return d.case(model, lambda: [d.values(t) for t in operands])
+
+
+@cases("MUL", dtypes=("complex64",), variants=("random", "broadcast", "scalar", "special"))
+def complex_product(d):
+    """Without an activation, which TensorFlow refuses; infinities and NaN in parts."""
+    shape_a, shape_b, shape = operand_shapes(d, 4)
+    a, b, y = (Tensor(s, "complex64") for s in (shape_a, shape_b, shape))
+
+    def values(shape):
+        parts = d.special_floats([*shape, 2]) if d.variant == "special" else d.normal([*shape, 2])
+        return np.ascontiguousarray(parts).view(np.complex64).reshape(shape)
+
+    return d.case(Model.single(d.op, [a, b], [y], 6), lambda: [values(shape_a), values(shape_b)])

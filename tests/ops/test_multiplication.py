@@ -108,3 +108,14 @@ def test_refusals():
     h = x.astype(np.int16)
     with pytest.raises(REFUSED, match="zero point 0"):
         evaluate("MUL", [h], like(h, 1.0), inputs=[like(h, 1.0, 3)] * 2)
+
+
+def test_complex_products():
+    a = np.array([1 + 2j, -3j, np.inf + 1j, 0], np.complex64)
+    b = np.array([3 - 1j, 2j, 2 + 0j, np.nan], np.complex64)
+    y = evaluate("MUL", [a, b], np.complex64, version=6)
+    assert y[:2].tolist() == [5 + 5j, 6 + 0j]
+    assert y[2].real == np.inf
+    assert np.isnan(y[3])
+    with pytest.raises(REFUSED, match="Activation is not allowed"):
+        evaluate("MUL", [a, b], np.complex64, version=6, fused_activation_function="RELU")

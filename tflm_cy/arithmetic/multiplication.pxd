@@ -50,6 +50,24 @@ cdef inline void mul_f32(const void* how, const float* a, const float* b, float*
         y[i] = clamp_f32(a[i] * b[i], range_.low, range_.high)
 
 
+cdef extern from *:
+    """
+    static inline void tflm_cy_mul_c64(const float *a, const float *b, float *y) {
+        const float _Complex p = __builtin_complex(a[0], a[1]) * __builtin_complex(b[0], b[1]);
+        y[0] = __real__ p;
+        y[1] = __imag__ p;
+    }
+    """
+    void tflm_cy_mul_c64(const float* a, const float* b, float* y) noexcept nogil
+
+
+cdef inline void mul_c64(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    """C's complex product: infinities are recovered where both parts would be NaN."""
+    cdef int64_t i
+    for i in range(n):
+        tflm_cy_mul_c64(a + 2 * i, b + 2 * i, y + 2 * i)
+
+
 cdef inline void div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     cdef RangeF range_ = (<const RangeF*>how)[0]
     cdef int64_t i

@@ -17,8 +17,8 @@ from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.multiplication cimport (
-    Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole, low_bits, mul_f32, mul_q,
-    mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
+    Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole,
+    low_bits, mul_c64, mul_f32, mul_q, mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_blocks
@@ -81,6 +81,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     elif y.type == INT32:
         op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>mul_whole[int32_t]
+    elif y.type == COMPLEX64:
+        op.kernel = <BinaryKernel>mul_c64
     elif y.type == UINT32:
         op.how = integer_range(context, activation, 0, <int64_t>0xFFFFFFFF)
         op.kernel = <BinaryKernel>mul_whole[uint32_t]
