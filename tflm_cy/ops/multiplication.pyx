@@ -15,7 +15,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int
 
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, Multiplier, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.multiplication cimport (
     Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole,
     low_bits, mul_c64, mul_f32, mul_q, mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
@@ -71,7 +71,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     if y.type != a.type and not (a.type == INT16 and y.type == INT8):
         raise ValueError("Unsupported combination of input and output types in Mul.")
-    if y.type == COMPLEX64 and activation != ACT_NONE:
+    if y.type == COMPLEX64 and <int>ACT_NONE < activation <= <int>ACT_SIGN_BIT:
         raise ValueError("Activation is not allowed for COMPLEX64 input.")
     if y.type == FLOAT32:
         op.how = float_range(context, activation)
