@@ -1,0 +1,215 @@
+# How a convolution is cut into tiles, and its weights packed: what amx.pyx does before the first invoke.
+
+
+cdef bint plan_tiles(Conv8* c) noexcept nogil:
+    """As plan_conv8: tiles, or vectors where they are faster."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t tiles, padded_w
+    cdef double products
+    if not vectors.conv8.plan(c):
+        return False
+    if g.groups != 1:
+        return True
+    c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
+    c.column_tiles = (g.oc + TILE - 1) / TILE
+    c.across = c.sampled = 0
+    if c.flat:
+        tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
+    elif g.ow >= TILE:
+        tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
+    else:
+        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+        c.sampled = g.kh == 1 and g.kw == 1 and g.pad_h == 0 and g.pad_w == 0 and not c.dynamic and inside(g)
+        c.across = c.sampled or g.stride_w == 1 and g.stride_h == 1
+        if c.sampled:
+            padded_w = g.ow
+        tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
+    products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
+    if products < SMALL or g.batches * g.oh * g.ow < 4:
+        return True
+    if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
+        return True
+    # Two tiles of columns by two of positions load less, four by one go through x once.
+    c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
+    plan_extra_steps(c)
+    plan_copies(c)
+    if c.finish != NULL:
+        c.sums_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
+    c.packed_bytes = (
+        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
+        + 3 * 4 * TILE * c.column_tiles
+        + ((c.column_tiles + (c.row_factor != 0)) * c.tile_steps + c.extra_tiles) * TILE_BYTES + TAIL
+    )
+    c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
+    c.first_tile = 0
+    c.end_tile = c.column_tiles
+    c.pack = pack_tiles
+    c.run = run_tiles
+    return True
+
+
+cdef ptrdiff_t panels_of(const Conv8* c) noexcept nogil:
+    return (c.column_tiles + c.panel_tiles - 1) / c.panel_tiles
+
+
+cdef ptrdiff_t tiles_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+    """Of columns."""
+    cdef ptrdiff_t left = c.column_tiles - panel * c.panel_tiles
+    return left if left < c.panel_tiles else c.panel_tiles
+
+
+cdef void plan_extra_steps(Conv8* c) noexcept nogil:
+    """How many there are, and whether they are fewer than what the sums of windows' bytes take."""
+    cdef ptrdiff_t panel, step, steps
+    c.centred = False
+    c.extra_steps = c.extra_tiles = 0
+    if c.row_factor == 0 or c.w == NULL or c.w_zero_point < 1 or c.w_zero_point > 255:
+        return
+    for panel in range(panels_of(c)):
+        steps = 0
+        if leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, 0, c.segments * c.segment):
+            for step in range(c.tile_steps):
+                steps += leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, tap_of(c, step), taps_of(c, step))
+        c.extra_steps += steps
+        c.extra_tiles += steps * tiles_of_panel(c, panel)
+    c.centred = c.extra_tiles <= c.tile_steps + DEAREST_EXTRA
+    if not c.centred:
+        c.extra_steps = c.extra_tiles = 0
+
+
+cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, ptrdiff_t tap, ptrdiff_t taps) noexcept nogil:
+    """Is one of these weights less the zero point no int8?"""
+    cdef ptrdiff_t first = panel * c.panel_tiles * TILE
+    cdef ptrdiff_t column
+    for column in range(first, min(first + c.panel_tiles * TILE, c.shape.oc)):
+        if any_far(w + column * row + tap, taps, c.w_zero_point):
+            return True
+    return False
+
+
+cdef ptrdiff_t tap_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    """A step's first tap."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    return step / per_segment * c.segment + step % per_segment * STEP
+
+
+cdef ptrdiff_t taps_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    cdef ptrdiff_t left = c.segment - step % ((c.segment + STEP - 1) / STEP) * STEP
+    return left if left < STEP else STEP
+
+
+cdef void plan_copies(Conv8* c) noexcept nogil:
+    """What of x is copied, and the scratch memory: descriptions of the tiles, waiting sums, outputs thrown away, the copy."""
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t positions = g.batches * g.oh * g.ow
+    cdef ptrdiff_t padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
+    cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    cdef bint behind = c.segment % STEP != 0       # the last step reads behind its stretch
+    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * g.oc, 64) + 4 * TAIL
+    if c.flat:
+        c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
+        c.row_bytes = g.ic
+        if not c.direct:
+            c.row_bytes = round_up(g.ic, STEP)
+            c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
+        return
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and g.ow >= TILE and (c.slack or not behind)
+    if c.sampled:
+        c.direct = False
+        c.row_bytes = g.ow * g.ic
+        c.image_bytes = g.oh * c.row_bytes
+        c.scratch_bytes += c.image_bytes + TILE * g.ic + TAIL
+        return
+    c.row_bytes = g.iw * g.ic if c.direct else padded_w * g.ic
+    c.image_bytes = padded_h * padded_w * g.ic
+    if not c.direct:
+        c.scratch_bytes += c.image_bytes + TILE * g.stride_w * g.ic + TAIL
+
+
+cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
+    cdef ConvShape* g = &c.shape
+    cdef ptrdiff_t columns = TILE * c.column_tiles
+    cdef TilePanel* panels = <TilePanel*>c.packed
+    cdef uint8_t* at = c.packed + round_up(panels_of(c) * sizeof(TilePanel), 64)
+    cdef int32_t* offsets = <int32_t*>at
+    cdef int32_t* sums
+    cdef float* scales
+    cdef float* f_bias
+    cdef int8_t* ones
+    cdef ptrdiff_t panel, tiles, step, column
+    at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
+    sums = <int32_t*>at
+    scales = <float*>(sums + columns)
+    f_bias = scales + columns
+    ones = <int8_t*>(f_bias + columns)
+    at = <uint8_t*>ones
+    c.bias, c.w_sums, c.scales, c.float_bias, c.tile_ones, c.tile_panels = sums, sums, scales, f_bias, ones, panels
+    if c.row_factor != 0 and not c.centred:
+        for step in range(c.tile_steps):
+            pack_ones(ones + step * TILE_BYTES, taps_of(c, step))
+        at += c.tile_steps * TILE_BYTES
+    for panel in range(panels_of(c)):
+        tiles = tiles_of_panel(c, panel)
+        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.tile_steps
+        for step in range(c.tile_steps):
+            offsets[step] = offset_of(c, step)
+        offsets += c.tile_steps
+        pack_tile_columns(c, <const uint8_t*>w, row, panel * c.panel_tiles, tiles, at)
+        at += tiles * c.tile_steps * TILE_BYTES
+        if c.extra_steps > 0 and leaves_range(c, <const uint8_t*>w, row, panel, 0, c.segments * c.segment):
+            for step in range(c.tile_steps):
+                if leaves_range(c, <const uint8_t*>w, row, panel, tap_of(c, step), taps_of(c, step)):
+                    pack_extra_step(c, <const uint8_t*>w, row, panel * c.panel_tiles, tiles, step, <int8_t*>at)
+                    panels[panel].steps += 1
+                    offsets[0] = offset_of(c, step)
+                    offsets += 1
+                    at += tiles * TILE_BYTES
+    for column in range(g.oc):
+        pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+
+
+cdef int32_t offset_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    """Where a step begins, from a window's first byte."""
+    cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
+    return <int32_t>(segment_offset(c, step / per_segment) + step % per_segment * STEP)
+
+
+cdef void pack_extra_step(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, ptrdiff_t step, int8_t* panel,
+) noexcept nogil:
+    """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
+    cdef ptrdiff_t tile, column, k
+    for tile in range(tiles):
+        for column in range(min(TILE, c.shape.oc - TILE * (first + tile))):
+            for k in range(taps_of(c, step)):
+                panel[tile_place(0, tiles, tile, column, k)] = far_by(
+                    w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k], c.w_zero_point)
+
+
+cdef void pack_ones(int8_t* ones, ptrdiff_t n) noexcept nogil:
+    """A tile with 1 at the first n taps of each column."""
+    cdef ptrdiff_t column, k
+    memset(ones, 1, n / 4 * 64)
+    for column in range(TILE):
+        for k in range(n / 4 * 4, n):
+            ones[tile_place(0, 1, 0, column, k)] = 1
+
+
+cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdiff_t column, ptrdiff_t k) noexcept nogil:
+    """Where tap k of a step and a column lies in a panel."""
+    return (step * tiles + tile) * TILE_BYTES + (k / 4) * 64 + column * 4 + k % 4
+
+
+cdef void pack_tile_columns(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
+) noexcept nogil:
+    """The weights of a panel, whose tiles of columns are those from `first` on."""
+    cdef int less = c.w_zero_point - 128 if c.centred else 0
+    cdef ptrdiff_t tile, column, step
+    for tile in range(tiles):
+        column = TILE * (first + tile)
+        for step in range(c.tile_steps):
+            turn_taps(
+                w + column * row + tap_of(c, step), row, c.shape.oc - column if c.shape.oc - column < TILE else TILE, taps_of(c, step),
+                c.w_offset, less, panel + tile_place(step, tiles, tile, 0, 0), 64)
