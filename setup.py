@@ -1,6 +1,6 @@
 """Compiles every `tflm_cy/**/*.pyx`, in parallel, and links all of them into one library, `tflm_cy/compiled`.
 
-As a library of its own each module would cost twenty kilobytes of what they all hold, and an import the time to load
+As a library of its own each module would cost kilobytes of what they all hold, and an import the time to load
 it. `tflm_cy/library.py` finds the modules in it; each is still imported only when it is needed.
 
 Two tables are generated here: `ops/index.py` maps the name of an operator to the module of `tflm_cy.ops` that declares

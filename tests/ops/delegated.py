@@ -1,7 +1,7 @@
 """One operator, or a few, in the default mode: what the tests of the xnnpack arithmetic stand on.
 
     [y] = run("ADD", [a, Constant(b)], [a.shape])          # arrays are fed, constants lie in the file
-    with_generation("avx2")                                # a fixture: the bytes of a machine without AVX-512
+    [y] = run_quantized("ADD", [Tensor(...), Tensor.constant(...)], [Tensor(...)], [a])
 
 `run` fails when a node is not delegated.
 """
@@ -54,6 +54,11 @@ def run(op, operands, shapes, version=1, **options):
     """The outputs of one operator."""
     arrays = [operand for operand in operands if operand is not None and not isinstance(operand, Constant)]
     return invoke(model_of(op, operands, shapes, version, **options), arrays)
+
+
+def run_quantized(op, inputs, outputs, feeds, version=1, **options):
+    """As `run`, for operands and outputs that are Tensors with scales."""
+    return invoke(Model.single(op, inputs, outputs, version, **options).to_bytes(), feeds)
 
 
 def f32(values):

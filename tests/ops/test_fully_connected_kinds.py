@@ -6,6 +6,7 @@ import pytest
 from compat.builder import Model, Sparsity, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
+from .blockwise import layer
 from .one_operator import run
 from .test_matrix_product import REFUSED, round_away
 
@@ -150,23 +151,8 @@ def test_sparse_hybrid_weights_are_those_made_dense(asymmetric):
 
 
 def test_blockwise_scales_of_the_optimized_kernel():
-    """Whole steps of x and scales that are powers of two: exact. The reference takes the scale for 0."""
-    rng = np.random.default_rng(7)
-    x = rng.integers(-128, 128, (3, 64)).astype(np.float32)
-    x[:, :2] = [-128, 127]
-    w = rng.integers(-8, 8, (5, 64)).astype(np.int8)
-    scales = (2.0 ** rng.integers(-4, 3, (5, 2))).astype(np.float16)
-    bias = rng.integers(-9, 9, 5).astype(np.float32)
-    model = Model()
-    main = model.subgraph("main")
-    scale = Tensor.constant(scales)
-    main.tensor(scale)
-    details = ("BlockwiseQuantization", {"scales": main.index_of(scale), "zero_points": -1, "block_size": 32})
-    weights = Tensor.constant(w, "int4", quantization={"details": details, "quantized_dimension": 0})
-    y = Tensor([3, 5], "float32")
-    main.op("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weights, Tensor.constant(bias)], [y], 13)
-    main.outputs = [y]
-    want = x @ (w * np.repeat(scales.astype(np.float32), 32, 1)).T + bias
+    """The reference takes the scale for 0."""
+    model, x, want, bias = layer(seed=7, version=13)
     np.testing.assert_array_equal(invoke(model, x, OPTIMIZED)[0], want)
     np.testing.assert_array_equal(invoke(model, x, OpResolverType.BUILTIN_REF)[0], np.tile(bias, (3, 1)))
 

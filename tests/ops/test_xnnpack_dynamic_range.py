@@ -6,14 +6,13 @@ Every model here is one node that the default delegate takes.
 import numpy as np
 import pytest
 
-from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
-from tflm_cy.ops import generation
+from compat.builder import Tensor
 
-from .one_delegated import run
+from .blockwise import layer
+from .delegated import invoke, only_where_supported, run_quantized
 from .one_operator import same
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = only_where_supported
 
 F32 = np.float32
 
@@ -38,7 +37,7 @@ def test_int4_of_zero_point_8(activations):
     weight = Tensor.constant(np.array([[0, 1], [0, -1]], np.int8), "int4", scale=[1.0, 1.0], zero_point=8)
     quantization = {"scale": 1.0, "zero_point": 0} if activations == "int8" else {}
     x[0, 1] = 1 if activations == "int8" else 127
-    [got] = run(
+    [got] = run_quantized(
         "FULLY_CONNECTED",
         [Tensor(x.shape, activations, **quantization), weight],
         [Tensor([1, 2], activations, **quantization)],
@@ -55,7 +54,7 @@ def test_dynamic_fully_connected_quantizes_each_row(weights):
     x = (rng.standard_normal((3, 24)) * [[1], [1000], [0.001]]).astype(F32)
     w = rng.integers(low, high + 1, (4, 24)).astype(np.int8)
     scales = np.array([0.5, 0.25, 2, 0.125], F32)
-    [got] = run(
+    [got] = run_quantized(
         "FULLY_CONNECTED", [Tensor(x.shape, "float32"), Tensor.constant(w, weights, scale=scales, zero_point=0)],
         [Tensor([3, 4], "float32")], [x], fused_activation_function="RELU",
     )  # fmt: skip
@@ -67,28 +66,9 @@ def test_dynamic_fully_connected_quantizes_each_row(weights):
 
 
 def test_blockwise_scales():
-    """One float16 scale per 32 weights of a row. Everything is exact here: whole steps of x, scales that are powers of two."""
-    rng = np.random.default_rng(11)
-    x = rng.integers(-128, 128, (3, 64)).astype(F32)
-    x[:, :2] = [-128, 127]
-    w = rng.integers(-8, 8, (5, 64)).astype(np.int8)
-    scales = (2.0 ** rng.integers(-4, 3, (5, 2))).astype(np.float16)
-    bias = rng.integers(-9, 9, 5).astype(F32)
-    model = Model()
-    main = model.subgraph("main")
-    scale = Tensor.constant(scales)
-    main.tensor(scale)
-    details = ("BlockwiseQuantization", {"scales": main.index_of(scale), "zero_points": -1, "block_size": 32})
-    weight = Tensor.constant(w, "int4", quantization={"details": details, "quantized_dimension": 0})
-    y = Tensor([3, 5], "float32")
-    main.op("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, Tensor.constant(bias)], [y], 1)
-    main.outputs = [y]
-    interpreter = Interpreter(model_content=model.to_bytes())
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    got = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-    same(got, (x @ (w * np.repeat(scales.astype(F32), 32, 1)).T + bias).astype(F32))
+    model, x, want, _ = layer(seed=11, version=1)
+    [got] = invoke(model.to_bytes(), [x])
+    same(got, want)
 
 
 @pytest.mark.parametrize("kernel", [1, 2])
@@ -98,7 +78,7 @@ def test_dynamic_convolution_quantizes_images_but_pixels_of_a_1x1_filter(kernel)
     w = rng.integers(-128, 128, (4, kernel, kernel, 5)).astype(np.int8)
     bias = np.array([8, -4, 0, 0.5], F32)
     out = 4 - kernel
-    [got] = run(
+    [got] = run_quantized(
         "CONV_2D", [Tensor(x.shape, "float32"), Tensor.constant(w, scale=0.5, zero_point=0), Tensor.constant(bias)],
         [Tensor([2, out, out, 4], "float32")], [x], 5, padding="VALID", stride_h=1, stride_w=1,
     )  # fmt: skip
@@ -116,7 +96,7 @@ def test_dynamic_batch_matmul():
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((2, 3, 7)).astype(F32), rng.integers(-128, 128, (2, 7, 4)).astype(np.int8)
     scales = np.array([0.5, 1, 4, 0.25], F32)
-    [got] = run(
+    [got] = run_quantized(
         "BATCH_MATMUL", [Tensor(a.shape, "float32"), Tensor.constant(b, scale=scales, zero_point=0, axis=2)],
         [Tensor([2, 3, 4], "float32")], [a], 4,
     )  # fmt: skip
@@ -132,6 +112,8 @@ def test_dynamic_rows_with_nan_and_zeros():
     x = np.array([[0, 0, 0, 0], [1, np.nan, -1, 0]], F32)
     bias = Tensor.constant(np.array([2, 0, -0.0, 1], F32))
     weight = Tensor.constant(np.eye(4, dtype=np.int8), scale=1.0, zero_point=0)
-    [got] = run("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, bias], [Tensor([2, 4], "float32")], [x])
+    [got] = run_quantized(
+        "FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight, bias], [Tensor([2, 4], "float32")], [x]
+    )
     same(got[0], np.array([2, 0, 0, 1], F32))
     assert np.isfinite(got[1]).all()

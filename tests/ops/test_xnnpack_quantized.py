@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
 from tflm_cy.ops import generation
 
-from .one_delegated import run
+from .delegated import invoke, only_where_supported, run_quantized
 from .one_operator import same
 
-pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+pytestmark = only_where_supported
 
 F32 = np.float32
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
@@ -44,20 +43,26 @@ def away(values):
 def test_quantize_rounds_to_even_and_nan_is_the_highest(dtype):
     x = np.array([0.5, 1.5, 2.5, -0.5, 1e30, -1e30, np.inf, -np.inf, np.nan, -0.0], F32)
     low, high = LIMITS[dtype]
-    [got] = run("QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, dtype, scale=1.0, zero_point=10)], [x])
+    [got] = run_quantized(
+        "QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, dtype, scale=1.0, zero_point=10)], [x]
+    )
     same(got, np.array([10, 12, 12, 10, high, low, high, low, high, 10], dtype))
 
 
 def test_quantize_takes_denormals_for_zero():
     x = np.array([1e-40, -1e-40, 1.2e-38], F32)
-    [got] = run("QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, "int8", scale=1.2e-38, zero_point=3)], [x])
+    [got] = run_quantized(
+        "QUANTIZE", [Tensor(x.shape, "float32")], [Tensor(x.shape, "int8", scale=1.2e-38, zero_point=3)], [x]
+    )
     same(got, np.array([3, 3, 4], np.int8))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_dequantize(dtype):
     x = every(dtype)
-    [got] = run("DEQUANTIZE", [Tensor(x.shape, dtype, scale=0.3, zero_point=7)], [Tensor(x.shape, "float32")], [x], 2)
+    [got] = run_quantized(
+        "DEQUANTIZE", [Tensor(x.shape, dtype, scale=0.3, zero_point=7)], [Tensor(x.shape, "float32")], [x], 2
+    )
     same(got, (x.astype(np.int32) - 7).astype(F32) * F32(0.3))
 
 
@@ -66,9 +71,9 @@ def test_rescaling_has_eight_fractional_bits(dtype):
     x = every(dtype)
     tensors = [Tensor(x.shape, dtype, scale=0.1, zero_point=5)], [Tensor(x.shape, dtype, scale=0.07, zero_point=9)]
     d = x.astype(int) - 5
-    [got] = run("QUANTIZE", *tensors, [x])
+    [got] = run_quantized("QUANTIZE", *tensors, [x])
     same(got, narrowed(((d * 366 + 128) >> 8) + 9, dtype))  # 256 * 0.1 / 0.07 = 365.7
-    [got] = run("LEAKY_RELU", *tensors, [x], alpha=0.25)
+    [got] = run_quantized("LEAKY_RELU", *tensors, [x], alpha=0.25)
     same(got, narrowed(((np.where(d > 0, d * 366, d * 91) + 128) >> 8) + 9, dtype))
 
 
@@ -79,7 +84,7 @@ def test_sums_round_half_up(dtype, sign):
     a, b = (rng.integers(*LIMITS[dtype], shape).astype(dtype) for shape in [(3, 1, 50), (4, 50)])
     tensors = [Tensor(a.shape, dtype, scale=0.5, zero_point=3), Tensor(b.shape, dtype, scale=0.25, zero_point=8)]
     y = Tensor([3, 4, 50], dtype, scale=1.0, zero_point=20)
-    [got] = run("ADD" if sign > 0 else "SUB", tensors, [y], [a, b], fused_activation_function="RELU6")
+    [got] = run_quantized("ADD" if sign > 0 else "SUB", tensors, [y], [a, b], fused_activation_function="RELU6")
     want = np.floor((a.astype(int) - 3) / 2 + sign * (b.astype(int) - 8) / 4 + 0.5) + 20
     same(got, np.clip(want, 20, 26).astype(dtype))
 
@@ -90,17 +95,14 @@ def test_products_round_to_even_but_squares_away_from_zero(dtype):
     tensor = Tensor(x.shape, dtype, scale=0.5, zero_point=11)
     y = Tensor(x.shape, dtype, scale=2.0, zero_point=1)
     d = x.astype(int) - 11
-    [got] = run("MUL", [tensor, Tensor.constant(x, scale=0.5, zero_point=11)], [y], [x])
+    [got] = run_quantized("MUL", [tensor, Tensor.constant(x, scale=0.5, zero_point=11)], [y], [x])
     same(got, narrowed(np.rint(d * d / 8) + 1, dtype))
     model = Model()
     main = model.subgraph("main")
     main.op("MUL", [tensor, tensor], [y], 1)
     main.outputs = [y]
-    interpreter = Interpreter(model_content=model.to_bytes())
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    same(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]), narrowed(away(d * d / 8 + 1), dtype))
+    [got] = invoke(model.to_bytes(), [x])
+    same(got, narrowed(away(d * d / 8 + 1), dtype))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_products_round_to_even_but_squares_away_from_zero(dtype):
 def test_tables(op, dtype, function):
     """Any scale of the output will do."""
     x = every(dtype)
-    [got] = run(
+    [got] = run_quantized(
         op,
         [Tensor(x.shape, dtype, scale=0.03, zero_point=9)],
         [Tensor(x.shape, dtype, scale=0.011, zero_point=70)],
@@ -169,7 +171,7 @@ def test_convolutions(dtype, kernel, stride, dilation, padding):
     windows = padded_windows(x.astype(int) - 12, kernel, stride, dilation, padding)
     scales = np.array([0.003, 0.002, 0.001, 0.004, 0.002, 0.005], F32) if dtype == "int8" else np.array([0.002], F32)
     y = Tensor([*windows.shape[:3], 6], dtype, scale=0.4, zero_point=-20 if dtype == "int8" else 90)
-    [got] = run(
+    [got] = run_quantized(
         "CONV_2D",
         [image, Tensor.constant(w, scale=scales, zero_point=w_zero), Tensor.constant(bias[:6], scale=F32(0.05) * scales, zero_point=0)],
         [y], [x], padding=padding, **geometry,
@@ -177,7 +179,7 @@ def test_convolutions(dtype, kernel, stride, dilation, padding):
     sums = np.einsum("nhwijc,oijc->nhwo", windows, w.astype(int) - w_zero) + bias[:6]
     same(got, requantized(sums, (F32(0.05) * scales) / F32(0.4), y.zero_point, dtype))
     y = Tensor([*windows.shape[:3], 8], dtype, scale=0.4, zero_point=40)
-    [got] = run(
+    [got] = run_quantized(
         "DEPTHWISE_CONV_2D",
         [image, Tensor.constant(depthwise, scale=0.01, zero_point=w_zero), Tensor.constant(bias, scale=0.0005, zero_point=0)],
         [y], [x], padding=padding, depth_multiplier=2, fused_activation_function="RELU", **geometry,
@@ -194,7 +196,7 @@ def test_same_padding_below_zero_leaves_the_bias(op):
     bias = Tensor.constant(np.array([40, -8], np.int32), scale=0.25, zero_point=0)
     extra = {"depth_multiplier": 1} if op != "CONV_2D" else {}
     y = Tensor([1, 4, 4, 2], "int8", scale=1.0, zero_point=0)
-    [got] = run(op, [*inputs, bias], [y], [x], padding="SAME", stride_h=3, stride_w=3, **extra)
+    [got] = run_quantized(op, [*inputs, bias], [y], [x], padding="SAME", stride_h=3, stride_w=3, **extra)
     same(got, np.broadcast_to(np.array([10, -2], np.int8), (1, 4, 4, 2)))
 
 
@@ -229,7 +231,7 @@ def test_transpose_conv(dtype):
         want = requantized(sums + np.array([5, 0, -9]), 0.25 / 64, 3, dtype)
     if inputs[-1] is None:
         inputs.pop()
-    [got] = run("TRANSPOSE_CONV", inputs, [y], [x], 4, padding="VALID", stride_h=2, stride_w=2)
+    [got] = run_quantized("TRANSPOSE_CONV", inputs, [y], [x], 4, padding="VALID", stride_h=2, stride_w=2)
     same(got, want)
 
 
@@ -246,7 +248,7 @@ def test_fully_connected(dtype, weights, rows):
     scales = np.array([0.5, 0.25, 1, 2, 0.125], F32) if weights != "uint8" else F32(0.5)
     weight = Tensor.constant(w, weights, scale=scales, zero_point=w_zero)
     y = Tensor([rows, 5], dtype, scale=128.0, zero_point=4)
-    [got] = run("FULLY_CONNECTED", [Tensor(x.shape, dtype, scale=0.5, zero_point=9), weight], [y], [x])
+    [got] = run_quantized("FULLY_CONNECTED", [Tensor(x.shape, dtype, scale=0.5, zero_point=9), weight], [y], [x])
     sums = (x.astype(int) - 9) @ (w.astype(int) - w_zero).T
     same(got, requantized(sums, scales / 256, 4, dtype))
 
@@ -260,7 +262,7 @@ def test_sums_beyond_32_bits_of_a_negative_zero_point():
         Tensor.constant(np.array([[0]], np.int8), scale=100.0, zero_point=0),
         bias,
     ]
-    [got] = run("FULLY_CONNECTED", inputs, [Tensor([1, 1], "int8", scale=1.0, zero_point=-1)], [x])
+    [got] = run_quantized("FULLY_CONNECTED", inputs, [Tensor([1, 1], "int8", scale=1.0, zero_point=-1)], [x])
     same(got, np.array([[127 if generation.generation_name() == "avx512" else -128]], np.int8))
 
 
@@ -273,7 +275,7 @@ def test_batch_matmul(adjoint, fixed):
     a = a.swapaxes(2, 3).copy() if adjoint[0] else a
     b = b.swapaxes(1, 2).copy() if adjoint[1] else b
     right = Tensor.constant(b, scale=0.5, zero_point=0) if fixed else Tensor(b.shape, "int8", scale=0.5, zero_point=0)
-    [got] = run(
+    [got] = run_quantized(
         "BATCH_MATMUL", [Tensor(a.shape, "int8", scale=0.5, zero_point=3), right], [Tensor(want.shape, "int8", scale=32.0, zero_point=-7)],
         [a] if fixed else [a, b], adj_x=adjoint[0], adj_y=adjoint[1],
     )  # fmt: skip
@@ -288,7 +290,7 @@ def test_max_pool(dtype):
     x = np.random.default_rng(9).integers(*LIMITS[dtype], (2, 5, 6, 3)).astype(dtype)
     tensor = Tensor(x.shape, dtype, scale=0.25, zero_point=10)
     y = Tensor([2, 4, 5, 3], dtype, scale=0.25, zero_point=10)
-    [got] = run(
+    [got] = run_quantized(
         "MAX_POOL_2D", [tensor], [y], [x], padding="VALID", stride_h=1, stride_w=1, filter_height=2, filter_width=2,
         fused_activation_function="RELU_N1_TO_1",
     )  # fmt: skip
@@ -301,7 +303,7 @@ def test_resize_bilinear(dtype):
     x = np.array([[0, 100], [50, 101]], dtype).reshape(1, 2, 2, 1)
     tensors = [Tensor(x.shape, dtype, scale=1.0, zero_point=0), Tensor.constant(np.array([4, 4], np.int32))]
     y = Tensor([1, 4, 4, 1], dtype, scale=1.0, zero_point=0)
-    [got] = run("RESIZE_BILINEAR", tensors, [y], [x], 3, half_pixel_centers=True)
+    [got] = run_quantized("RESIZE_BILINEAR", tensors, [y], [x], 3, half_pixel_centers=True)
     weights = np.array([0, 0.25, 0.75, 1])
     rows = x[0, :1, :, 0] + (x[0, 1:, :, 0].astype(float) - x[0, :1, :, 0]) * weights[:, None]
     want = np.floor(rows[:, :1] + (rows[:, 1:] - rows[:, :1]) * weights + 0.5)
@@ -314,21 +316,21 @@ def test_reductions(dtype):
     tensors = [Tensor(x.shape, dtype, scale=0.5, zero_point=3), Tensor.constant(np.array([1, -2], np.int32))]
     y = Tensor([2, 3], dtype, scale=2.0, zero_point=20)
     total = x.astype(int).sum((1, 2)).astype(F32)
-    [got] = run("SUM", tensors, [y], [x])
+    [got] = run_quantized("SUM", tensors, [y], [x])
     same(got, narrowed(away(total * F32(0.25) + (F32(20) - F32(90) * F32(0.25))), dtype))
     scale = F32(0.25) * (F32(1) / F32(30))
-    [got] = run("MEAN", tensors, [y], [x])
+    [got] = run_quantized("MEAN", tensors, [y], [x])
     same(got, narrowed(away(total * scale + (F32(20) - F32(90) * scale)), dtype))
-    [got] = run("REDUCE_MAX", tensors, [y], [x])
+    [got] = run_quantized("REDUCE_MAX", tensors, [y], [x])
     same(got, x.max((1, 2)))
-    [got] = run("REDUCE_MIN", tensors, [y], [x])
+    [got] = run_quantized("REDUCE_MIN", tensors, [y], [x])
     same(got, x.min((1, 2)))
 
 
 def test_an_axis_that_is_named_twice():
     tensors = [Tensor([2, 3], "int8", scale=1.0, zero_point=0), Tensor.constant(np.array([1, -1], np.int32))]
     with pytest.raises((ValueError, RuntimeError), match="twice"):
-        run("MEAN", tensors, [Tensor([2], "int8", scale=1.0, zero_point=0)], [])
+        run_quantized("MEAN", tensors, [Tensor([2], "int8", scale=1.0, zero_point=0)], [])
 
 
 # ---- copies
@@ -337,7 +339,7 @@ def test_an_axis_that_is_named_twice():
 def test_slice_from_the_end():
     x = np.arange(12, dtype=F32).reshape(2, 6)
     begin, size = (Tensor.constant(np.array(values, np.int32)) for values in ([0, -1], [2, 1]))
-    [got] = run("SLICE", [Tensor(x.shape, "float32"), begin, size], [Tensor([2, 1], "float32")], [x])
+    [got] = run_quantized("SLICE", [Tensor(x.shape, "float32"), begin, size], [Tensor([2, 1], "float32")], [x])
     same(got, x[:, -1:])
 
 
@@ -345,14 +347,14 @@ def test_strided_slice_to_zero_is_to_the_end():
     x = np.arange(12, dtype=np.int8).reshape(2, 6)
     tensor = Tensor(x.shape, "int8", scale=1.0, zero_point=0)
     vectors = [Tensor.constant(np.array(values, np.int32)) for values in ([0, 1], [2, 0], [1, 1])]
-    [got] = run("STRIDED_SLICE", [tensor, *vectors], [Tensor([2, 5], "int8", scale=1.0, zero_point=0)], [x])
+    [got] = run_quantized("STRIDED_SLICE", [tensor, *vectors], [Tensor([2, 5], "int8", scale=1.0, zero_point=0)], [x])
     same(got, x[:, 1:])
 
 
 def test_concatenation_ignores_its_activation():
     x = np.array([[-1, 2]], F32)
     tensor = Tensor(x.shape, "float32")
-    [got] = run(
+    [got] = run_quantized(
         "CONCATENATION",
         [tensor, Tensor(x.shape, "float32")],
         [Tensor([2, 2], "float32")],
@@ -369,7 +371,7 @@ def test_pad_of_six_dimensions(dtype):
     borders = np.array([[0, 1], [1, 0], [0, 0], [2, 0], [0, 0], [0, 3]], np.int32)
     quantization = {"scale": 1.0, "zero_point": 5} if dtype == "int8" else {}
     want = np.pad(x, borders, constant_values=5 if dtype == "int8" else 0)
-    [got] = run(
+    [got] = run_quantized(
         "PAD",
         [Tensor(x.shape, dtype, **quantization), Tensor.constant(borders)],
         [Tensor(want.shape, dtype, **quantization)],

@@ -179,6 +179,9 @@ DRAWS = {
 }
 
 
+HEAVY = {"CONV_2D of many weights"}  # each takes as long as eight others
+
+
 def share(op, cases):
-    """How many of so many cases an operator gets: those with megabytes of weights take as long as eight others."""
-    return max(cases // 8, 5) if "many weights" in op else cases
+    """How many of so many cases an operator gets."""
+    return max(cases // 8, 5) if op in HEAVY else cases
