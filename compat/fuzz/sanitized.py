@@ -48,7 +48,7 @@ def environment(into):
         "PYTHONPATH": str(into),
         "LD_PRELOAD": library,
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096:handle_segv=1",
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1024:handle_segv=1",
     }
 
 
