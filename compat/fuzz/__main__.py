@@ -6,7 +6,7 @@ Under the sanitizers (a build with TFLM_CY_SANITIZE=1):
 
     export LD_PRELOAD=$(gcc -print-file-name=libasan.so) UBSAN_OPTIONS=print_stacktrace=0
     export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1024:handle_segv=1
-    python -m compat.fuzz --models DIR --edits 500 --memory 0 --seconds 120
+    python -m compat.fuzz --models DIR --edits 500 --seconds 120
 """
 
 import argparse
@@ -50,7 +50,7 @@ def parser():
         type=float,
         default=4,
         metavar="GiB",
-        help="address space of a child, 0: no limit (default %(default)s)",
+        help="address space that a child may ask for, 0: no limit (default %(default)s)",
     )
     p.add_argument("--json", metavar="FILE", help="write the findings as JSON")
     p.add_argument("--save", metavar="FILE", help="with --only: write the damaged model instead of running it")

@@ -4,7 +4,7 @@
         ...
 
 A child announces each mutation and each step on a pipe before it begins, so the parent knows where a silent child is.
-Its memory is bounded (RLIMIT_AS), its stderr a file, where the reports of a sanitizer are looked for.
+The memory that it may ask for is bounded (RLIMIT_AS), its stderr a file, where the reports of a sanitizer are looked for.
 
 A step that takes longer than `seconds` is a hang, unless the model may ask for so much work: more than `work` element
 operations, counted as input elements times output elements of every node, which no operator exceeds. A loop (WHILE) may
@@ -19,6 +19,7 @@ import signal
 import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +33,7 @@ FAILURES = ("CRASH", "HANG", "UNEXPECTED", "SANITIZER")
 @dataclass
 class Limits:
     seconds: float = 20.0  # for one mutation
-    bytes: int = 4 << 30  # of address space; 0: none (a sanitizer's shadow memory needs terabytes)
+    bytes: int = 4 << 30  # of address space, beyond that of its start (a sanitizer holds terabytes); 0: no limit
     work: float = 2e9  # element operations beyond which slowness is no defect
 
 
@@ -172,7 +173,9 @@ def _work(batch, start, limits, pipe, log):
     os.dup2(log, 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits.bytes:
-        resource.setrlimit(resource.RLIMIT_AS, (limits.bytes, limits.bytes))
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + limits.bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
     def tell(*words):
         os.write(pipe, ("\t".join(words).replace("\n", " ") + "\n").encode(errors="replace"))

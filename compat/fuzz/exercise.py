@@ -87,7 +87,7 @@ class Run:
             if np.prod(details["shape"], dtype=object) * 16 <= LARGEST:
                 view = self.step("tensor", interpreter.tensor(details["index"]))
                 if view is not None:
-                    self.step("read a view", np.array, view)  # a scalar where the rank is 0, which bytes() refuses for bfloat16
+                    self.step("read a view", np.array, view)  # not bytes(): a scalar of bfloat16 cannot be exported
                     del view
 
     def replace_constants(self, interpreter):

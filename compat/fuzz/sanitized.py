@@ -1,7 +1,7 @@
 """Anything under AddressSanitizer and UndefinedBehaviorSanitizer, in one command.
 
     python -m compat.fuzz.sanitized --into DIR                                   # build into DIR, run the corpus and the tests
-    python -m compat.fuzz.sanitized --into DIR python -m compat.fuzz --models M --edits 500 --memory 0 --seconds 120
+    python -m compat.fuzz.sanitized --into DIR python -m compat.fuzz --models M --edits 500 --seconds 120
 
 The checkout is copied to DIR and built there (TFLM_CY_SANITIZE=1; some minutes), once: a second call builds what has changed. The
 command runs in DIR with gcc's libasan loaded first. Its exit code is this one's.
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("tflm_cy", "tests", "compat", "benchmarks", "examples")
 FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md")
-FUZZ = "-m compat.fuzz --models compat/fuzz/corpus --truncations 20 --flips 60 --edits 60 --memory 0 --seconds 120"
+FUZZ = "-m compat.fuzz --models compat/fuzz/corpus --truncations 20 --flips 60 --edits 60 --seconds 120"
 TESTS = "-m pytest -q -x tests/ops tests/graph tests/schema tests/delegates tests/interpreter"
 DEFAULT = [[sys.executable, *command.split()] for command in (FUZZ, TESTS)]
 
