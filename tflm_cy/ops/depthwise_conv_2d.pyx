@@ -31,6 +31,8 @@ from tflm_cy.ops.weighted cimport (
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # DepthwiseConv2DOptions
     PADDING = 0
     STRIDE_W = 1
@@ -105,7 +107,7 @@ cdef int prepare(Context context, Node* node) except -1:
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
     else:
-        raise ValueError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
+        raise LateRefusalError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
     return 0
 
 
