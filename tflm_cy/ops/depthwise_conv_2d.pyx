@@ -106,6 +106,8 @@ cdef int prepare(Context context, Node* node) except -1:
             node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
+    elif w.type != INT4:
+        raise ValueError(f"DEPTHWISE_CONV_2D: filter->type == data_type was not true (FLOAT32 and {type_name(w.type)})")
     else:
         raise LateRefusalError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
     return 0

@@ -84,7 +84,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     cdef bint natural, gemm
     if not is_integer(x.type) or not is_integer(y.type) or not (w.type == INT8 or w.type == UINT8 or (is_packed and not unsigned)) or (
             bytes_to_16 and x.type == UINT8 and w.type != UINT8):
-        if node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8:       # where the kernel itself looks
+        if (node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8
+                and (b == NULL or b.type == INT32 or b.type == INT64)):      # there the kernel itself looks
             raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
         raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))

@@ -114,6 +114,8 @@ cdef int prepare_hashtable(Context context, Node* node) except -1:
     data = table_data(context, node)
     data.id = table_i32(node.options, TABLE_ID, 0)
     data.key_type = table_i8(node.options, KEY_DTYPE, 0)
+    if not ((data.key_type == INT64 and value_type == STRING) or (data.key_type == STRING and value_type == INT64)):
+        raise ValueError(f"HASHTABLE from {type_name(data.key_type)} to {type_name(value_type)} is not supported")
     if y.type != RESOURCE:
         raise ValueError(f"resource_handle_tensor->type != kTfLiteResource ({type_name(y.type)})")
     one[0] = 1
@@ -123,8 +125,6 @@ cdef int prepare_hashtable(Context context, Node* node) except -1:
     context.set_computed(y)
     (<int32_t*>y.data)[0] = data.id
     node.invoke = create
-    if not ((data.key_type == INT64 and value_type == STRING) or (data.key_type == STRING and value_type == INT64)):
-        raise LateRefusalError(f"HASHTABLE from {type_name(data.key_type)} to {type_name(value_type)} is not supported")
     return 0
 
 

@@ -83,6 +83,8 @@ cdef int prepare(Context context, Node* node) except -1:
         bias_option = INT64        # there sums are always wide
     if node.arithmetic != MICRO:
         check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
+        if x.type == INT16 and node.options == NULL:
+            raise ValueError("TRANSPOSE_CONV: params->quantized_bias_type == kTfLiteInt32 || ... was not true: INT16 wants options")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
     if op.shape.stride_h <= 0 or op.shape.stride_w <= 0:
