@@ -15,7 +15,8 @@ cdef class Core:
     cdef Subgraph primary
 
     cdef int enter(self) except -1
-    cdef int enter_to_look(self) except -1
+    cdef int forget_call(self) except -1
+    cdef bint enter_to_look(self) except -1
     cdef bint is_quick(self, object index, object subgraph_index)
     cdef int leave(self) noexcept
     cdef int guard(self) except -1

@@ -16,14 +16,15 @@ import numpy as np
 
 from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
-from cpython.number cimport PyNumber_Index
 from cpython.pythread cimport PyThread_free_lock, PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
-    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, write_value,
+    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, small_index,
+    write_value,
 )
+from tflm_cy.graph.context cimport INVOKE
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
 from tflm_cy.graph.description cimport tensor_name
 from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
@@ -35,7 +36,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
-from tflm_cy.threads.turn cimport HAS_GIL, begin_look, begin_turn, end_turn, make_turn
+from tflm_cy.threads.processor cimport load32
+from tflm_cy.threads.turn cimport HAS_GIL, begin_turn, end_turn, is_alone, is_left_behind, make_turn
 
 GUARD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to
@@ -53,22 +55,6 @@ def _after_fork():
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-cdef int small_index(object value) except? -1:
-    """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
-    cdef long long number
-    if type(value) is int and -0x80000000 <= value <= 0x7FFFFFFF:
-        return value
-    if isinstance(value, float):
-        raise TypeError(f"an integer is wanted, not {value!r}")
-    try:
-        number = PyNumber_Index(value)
-    except OverflowError:
-        raise TypeError(f"{value!r} is beyond int32") from None
-    if not -0x80000000 <= number <= 0x7FFFFFFF:
-        raise TypeError(f"{value!r} is beyond int32")
-    return <int>number
 
 
 cdef list DTYPE_OF = ARRAY_TYPES
@@ -119,10 +105,28 @@ cdef class Core:
     # ---------------------------------------------------------------- lock, guard, lookup
 
     cdef int enter(self) except -1:
-        return begin_turn(&self.turn, forks, survivor)
+        if load32(&self.turn.forks) != forks and is_left_behind(&self.turn, forks, survivor):
+            self.forget_call()
+            make_turn(&self.turn, forks)
+        return begin_turn(&self.turn)
 
-    cdef int enter_to_look(self) except -1:
-        return begin_look(&self.turn, forks, survivor)
+    cdef int forget_call(self) except -1:
+        """In a child of fork: what another thread of the parent was doing is not going on here. Values are what they were by then."""
+        cdef Subgraph g
+        for g in self.subgraphs if self.turn.owner != 0 and self.subgraphs is not None else ():
+            if g.allocating or (g.running and g.state != INVOKE):
+                g.ready = False
+            g.allocating = g.running = False
+            g.shared.engaged = False
+            g.shared.depth = 0
+        return 0
+
+    cdef bint enter_to_look(self) except -1:
+        """True: `leave` must follow."""
+        if is_alone(&self.turn):
+            return False
+        self.enter()
+        return True
 
     cdef int leave(self) noexcept:
         return end_turn(&self.turn)

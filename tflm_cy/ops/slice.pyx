@@ -67,7 +67,7 @@ cdef void finish_part(Part* part, const Tensor* x) noexcept nogil:
 
 
 cdef int want_kernel(const Tensor* x, str name, bint now) except -1:
-    """TensorFlow looks at the type when it computes, which is in prepare (now) where STRIDED_SLICE has nothing but constants."""
+    """TensorFlow looks at the type when it computes, which is in prepare (now) where STRIDED_SLICE has nothing but constants; TFLM in prepare."""
     if x.type not in (
             FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, UINT32, INT64, BOOL, STRING,
             ) and not (x.type == INT4 and name == "Slice"):
@@ -197,13 +197,13 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     if not is_constant(strides) or not is_constant(end) or not (offset or is_constant(begin)):
         context.set_dynamic(y)
         node.invoke = strided_slice_dynamic
-        return want_kernel(x, "StridedSlice", False)
+        return want_kernel(x, "StridedSlice", node.arithmetic == MICRO)
     refusal = plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     context.set_shape(y, rank, dims)
     node.invoke = copy_part if is_constant(begin) else strided_slice_sized
-    want_kernel(x, "StridedSlice", is_constant(x) and is_constant(begin))
+    want_kernel(x, "StridedSlice", node.arithmetic == MICRO or (is_constant(x) and is_constant(begin)))
     if is_constant(x) and is_constant(begin) and x.type != STRING:
         context.set_computed(y)
         copy_part(context, node)

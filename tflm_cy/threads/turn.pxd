@@ -1,9 +1,9 @@
 """Whose call of an interpreter is under way: whole calls from several threads wait for each other, with the GIL released.
 
-    make_turn(&self.turn, forks)                  # once
-    begin_turn(&self.turn, forks, survivor)       # a call begins; RuntimeError within another one of the same thread
+    make_turn(&self.turn, forks)      # once; and where is_left_behind(&self.turn, forks, survivor), before every call
+    begin_turn(&self.turn)            # a call begins; RuntimeError within another one of the same thread
     end_turn(&self.turn)
-    if begin_look(&self.turn, ...): end_turn     # who only reads what calls may change
+    is_alone(&self.turn)              # then who only reads what calls may change needs no turn
 
 With a GIL it guards `owner` and `waiting`; the lock is what others wait for, opened once for each who has to. Taking it in vain would cost as
 much as a tiny model. Without a GIL the lock itself says who may, and who only reads must have it, too.
@@ -43,6 +43,7 @@ cdef struct Turn:
 cdef inline int make_turn(Turn* turn, uint32_t forks) except -1:
     turn.lock = PyThread_allocate_lock()
     if turn.lock == NULL:
+        store32(&turn.forks, forks - 1)          # whoever comes next may try
         raise MemoryError("no memory for a lock")
     turn.owner = 0
     turn.waiting = 0
@@ -52,30 +53,25 @@ cdef inline int make_turn(Turn* turn, uint32_t forks) except -1:
     return 0
 
 
-cdef inline int go_on_after_fork(Turn* turn, uint32_t forks, unsigned long survivor) except -1:
+cdef inline bint is_left_behind(Turn* turn, uint32_t forks, unsigned long survivor) noexcept:
+    """Whether this thread is the one that shall make the turn anew; others wait until it has."""
     cdef uint32_t seen = load32(&turn.forks)
     cdef unsigned long me = PyThread_get_thread_ident()
     while seen != forks:
         if seen != (forks | BEING_MADE) and swap32(&turn.forks, seen, forks | BEING_MADE):
-            if turn.owner == me == survivor:
-                store32(&turn.forks, forks)
-                return 0
-            try:
-                return make_turn(turn, forks)
-            except MemoryError:
-                store32(&turn.forks, seen)
-                raise
+            if turn.owner != me or me != survivor:
+                return True
+            store32(&turn.forks, forks)
+            return False
         with nogil:
             sched_yield()
         seen = load32(&turn.forks)
-    return 0
+    return False
 
 
-cdef inline int begin_turn(Turn* turn, uint32_t forks, unsigned long survivor) except -1:
+cdef inline int begin_turn(Turn* turn) except -1:
     """Become the owner."""
     cdef unsigned long me = PyThread_get_thread_ident()
-    if load32(&turn.forks) != forks:
-        go_on_after_fork(turn, forks, survivor)
     if HAS_GIL and turn.owner == 0 and turn.waiting == 0:
         turn.owner = me
         return 0
@@ -96,9 +92,6 @@ cdef inline int end_turn(Turn* turn) noexcept:
     return 0
 
 
-cdef inline int begin_look(Turn* turn, uint32_t forks, unsigned long survivor) except -1:
-    """1: `end_turn` must follow. 0: nobody else can change anything meanwhile, because of the GIL, or because the call under way is one's own."""
-    if HAS_GIL or turn.owner == PyThread_get_thread_ident():
-        return 0
-    begin_turn(turn, forks, survivor)
-    return 1
+cdef inline bint is_alone(const Turn* turn) noexcept:
+    """Nobody else can change anything meanwhile: because of the GIL, or because the call under way is one's own."""
+    return HAS_GIL or turn.owner == PyThread_get_thread_ident()
