@@ -3,6 +3,8 @@
 
     class Interpreter(Calls): ...
 """
+cimport cython
+
 from tflm_cy.core cimport Core
 
 
@@ -12,20 +14,25 @@ cdef class Calls:
 
     @property
     def _interpreter(self):
-        if self.core is None:
-            raise AttributeError("the interpreter was made without __init__")
-        return self.core
+        return self.inside()
 
     @_interpreter.setter
     def _interpreter(self, Core core):
-        self.core = core
+        with cython.critical_section(self):      # matters without a GIL only: who replaces it while another thread takes it
+            self.core = core
 
     @_interpreter.deleter
     def _interpreter(self):
-        self.core = None
+        with cython.critical_section(self):
+            self.core = None
 
     cdef Core inside(self):
-        return self._interpreter if self.core is None else self.core
+        cdef Core core
+        with cython.critical_section(self):
+            core = self.core
+        if core is None:
+            raise AttributeError("the interpreter was made without __init__")
+        return core
 
     def invoke(self):
         """Run the model once, with the GIL released.

@@ -1,8 +1,7 @@
 """The inside of an Interpreter; told in `core.pyx`."""
-from cpython.pythread cimport PyThread_type_lock
-
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.schema.model cimport Model
+from tflm_cy.threads.turn cimport Turn
 
 
 cdef class Core:
@@ -12,14 +11,12 @@ cdef class Core:
     cdef readonly int num_threads
     cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
     cdef bint clustering
-    cdef PyThread_type_lock lock
-    cdef long lock_fork
-    cdef unsigned long owner         # thread whose call is under way, or 0
-    cdef Py_ssize_t waiting          # threads whose calls wait for it
+    cdef Turn turn
     cdef Subgraph primary
 
-    cdef int make_lock(self) except -1
     cdef int enter(self) except -1
+    cdef int forget_call(self) except -1
+    cdef bint enter_to_look(self) except -1
     cdef bint is_quick(self, object index, object subgraph_index)
     cdef int leave(self) noexcept
     cdef int guard(self) except -1

@@ -3,9 +3,9 @@
 `tflm_cy.interpreter` and `tflm_cy.calls` are the face that users see; this class does what has to be fast or needs C. All methods take a
 subgraph's index last, with 0 for the primary subgraph.
 
-Every call holds the instance's lock: calls from several threads wait for each other (with the GIL released), a call
+Every call holds the instance's lock (`threads.turn`): calls from several threads wait for each other (with the GIL released), a call
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
-free lock.
+free lock. Without a GIL descriptions take it, too.
 
 A view (`view`) has a base object of `graph.view`, which keeps the memory alive and counts itself; while one lives, allocate, invoke and
 resize raise, so that memory never moves under it.
@@ -16,17 +16,15 @@ import numpy as np
 
 from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
-from cpython.number cimport PyNumber_Index
-from cpython.pythread cimport (
-    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident, PyThread_release_lock,
-    WAIT_LOCK,
-)
-from libc.stdint cimport int32_t, int64_t
+from cpython.pythread cimport PyThread_free_lock, PyThread_get_thread_ident
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
-    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, write_value,
+    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, small_index,
+    write_value,
 )
+from tflm_cy.graph.context cimport INVOKE
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
 from tflm_cy.graph.description cimport tensor_name
 from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
@@ -38,47 +36,25 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
-
-cdef extern from *:
-    """
-    #ifdef Py_GIL_DISABLED
-    enum { HAS_GIL = 0 };
-    #else
-    enum { HAS_GIL = 1 };
-    #endif
-    """
-    const bint HAS_GIL
+from tflm_cy.threads.processor cimport load32
+from tflm_cy.threads.turn cimport HAS_GIL, begin_turn, end_turn, is_alone, is_left_behind, make_turn
 
 GUARD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to
       only hold the function returned from tensor() if you are using raw
       data access. Alive: """
 
-cdef long fork_count = 0         # locks made before a fork are void in the child
+cdef uint32_t forks = 0          # that this process stems from: locks made before one are void in the child
+cdef unsigned long survivor = 0  # the thread that has forked
 
 
 def _after_fork():
-    global fork_count
-    fork_count += 1
+    global forks, survivor
+    survivor = PyThread_get_thread_ident()
+    forks += 1
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-cdef int small_index(object value) except? -1:
-    """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
-    cdef long long number
-    if type(value) is int and -0x80000000 <= value <= 0x7FFFFFFF:
-        return value
-    if isinstance(value, float):
-        raise TypeError(f"an integer is wanted, not {value!r}")
-    try:
-        number = PyNumber_Index(value)
-    except OverflowError:
-        raise TypeError(f"{value!r} is beyond int32") from None
-    if not -0x80000000 <= number <= 0x7FFFFFFF:
-        raise TypeError(f"{value!r} is beyond int32")
-    return <int>number
 
 
 cdef list DTYPE_OF = ARRAY_TYPES
@@ -104,12 +80,12 @@ cdef class Core:
     """See the module."""
 
     def __cinit__(self):
-        self.make_lock()
+        make_turn(&self.turn, forks)
         self.primary = UNBORN
 
     def __dealloc__(self):
-        if self.lock != NULL:
-            PyThread_free_lock(self.lock)
+        if self.turn.lock != NULL:
+            PyThread_free_lock(self.turn.lock)
         if self.subgraphs is not None:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
@@ -128,37 +104,32 @@ cdef class Core:
 
     # ---------------------------------------------------------------- lock, guard, lookup
 
-    cdef int make_lock(self) except -1:
-        self.lock = PyThread_allocate_lock()
-        if self.lock == NULL:
-            raise MemoryError("no memory for a lock")
-        self.lock_fork = fork_count
-        self.owner = 0
-        self.waiting = 0
-        if HAS_GIL:
-            PyThread_acquire_lock(self.lock, NOWAIT_LOCK)
-        return 0
-
     cdef int enter(self) except -1:
-        """Become the owner.
+        if load32(&self.turn.forks) != forks and is_left_behind(&self.turn, forks, survivor):
+            self.forget_call()
+            make_turn(&self.turn, forks)
+        return begin_turn(&self.turn)
 
-        The GIL guards `owner` and `waiting`; the lock is what others wait for, opened once for each who has to. Taking it in vain would cost
-        as much as a tiny model. Without a GIL the lock itself says who may.
-        """
-        cdef unsigned long me = PyThread_get_thread_ident()
-        if self.lock_fork != fork_count:
-            self.make_lock()                         # the old one may be held by a thread that the child does not have
-        if HAS_GIL and self.owner == 0 and self.waiting == 0:
-            self.owner = me
-            return 0
-        if self.owner == me:
-            raise RuntimeError("the interpreter is called from within one of its own calls")
-        self.waiting += HAS_GIL
-        with nogil:
-            PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        self.waiting -= HAS_GIL
-        self.owner = me
+    cdef int forget_call(self) except -1:
+        """In a child of fork: what another thread of the parent was doing is not going on here. Values are what they were by then."""
+        cdef Subgraph g
+        for g in self.subgraphs if self.turn.owner != 0 and self.subgraphs is not None else ():
+            if g.allocating or (g.running and g.state != INVOKE):
+                g.ready = False
+            g.allocating = g.running = False
+            g.shared.engaged = False
+            g.shared.depth = 0
         return 0
+
+    cdef bint enter_to_look(self) except -1:
+        """True: `leave` must follow."""
+        if is_alone(&self.turn):
+            return False
+        self.enter()
+        return True
+
+    cdef int leave(self) noexcept:
+        return end_turn(&self.turn)
 
     cdef bint is_quick(self, object index, object subgraph_index):
         """True for an index in the primary subgraph, a plain int in range, while no call is under way.
@@ -167,16 +138,10 @@ cdef class Core:
         """
         cdef int overflow = 0
         cdef long t
-        if not SHORTCUTS or subgraph_index is not 0 or self.owner != 0 or type(index) is not int:
+        if not SHORTCUTS or subgraph_index is not 0 or self.turn.owner != 0 or type(index) is not int:
             return False
         t = PyLong_AsLongAndOverflow(index, &overflow)
         return overflow == 0 and 0 <= t < self.primary.tensor_count
-
-    cdef int leave(self) noexcept:
-        self.owner = 0
-        if self.waiting > 0 or not HAS_GIL:
-            PyThread_release_lock(self.lock)
-        return 0
 
     cdef int guard(self) except -1:
         cdef int alive = self.primary.shared.live_views
@@ -366,7 +331,7 @@ cdef class Core:
             tensor = &g.tensors[t]
             if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
                 array = new_array(tensor)
-                if self.owner == 0 and fits(fields(array), tensor):
+                if self.turn.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
                     return array
         g = self.subgraph(subgraph_index)
@@ -457,15 +422,32 @@ cdef class Core:
     def tensor_details(self, index, subgraph_index=0):
         """The details dictionary of a tensor; keys in TensorFlow's order."""
         cdef Subgraph g = self.subgraph(subgraph_index)
-        return tensor_details(g, self.tensor_index(g, index))
+        cdef bint mine = self.enter_to_look()
+        try:
+            return tensor_details(g, self.tensor_index(g, index))
+        finally:
+            if mine:
+                self.leave()
 
     def execution_plan(self, subgraph_index=0):
         """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
-        return list(self.subgraph(subgraph_index).execution_plan)
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef bint mine = self.enter_to_look()
+        try:
+            return list(g.execution_plan)
+        finally:
+            if mine:
+                self.leave()
 
     def delegate_nodes(self, subgraph_index=0):
         """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
-        return {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in self.subgraph(subgraph_index).partitions}
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef bint mine = self.enter_to_look()
+        try:
+            return {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in g.partitions}
+        finally:
+            if mine:
+                self.leave()
 
     def node_count(self, subgraph_index=0):
         return self.subgraph(subgraph_index).listed_nodes
@@ -474,9 +456,15 @@ cdef class Core:
         """The details dictionary of an operator."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef int n = small_index(index)
+        cdef bint mine
         if not 0 <= n < g.listed_nodes:
             raise ValueError("Invalid node index")
-        return node_details(g, n)
+        mine = self.enter_to_look()
+        try:
+            return node_details(g, n)
+        finally:
+            if mine:
+                self.leave()
 
     def record(self, runs):
         """Add each run's times to a list from now on (see Subgraph.recorder); None: stop."""
@@ -493,8 +481,19 @@ cdef class Core:
 
         Tensors are (index, name, type, shape, bytes, constant); None where an input is omitted.
         """
-        return step_list(self.subgraph(subgraph_index))
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef bint mine = self.enter_to_look()
+        try:
+            return step_list(g)
+        finally:
+            if mine:
+                self.leave()
 
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
-        return self.primary.arena.used_bytes
+        cdef bint mine = self.enter_to_look()
+        try:
+            return self.primary.arena.used_bytes
+        finally:
+            if mine:
+                self.leave()

@@ -18,7 +18,7 @@ ALLOWED = {
     "ops": {"graph", "arithmetic", "simd", "schema"},
     "delegates": {"graph", "ops", "schema"},
     "custom": {"graph", "schema"},
-    "core": {"graph", "memory", "schema"},
+    "core": {"graph", "memory", "schema", "threads"},
     "calls": {"core"},
     "index": set(),
     "library": {"index"},

@@ -88,7 +88,7 @@ def test_a_fork_while_another_thread_invokes():
     worker = threading.Thread(target=interpreter.invoke)
     worker.start()
     assert inside.wait(30)
-    # the child's interpreter is in the middle of a run that nobody will finish: it may be described and copied, and must not hang
+    # the child's interpreter is in the middle of a run that nobody will finish: it may be read and copied, and must not hang
     copied = pickle.dumps(Interpreter(model_content=model()))
     code = in_a_fork(lambda: interpreter.get_tensor(0).tolist() == [0, 0] and run(pickle.loads(copied)) == WANTED)
     go_on.set()

@@ -25,6 +25,7 @@ cdef inline bint has_plain_type(const Tensor* tensor) noexcept:
             and tensor.sparsity == NULL)
 
 
+cdef int small_index(object value) except? -1
 cdef bint fits(const ArrayFields* array, const Tensor* tensor) noexcept
 cdef object new_array(const Tensor* tensor)
 cdef object checked_value(Subgraph g, int t, object value)

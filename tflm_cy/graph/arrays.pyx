@@ -10,6 +10,7 @@ and who may look at a tensor is the caller's business.
 import numpy as np
 
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
@@ -35,6 +36,22 @@ PACKED_RANGES = {INT4: (-8, 7), INT2: (-2, 1), UINT4: (0, 15)}
 cdef object empty = np.empty
 cdef object ndarray = np.ndarray
 NUMPY_TYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+cdef int small_index(object value) except? -1:
+    """An index as TensorFlow's binding takes it: any integer, never a float; TypeError beyond int32."""
+    cdef long long number
+    if type(value) is int and -0x80000000 <= value <= 0x7FFFFFFF:
+        return value
+    if isinstance(value, float):
+        raise TypeError(f"an integer is wanted, not {value!r}")
+    try:
+        number = PyNumber_Index(value)
+    except OverflowError:
+        raise TypeError(f"{value!r} is beyond int32") from None
+    if not -0x80000000 <= number <= 0x7FFFFFFF:
+        raise TypeError(f"{value!r} is beyond int32")
+    return <int>number
 
 
 def scalar_type(int type):

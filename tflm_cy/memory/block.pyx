@@ -12,6 +12,7 @@ or moved; `exports` counts these views. Pages of a large block are not touched h
 written. `Block.over(buffer)` pins a caller's writable buffer instead (a bytearray cannot be resized until the block
 dies).
 """
+cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t
@@ -74,10 +75,12 @@ cdef class Block:
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self.data, <Py_ssize_t> self.size, 0, flags)
-        self.exports += 1
+        with cython.critical_section(self):      # matters without a GIL only
+            self.exports += 1
 
     def __releasebuffer__(self, Py_buffer* view):
-        self.exports -= 1
+        with cython.critical_section(self):
+            self.exports -= 1
 
     def __repr__(self):
         return f"<Block of {self.size} bytes at 0x{self.address:x}, {self.exports} views>"

@@ -71,7 +71,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     elif sign > 0:
         raise LateRefusalError(f"Type {type_name(y.type)} is unsupported by op Add.")
     else:
-        raise LateRefusalError(f"SUB: output type {y.type} is not supported, requires float|uint8|int32 types.")
+        raise LateRefusalError(f"SUB: output type {type_name(y.type)} is not supported, requires float|uint8|int32 types.")
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -232,7 +232,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         op.how = s
         op.kernel = <BinaryKernel>squared_difference_8
     else:
-        raise LateRefusalError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {y.type}.")
+        raise LateRefusalError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {type_name(y.type)}.")
     return 0
 
 

@@ -111,7 +111,7 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     elif a.type == BOOL and relation == NOT_EQUAL_TO:
         op.kernel = <BinaryKernel>not_equal[uint8_t]
     else:
-        raise LateRefusalError(f"{name}: Does not support type {a.type}, requires float|int|uint8")
+        raise LateRefusalError(f"{name}: Does not support type {type_name(a.type)}, requires float|int|uint8")
     return 0
 
 
@@ -199,7 +199,7 @@ cdef int prepare_maximum(Context context, Node* node) except -1:
     elif y.type == INT64:
         op.kernel = <BinaryKernel>maximum[int64_t]
     else:
-        raise LateRefusalError(f"Type {y.type} is currently not supported by Maximum.")
+        raise LateRefusalError(f"Type {type_name(y.type)} is currently not supported by Maximum.")
     return 0
 
 
@@ -223,7 +223,7 @@ cdef int prepare_minimum(Context context, Node* node) except -1:
     elif y.type == INT64:
         op.kernel = <BinaryKernel>minimum[int64_t]
     else:
-        raise LateRefusalError(f"Type {y.type} is currently not supported by Maximum.")
+        raise LateRefusalError(f"Type {type_name(y.type)} is currently not supported by Maximum.")
     return 0
 
 

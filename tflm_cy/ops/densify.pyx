@@ -21,6 +21,8 @@ from tflm_cy.schema.table cimport (
     Vector, table_i8, table_i32, table_table, table_u8, table_vector, vector_i32, vector_table,
 )
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:
     LEVELS = 2 * MAX_RANK
 
@@ -60,10 +62,10 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError("IsConstantTensor(op_context.input) was not true")
     if x.sparsity == NULL:
         raise ValueError("op_context.input->sparsity != nullptr was not true")
-    if x.type not in (FLOAT32, FLOAT16, INT8):
-        raise ValueError(f"Type {type_name(x.type)} not supported.")
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
+    if x.type not in (FLOAT32, FLOAT16, INT8):
+        raise LateRefusalError(f"Type {type_name(x.type)} not supported.")
     context.set_computed(y)
     densify(x, <char*>y.data, y.bytes)
     node.invoke = known

@@ -31,6 +31,8 @@ from tflm_cy.ops.weighted cimport (
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # DepthwiseConv2DOptions
     PADDING = 0
     STRIDE_W = 1
@@ -104,8 +106,10 @@ cdef int prepare(Context context, Node* node) except -1:
             node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
+    elif w.type != INT4:
+        raise ValueError(f"DEPTHWISE_CONV_2D: filter->type == data_type was not true (FLOAT32 and {type_name(w.type)})")
     else:
-        raise ValueError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
+        raise LateRefusalError(f"DEPTHWISE_CONV_2D: Type FLOAT32 with filter type {type_name(w.type)} not currently supported.")
     return 0
 
 

@@ -17,6 +17,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef struct Detection:
     int32_t boxes                # n
     int32_t most                 # max_detections
@@ -57,8 +59,8 @@ cdef int prepare(Context context, Node* node) except -1:
     if scores.dims[0] != 1 or scores.dims[1] != n or anchors.dims[0] < n or anchors.dims[1] != 4:
         raise ValueError(f"TFLite_Detection_PostProcess: scores and anchors are not those of {n} boxes")
     for i in range(3):
-        if operand(context, node, i).type != encodings.type or encodings.type not in (FLOAT32, UINT8):
-            raise ValueError("TFLite_Detection_PostProcess takes FLOAT32 or UINT8 inputs")
+        if operand(context, node, i).type != encodings.type:
+            raise ValueError("TFLite_Detection_PostProcess takes inputs of one type")
     op = <Detection*>context.persistent(sizeof(Detection))
     op.boxes = <int32_t>n
     op.columns = scores.dims[2]
@@ -91,6 +93,8 @@ cdef int prepare(Context context, Node* node) except -1:
     op.merged = context.request_scratch(2 * sizeof(Found) * <size_t>(op.most + op.per_class))
     node.data = op
     node.invoke = detect
+    if encodings.type != FLOAT32 and encodings.type != UINT8:
+        raise LateRefusalError("TFLite_Detection_PostProcess takes FLOAT32 or UINT8 inputs")
     return 0
 
 

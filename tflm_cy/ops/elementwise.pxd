@@ -125,7 +125,10 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
 
 
 cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint swapped=False) except NULL:
-    """Checks two inputs, shapes the output as numpy broadcasts, plans the walk; the value sizes are the tensors' own."""
+    """Checks two inputs, shapes the output as numpy broadcasts, plans the walk; the value sizes are the tensors' own.
+
+    They are 0 for strings and packed integers, which no kernel may be chosen for.
+    """
     cdef Tensor* a
     cdef Tensor* b
     cdef Tensor* y
@@ -141,8 +144,6 @@ cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint s
     rank = plan_broadcast(&op.plan, a.rank, a.dims, b.rank, b.dims, dims)
     if rank < 0:
         raise ValueError(f"{name}: Given shapes, {shape_of(a)} and {shape_of(b)}, are not broadcastable.")
-    if type_size(a.type) == 0 or type_size(b.type) == 0:
-        raise ValueError(f"{name}: Type {type_name(a.type)} is not supported")
     op.a_size = type_size(a.type)
     op.b_size = type_size(b.type)
     op.y_size = type_size(y.type)

@@ -35,6 +35,8 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.table cimport table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # OneHotOptions
     AXIS = 0
 
@@ -56,22 +58,22 @@ cdef int prepare_fill(Context context, Node* node) except -1:
         raise ValueError(f"NumDimensions(dims) != 1, or more than {MAX_RANK} dimensions")
     if value.rank != 0:
         raise ValueError(f"NumDimensions(value) != 0: {value.rank}")
-    if value.type not in (INT8, INT16, INT32, INT64, FLOAT16, FLOAT32, BOOL, STRING):
-        raise ValueError(
-            "Fill only currently supports int8, int16, int32, int64, float32, bool, string for input 1, "
-            f"got {type_name(value.type)}.")
     adopt_type(y, value.type)
     want_same_quantization(y, value)
     want_symmetric(value)
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = fill_dynamic
-        return 0
-    refusal = read_dims(shape, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
-    context.set_shape(y, shape.dims[0], dims)
-    node.invoke = fill_strings if y.type == STRING else fill_value
+    else:
+        refusal = read_dims(shape, dims)
+        if refusal != NULL:
+            raise ValueError(refusal.decode())
+        context.set_shape(y, shape.dims[0], dims)
+        node.invoke = fill_strings if y.type == STRING else fill_value
+    if value.type not in (INT8, INT16, INT32, INT64, FLOAT16, FLOAT32, BOOL, STRING):
+        raise LateRefusalError(
+            "Fill only currently supports int8, int16, int32, int64, float32, bool, string for input 1, "
+            f"got {type_name(value.type)}.")
     return 0
 
 
@@ -129,11 +131,11 @@ cdef int prepare_zeros_like(Context context, Node* node) except -1:
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    if x.type not in (INT64, INT32, FLOAT32):
-        raise ValueError(f"ZerosLike only currently supports int64, int32, and float32, got {type_name(x.type)}.")
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     node.invoke = zeros
+    if x.type not in (INT64, INT32, FLOAT32):
+        raise LateRefusalError(f"ZerosLike only currently supports int64, int32, and float32, got {type_name(x.type)}.")
     return 0
 
 
@@ -251,7 +253,7 @@ cdef int prepare_one_hot(Context context, Node* node) except -1:
     cdef Tensor* depth_tensor = operand(context, node, 1)
     cdef Tensor* on = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
-    if on.type not in (FLOAT32, INT32, INT64, INT8, UINT8, BOOL):
+    if on.type not in (FLOAT32, INT32, INT64, INT8, INT16, UINT8, BOOL):
         raise ValueError(f"Unknown output data type: {type_name(on.type)}")
     adopt_type(y, on.type)
     want_index_type(indices, "indices of ONE_HOT")
@@ -270,13 +272,15 @@ cdef int prepare_one_hot(Context context, Node* node) except -1:
     if not is_constant(depth_tensor):
         context.set_dynamic(y)
         node.invoke = one_hot_dynamic
-        return 0
-    depth = index_at(INT32, depth_tensor.data, 0)
-    if depth < 0:
-        raise ValueError(f"*op_context.depth->data.i32 >= 0 was not true: {depth}")
-    one_hot_dims(indices, axis, <int32_t>depth, dims)
-    context.set_shape(y, indices.rank + 1, dims)
-    node.invoke = one_hot
+    else:
+        depth = index_at(INT32, depth_tensor.data, 0)
+        if depth < 0:
+            raise ValueError(f"*op_context.depth->data.i32 >= 0 was not true: {depth}")
+        one_hot_dims(indices, axis, <int32_t>depth, dims)
+        context.set_shape(y, indices.rank + 1, dims)
+        node.invoke = one_hot
+    if on.type == INT16:                     # which prepare lets pass
+        raise LateRefusalError("Unknown output data type: INT16")
     return 0
 
 

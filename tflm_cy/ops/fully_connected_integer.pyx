@@ -27,7 +27,7 @@ from tflm_cy.arithmetic.fully_connected cimport (
     DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_whole, shuffle_values,
 )
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
@@ -40,6 +40,8 @@ from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.table cimport kernels
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:
     MOST_LANES = 16              # of a vector: kernels read whole vectors of scales
@@ -82,6 +84,9 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     cdef bint natural, gemm
     if not is_integer(x.type) or not is_integer(y.type) or not (w.type == INT8 or w.type == UINT8 or (is_packed and not unsigned)) or (
             bytes_to_16 and x.type == UINT8 and w.type != UINT8):
+        if (node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8
+                and (b == NULL or b.type == INT32 or b.type == INT64)):      # there the kernel itself looks
+            raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
         raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))
     if node.arithmetic == MICRO and (not natural or bytes_to_16 or w.type == INT2):
@@ -89,7 +94,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     op.m = m[0]
     node.data = op
     if w.sparsity != NULL and (x.type != INT8 or w.type != INT8 or w.zero_point != 0 or sparse_block(w) != 16):
-        raise ValueError("FULLY_CONNECTED: Unsupported sparse fully-connected weight format: int8 weights want zero point 0 and blocks of 16 columns")
+        raise LateRefusalError(
+            "FULLY_CONNECTED: Unsupported sparse fully-connected weight format: int8 weights want zero point 0 and blocks of 16 columns")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
     op.x_zero_point = x.zero_point

@@ -20,6 +20,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STR
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # HashtableOptions
     TABLE_ID = 0
     KEY_DTYPE = 1
@@ -270,8 +272,6 @@ cdef int prepare_lookup(Context context, Node* node) except -1:
         raise ValueError("NumDimensions(lookup) != 1: HASHTABLE_LOOKUP wants INT32 vectors to look up and of keys")
     if value.rank < 1 or value.dims[0] != key.dims[0] or (value.type == STRING and value.rank != 1):
         raise ValueError("SizeOfDimension(key, 0) != SizeOfDimension(value, 0), or values without rows")
-    if value.dims[0] == 0:
-        raise ValueError("num_rows != 0 was not true")
     if hits.type != UINT8 or y.type != value.type:
         raise ValueError(f"hits must be UINT8, not {type_name(hits.type)}; values {type_name(value.type)}, not {type_name(y.type)}")
     for d in range(value.rank):
@@ -282,6 +282,8 @@ cdef int prepare_lookup(Context context, Node* node) except -1:
     if value.type != STRING and <int64_t>value.bytes != bytes_of(value.type, value.rank, value.dims):
         raise ValueError("the values hold less than their shape says")
     node.invoke = lookup_strings if value.type == STRING else lookup_rows
+    if value.dims[0] == 0:
+        raise LateRefusalError("num_rows != 0 was not true")
     return 0
 
 

@@ -95,7 +95,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_mul(context, op, a, b, y, activation, node.arithmetic)
     else:
-        raise LateRefusalError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {y.type}.")
+        raise LateRefusalError(f"Mul only supports FLOAT32, COMPLEX32, INT8, INT16, INT32, INT64 and quantized UINT8 now, got {type_name(y.type)}.")
     return 0
 
 
@@ -194,7 +194,7 @@ cdef int prepare_div(Context context, Node* node) except -1:
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_div(context, node, op, a, b, y, activation)
     else:
-        raise LateRefusalError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {y.type}.")
+        raise LateRefusalError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {type_name(y.type)}.")
     return 0
 
 

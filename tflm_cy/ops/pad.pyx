@@ -23,10 +23,12 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_same_quantization,
+    index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
     want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:                       # MirrorPadOptions
     MODE = 0                     # REFLECT = 0, SYMMETRIC = 1
@@ -60,8 +62,6 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef Tensor* value = context.input(node, 2)
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
-    if x.type not in (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, INT64, BOOL):
-        raise ValueError(f"Type {type_name(x.type)} is currently not supported by Pad.")
     if x.rank > PAD_RANK:
         raise ValueError(f"op_context.dims <= reference_ops::PadKernelMaxDimensionCount() was not true: {x.rank}")
     want_paddings(x, paddings)
@@ -76,18 +76,20 @@ cdef int prepare_pad(Context context, Node* node) except -1:
         if not lowest <= zero_point <= (32767 if x.type == INT16 else lowest + 255):
             raise ValueError(f"the zero point {zero_point} does not fit {type_name(x.type)}")
     data = <PadData*>context.persistent(sizeof(PadData))
-    data.value_size = want_element(x)
+    data.value_size = type_size(x.type)
     memcpy(data.value, &zero_point, 4)
     node.data = data
     if x.rank == 0 or not is_constant(paddings):
         context.set_dynamic(y)
         node.invoke = pad_dynamic
-        return 0
-    refusal = plan_pad(data, x, paddings, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
-    context.set_shape(y, x.rank, dims)
-    node.invoke = pad
+    else:
+        refusal = plan_pad(data, x, paddings, dims)
+        if refusal != NULL:
+            raise ValueError(refusal.decode())
+        context.set_shape(y, x.rank, dims)
+        node.invoke = pad
+    if x.type not in (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, INT64, BOOL):
+        raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Pad.")
     return 0
 
 
@@ -198,8 +200,6 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef Tensor* paddings = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
-    if x.type not in (FLOAT32, INT32, UINT8, INT8, INT64, INT16):
-        raise ValueError(f"Type {type_name(x.type)} is not supported by MIRROR_PAD.")
     want_index_type(paddings, "paddings of MIRROR_PAD")
     want_paddings(x, paddings)
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
@@ -211,12 +211,14 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     if not is_constant(paddings):
         context.set_dynamic(y)
         node.invoke = mirror_pad_dynamic
-        return 0
-    refusal = plan_mirror_pad(data, x, paddings, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
-    context.set_shape(y, x.rank, dims)
-    node.invoke = mirror_pad
+    else:
+        refusal = plan_mirror_pad(data, x, paddings, dims)
+        if refusal != NULL:
+            raise ValueError(refusal.decode())
+        context.set_shape(y, x.rank, dims)
+        node.invoke = mirror_pad
+    if x.type not in (FLOAT32, INT32, UINT8, INT8, INT64, INT16):
+        raise LateRefusalError(f"Type {type_name(x.type)} is not supported by MIRROR_PAD.")
     return 0
 
 

@@ -24,6 +24,8 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # ReverseSequenceOptions
     SEQ_DIM = 0
     BATCH_DIM = 1
@@ -65,11 +67,11 @@ cdef int prepare_reverse_sequence(Context context, Node* node) except -1:
         raise ValueError(f"Type '{type_name(x.type)}' is not supported by reverse_sequence.")
     want_index_type(lengths, "seq_lengths of REVERSE_SEQUENCE")
     want_type_of(y, x)
-    if not (0 <= sequence < x.rank and 0 <= batch < x.rank and sequence != batch):
-        raise ValueError(f"REVERSE_SEQUENCE: seq_dim != batch_dim was not true, or one is out of range: {sequence} and {batch}")
-    if lengths.dims[0] != x.dims[batch]:
-        raise ValueError(f"REVERSE_SEQUENCE: {lengths.dims[0]} lengths for {x.dims[batch]} sequences")
     context.set_shape(y, x.rank, x.dims)
+    if not (0 <= sequence < x.rank and 0 <= batch < x.rank and sequence != batch):
+        raise LateRefusalError(f"REVERSE_SEQUENCE: seq_dim != batch_dim was not true, or one is out of range: {sequence} and {batch}")
+    if lengths.dims[0] != x.dims[batch]:
+        raise LateRefusalError(f"REVERSE_SEQUENCE: {lengths.dims[0]} lengths for {x.dims[batch]} sequences")
     op = <Reversal*>context.persistent(sizeof(Reversal))
     op.batch_first = batch < sequence
     op.outer = count_range(x, 0, min(batch, sequence))
@@ -127,13 +129,14 @@ cdef int prepare_dynamic_update_slice(Context context, Node* node) except -1:
             raise ValueError("SizeOfDimension(update, i) <= SizeOfDimension(operand, i) was not true")
     want_type_of(update, x)
     want_index_type(start, "start indices of DYNAMIC_UPDATE_SLICE")
-    if x.type not in (FLOAT32, FLOAT16, BOOL, INT4, INT8, INT16, INT32, INT64):
-        raise ValueError(f"DynamicUpdateSlice does not support {type_name(x.type)}.")
     if <int64_t>x.bytes < bytes_of(x.type, x.rank, x.dims) or <int64_t>update.bytes < bytes_of(x.type, x.rank, update.dims):
         raise ValueError("an input holds less than its shape says")
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     node.invoke = dynamic_update_slice
+    if x.type not in (FLOAT32, FLOAT16, BOOL, INT4, INT8, INT16, INT32, INT64):
+        raise LateRefusalError(
+            f"DynamicUpdateSlice only currently supports 1-bit/8-bit/32-bit/64-bit integer or float type, got {type_name(x.type)}.")
     return 0
 
 
@@ -366,10 +369,6 @@ cdef int prepare_unique(Context context, Node* node) except -1:
         raise ValueError(f"output_index_tensor->type != {type_name(index_type)}: {type_name(indices.type)}")
     if x.rank != 1:
         raise ValueError(f"NumDimensions(input) != 1: {x.rank}")
-    if node.options == NULL:
-        raise ValueError("Unique index output array can only be Int32 or In64, requested: NOTYPE")
-    if x.type not in (INT8, INT16, INT32, INT64, FLOAT32, UINT8):
-        raise ValueError(f"Currently Unique doesn't support type: {type_name(x.type)}")
     context.set_shape(indices, 1, x.dims)
     context.set_dynamic(y)
     while capacity < 2 * <uint64_t>x.dims[0]:
@@ -379,6 +378,10 @@ cdef int prepare_unique(Context context, Node* node) except -1:
     table.scratch = context.request_scratch(4 * capacity)
     node.data = table
     node.invoke = unique
+    if x.type not in (INT8, INT16, INT32, INT64, FLOAT32, UINT8):
+        raise LateRefusalError(f"Currently Unique doesn't support type: {type_name(x.type)}")
+    if node.options == NULL:
+        raise LateRefusalError("Unique index output array can only be Int32 or In64, requested: NOTYPE")
     return 0
 
 

@@ -242,8 +242,6 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     want_arity(context, node, 2, 0x7FFFFFFF, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    if x.type != FLOAT32 and x.type != INT32:
-        raise ValueError(f"AddN only supports FLOAT32|INT32 now, got {type_name(x.type)}.")
     for i in range(1, node.input_count):
         other = operand(context, node, i)
         want_type_of(other, x)
@@ -257,6 +255,8 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     op.count = count(x)
     node.data = op
     node.invoke = add_n
+    if x.type != FLOAT32 and x.type != INT32:
+        raise LateRefusalError(f"AddN only supports FLOAT32|INT32 now, got {type_name(x.type)}.")
     return 0
 
 

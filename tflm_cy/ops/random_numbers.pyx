@@ -24,6 +24,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_one
 from tflm_cy.schema.table cimport table_i8, table_i64
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef extern from "<math.h>" nogil:
     bint isfinite(double)
 
@@ -68,18 +70,19 @@ cdef int prepare_numbers(Context context, Node* node, bint normal) except -1:
     cdef Tensor* y = result(context, node, 0)
     if shape.type != INT32 or shape.rank != 1 or shape.dims[0] > MAX_RANK:
         raise ValueError(f"the shape of random numbers must be an INT32 vector of up to {MAX_RANK} dimensions")
-    if y.type != FLOAT32:
-        raise ValueError(f"Unsupported output datatype for random numbers: {type_name(y.type)}")
     seeded(context, node).normal = normal
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = numbers_dynamic
-        return 0
-    refusal = read_shape(shape, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
-    context.set_shape(y, shape.dims[0], dims)
-    node.invoke = numbers
+    else:
+        refusal = read_shape(shape, dims)
+        if refusal != NULL:
+            raise ValueError(refusal.decode())
+        context.set_shape(y, shape.dims[0], dims)
+        node.invoke = numbers
+    if y.type != FLOAT32:
+        name = "RandomStandardNormal" if normal else "RandomUniform"
+        raise LateRefusalError(f"Unsupported output datatype for {name} op: {type_name(y.type)}")
     return 0
 
 
@@ -237,12 +240,12 @@ cdef int prepare_bits(Context context, Node* node) except -1:
         raise ValueError("STABLEHLO_RNG_BIT_GENERATOR wants UINT64 vectors of one size as states")
     if y.type != INT32 and y.type != INT64 and y.type != UINT32 and y.type != UINT64:
         raise ValueError(f"Unsupported output data type: {type_name(y.type)}")
-    if algorithm != DEFAULT and algorithm != PHILOX and algorithm != THREEFRY:
-        raise ValueError(f"Unknown RNG algorithm: {algorithm}")
-    if state.dims[0] != 2 and (algorithm == THREEFRY or state.dims[0] != 3):
-        raise ValueError(f"a state of {state.dims[0]} numbers is not one of this generator")
     context.set_shape(state_after, 1, state.dims)
     context.set_shape(y, y.rank, y.dims)
+    if algorithm != DEFAULT and algorithm != PHILOX and algorithm != THREEFRY:
+        raise LateRefusalError(f"Unknown RNG algorithm: {algorithm}")
+    if state.dims[0] != 2 and (algorithm == THREEFRY or state.dims[0] != 3):
+        raise LateRefusalError(f"SizeOfDimension(initial_state, 0): a state of {state.dims[0]} numbers is not one of this generator")
     node.invoke = threefry_bits if algorithm == THREEFRY else philox_bits
     return 0
 

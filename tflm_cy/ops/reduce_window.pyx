@@ -17,6 +17,8 @@ from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # StablehloReduceWindowOptions
     WINDOW_DIMENSIONS = 0
     WINDOW_STRIDES = 1
@@ -43,12 +45,8 @@ cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
     cdef Tensor* first = operand(context, node, 1)
     want_type_of(result(context, node, 0), x)
     want_type_of(first, x)
-    if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
-        raise ValueError(f"unsupported kernel data type ({type_name(x.type)}).")
     if not 1 <= x.rank <= MOST_WINDOW_DIMS or count(first) < 1:
         raise ValueError(f"windows want 1 to {MOST_WINDOW_DIMS} dimensions and a first value, not {shape_of(x)} and {shape_of(first)}")
-    if op == 0:
-        raise ValueError("unsupported reduction body.")
     data = <Windowed*>context.persistent(sizeof(Windowed))
     data.op = op
     data.combine = combine_of(INT8 if x.type == BOOL else x.type)
@@ -83,6 +81,10 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         dims[d] = <int32_t>s.out_dims[d]
     context.set_shape(context.output(node, 0), x.rank, dims)
     node.invoke = reduce
+    if (<Windowed*>node.data).op == 0:
+        raise LateRefusalError("unsupported reduction body.")
+    if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
+        raise LateRefusalError(f"unsupported kernel data type ({type_name(x.type)}).")
     return 0
 
 

@@ -33,6 +33,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_bool
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # ReducerOptions
     KEEP_DIMS = 0
 
@@ -162,6 +164,8 @@ cdef int prepare_mean(Context context, Node* node) except -1:
         node.invoke = mean_s64
     elif is_narrow(type):
         node.invoke = mean_quantized_optimized if node.arithmetic == OPTIMIZED else mean_quantized
+    elif type == BOOL:                       # which prepare lets pass
+        raise LateRefusalError("MEAN: type BOOL is not supported.")
     else:
         raise ValueError(f"MEAN: type {type_name(type)} is not supported.")
     return 0
@@ -212,9 +216,11 @@ cdef int prepare_prod(Context context, Node* node) except -1:
             node.invoke(context, node)
             node.invoke = known
         return 0
-    if x.type != INT8 and x.type != INT16:
-        raise ValueError(f"Unsupported quantized data type: {type_name(x.type)}")
+    if x.type not in (INT8, INT16, UINT8, INT32, INT64, FLOAT32, BOOL):
+        raise ValueError(f"REDUCE_PROD: type {type_name(x.type)} is not supported.")
     r = prepare_shapes(context, node, 4)
+    if x.type != INT8 and x.type != INT16:
+        raise LateRefusalError(f"Unsupported quantized data type: {type_name(x.type)}")
     node.invoke = prod_quantized
     return 0
 

@@ -16,6 +16,8 @@ from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.loops cimport ResizeLoop
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
     BILINEAR_ALIGN_CORNERS = 2
     BILINEAR_HALF_PIXEL_CENTERS = 3
@@ -45,8 +47,6 @@ cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, in
         raise ValueError("NumDimensions(size) != 1: the size is two numbers, height and width")
     if size.type != INT32:
         raise ValueError(f"size->type != kTfLiteInt32 ({type_name(size.type)} != INT32)")
-    if x.type not in (FLOAT32, INT8, UINT8, INT16):
-        raise ValueError(f"Output type is {type_name(x.type)}, requires float, uint8, int8 or int16.")
     adopt_type(y, x.type)
     r = <Resizing*>context.persistent(sizeof(Resizing))
     node.data = r
@@ -87,13 +87,20 @@ cdef int settle(Context context, Node* node) noexcept nogil:
     return context.resize(context.output(node, 0), 4, dims)
 
 
+cdef int want_kernel(const Tensor* x) except -1:
+    """When all else is known: TensorFlow looks at the type when it computes."""
+    if x.type not in (FLOAT32, INT8, UINT8, INT16):
+        raise LateRefusalError(f"Output type is {type_name(x.type)}, requires float, uint8, int8 or int16.")
+    return 0
+
+
 cdef int prepare_bilinear(Context context, Node* node) except -1:
     cdef Resizing* r = prepare_shapes(context, node, BILINEAR_ALIGN_CORNERS, BILINEAR_HALF_PIXEL_CENTERS, 1)
     if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
         raise ValueError("If half_pixel_centers is True, align_corners must be False.")
     node.invoke = bilinear_optimized if node.arithmetic == OPTIMIZED else bilinear
     choose_loop(r, context.input(node, 0).type, node.arithmetic == OPTIMIZED)
-    return 0
+    return want_kernel(context.input(node, 0))
 
 
 cdef void choose_loop(Resizing* r, int type, bint optimized) noexcept:
@@ -109,7 +116,7 @@ cdef void choose_loop(Resizing* r, int type, bint optimized) noexcept:
 cdef int prepare_nearest(Context context, Node* node) except -1:
     prepare_shapes(context, node, NEAREST_ALIGN_CORNERS, NEAREST_HALF_PIXEL_CENTERS, 0)
     node.invoke = nearest_neighbor
-    return 0
+    return want_kernel(context.input(node, 0))
 
 
 cdef int bilinear(Context context, Node* node) noexcept nogil:

@@ -13,9 +13,12 @@ from tflm_cy.arithmetic.selection cimport Selection, plan_selection, select_valu
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Tensor, count, same_shape, shape_of,
+    type_name,
 )
 from tflm_cy.ops.elementwise cimport check_arity, check_same_type, required_input
 from tflm_cy.ops.operand cimport adopt_type
+
+from tflm_cy.graph.refusal import LateRefusalError
 
 
 cdef int prepare_select(Context context, Node* node) except -1:
@@ -96,7 +99,7 @@ cdef int prepare_selection(Context context, Node* node, int c_rank, const int32_
     elif x.type == INT64 or x.type == UINT64:
         node.invoke = invoke_64
     else:
-        raise ValueError(f"Does not support type other than bool|float|int, got {x.type}")
+        raise LateRefusalError(f"Does not support type other than bool|float|int, got {type_name(x.type)}")
     return 0
 
 

@@ -31,6 +31,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
 from tflm_cy.schema.table cimport table_bool, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # StridedSliceOptions
     BEGIN_MASK = 0
     END_MASK = 1
@@ -64,13 +66,12 @@ cdef void finish_part(Part* part, const Tensor* x) noexcept nogil:
         finish_walk(walk)
 
 
-cdef int want_slice_type(const Tensor* x, const Tensor* y, bint packed) except -1:
-    want_type_of(y, x)
+cdef int want_kernel(const Tensor* x, str name, bint now) except -1:
+    """TensorFlow looks at the type when it computes, which is in prepare (now) where STRIDED_SLICE has nothing but constants; TFLM in prepare."""
     if x.type not in (
             FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, UINT32, INT64, BOOL, STRING,
-            ) and not (packed and x.type == INT4):
-        raise ValueError(f"Type {x.type} ({type_name(x.type)}) is currently not supported by Slice.")
-    want_bytes(x)
+            ) and not (x.type == INT4 and name == "Slice"):
+        raise (ValueError if now else LateRefusalError)(f"Type {type_name(x.type)} is currently not supported by {name}.")
     return 0
 
 
@@ -85,7 +86,8 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     cdef Tensor* begin = operand(context, node, 1)
     cdef Tensor* size = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
-    want_slice_type(x, y, True)
+    want_type_of(y, x)
+    want_bytes(x)
     want_index_type(begin, "begin of SLICE")
     want_type_of(size, begin)
     if begin.rank != 1 or size.rank != 1 or begin.dims[0] != size.dims[0] or begin.dims[0] < x.rank:
@@ -101,7 +103,7 @@ cdef int prepare_slice(Context context, Node* node) except -1:
             raise ValueError(refusal.decode())
         context.set_shape(y, x.rank, dims)
         node.invoke = copy_part
-        return 0
+        return want_kernel(x, "Slice", False)
     if is_constant(size):
         for d in range(x.rank):
             sized = sized and 0 <= index_at(size.type, size.data, d) <= x.dims[d]
@@ -109,9 +111,9 @@ cdef int prepare_slice(Context context, Node* node) except -1:
         if sized:
             context.set_shape(y, x.rank, dims)
             node.invoke = slice_sized
-            return 0
+            return want_kernel(x, "Slice", False)
     context.set_dynamic(y)
-    return 0
+    return want_kernel(x, "Slice", False)
 
 
 cdef const char* plan_slice(
@@ -181,7 +183,8 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     cdef Tensor* strides = operand(context, node, 3)
     cdef Tensor* y = result(context, node, 0)
     cdef bint offset = table_bool(node.options, OFFSET, False)
-    want_slice_type(x, y, False)
+    want_type_of(y, x)
+    want_bytes(x)
     if begin.type != INT32 or end.type != INT32 or strides.type != INT32:
         raise ValueError("begin, end and strides must be INT32: op_context.begin->type != kTfLiteInt32")
     if begin.rank != 1 or end.rank != 1 or strides.rank != 1 or begin.dims[0] != end.dims[0]:
@@ -194,12 +197,13 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     if not is_constant(strides) or not is_constant(end) or not (offset or is_constant(begin)):
         context.set_dynamic(y)
         node.invoke = strided_slice_dynamic
-        return 0
+        return want_kernel(x, "StridedSlice", node.arithmetic == MICRO)
     refusal = plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     context.set_shape(y, rank, dims)
     node.invoke = copy_part if is_constant(begin) else strided_slice_sized
+    want_kernel(x, "StridedSlice", node.arithmetic == MICRO or (is_constant(x) and is_constant(begin)))
     if is_constant(x) and is_constant(begin) and x.type != STRING:
         context.set_computed(y)
         copy_part(context, node)

@@ -96,11 +96,13 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
         node.invoke = softmax_s8_s16
     elif x.type == UINT8 and y.type == INT16:
         node.invoke = softmax_u8_s16
+    elif x.type == INT8 or x.type == UINT8:
+        name = "int8_t" if x.type == INT8 else "uint8_t"
+        raise LateRefusalError(f"Only {name} and int16_t outputs are supported with {name} inputs currently, got {type_name(y.type)}.")
+    elif x.type == FLOAT32 or x.type == INT16:     # whose outputs TensorFlow does not look at
+        raise ValueError(f"SOFTMAX: an output of {type_name(y.type)} for an input of {type_name(x.type)}")
     else:
-        raise ValueError(
-            "Only float32, uint8_t, Int8_t, Int16_t are supported currently, "
-            f"got {type_name(x.type)} with an output of {type_name(y.type)}."
-        )
+        raise LateRefusalError(f"Only float32, uint8_t, Int8_t, Int16_t are supported currently, got {type_name(x.type)}.")
     if node.arithmetic == OPTIMIZED:
         fill_exponentials(s.exponentials, x.scale, s.beta)
         node.invoke = softmax_optimized

@@ -18,6 +18,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_same_quantization, want_symmetric, want_type_of
 from tflm_cy.schema.table cimport table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # SpaceToDepthOptions, DepthToSpaceOptions
     BLOCK_SIZE = 0
 
@@ -111,7 +113,7 @@ cdef struct Blocks:              # a rank 3 tensor has a width of 1
     int64_t bottom, right
 
 
-cdef int want_blocks(Context context, Node* node, str name) except -1:
+cdef int want_blocks(Context context, Node* node) except -1:
     """Check what SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND have in common."""
     want_arity(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -122,8 +124,6 @@ cdef int want_blocks(Context context, Node* node, str name) except -1:
         raise ValueError(
             f"NumDimensions(op_context.input) >= kInputMinDimensionNum was not true: rank {x.rank}, not 3 or 4")
     want_type_of(y, x)
-    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
-        raise ValueError(f"Type {x.type} is currently not supported by {name}.")
     want_bytes(x)
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
@@ -132,6 +132,13 @@ cdef int want_blocks(Context context, Node* node, str name) except -1:
         raise ValueError(f"the block shape must be an INT32 vector of {x.rank - 2} elements: spatial_dims_num")
     if edges.type != INT32 or edges.rank != 2 or edges.dims[0] != x.rank - 2 or edges.dims[1] != 2:
         raise ValueError(f"paddings and crops must be INT32 of shape [{x.rank - 2}, 2]: spatial_dims_num")
+    return 0
+
+
+cdef int want_kernel(const Tensor* x, str name) except -1:
+    """When all else is known: TensorFlow looks at the type when it computes."""
+    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
+        raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by {name}.")
     return 0
 
 
@@ -196,38 +203,38 @@ cdef int prepare_space_to_batch(Context context, Node* node) except -1:
     cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
     cdef int32_t[4] dims
     cdef const char* refusal
-    want_blocks(context, node, "SpaceToBatch")
+    want_blocks(context, node)
     node.data = blocks
     if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
         context.set_dynamic(context.output(node, 0))
         node.invoke = space_to_batch_dynamic
-        return 0
+        return want_kernel(context.input(node, 0), "SpaceToBatch")
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
     refusal = plan_space_to_batch(blocks, context.input(node, 0), dims)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
     node.invoke = space_to_batch
-    return 0
+    return want_kernel(context.input(node, 0), "SpaceToBatch")
 
 
 cdef int prepare_batch_to_space(Context context, Node* node) except -1:
     cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
     cdef int32_t[4] dims
     cdef const char* refusal
-    want_blocks(context, node, "BatchToSpace")
+    want_blocks(context, node)
     node.data = blocks
     if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
         context.set_dynamic(context.output(node, 0))
         node.invoke = batch_to_space_dynamic
-        return 0
+        return want_kernel(context.input(node, 0), "BatchToSpace")
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
     refusal = plan_batch_to_space(blocks, context.input(node, 0), dims)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
     node.invoke = batch_to_space
-    return 0
+    return want_kernel(context.input(node, 0), "BatchToSpace")
 
 
 cdef int space_to_batch_dynamic(Context context, Node* node) noexcept nogil:

@@ -25,6 +25,8 @@ from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, b
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:
     LONGEST = 1 << 24            # of a window or a transform
 
@@ -219,6 +221,10 @@ cdef int prepare_mfcc(Context context, Node* node) except -1:
         raise ValueError(f"input_rate->type != kTfLiteInt32 ({type_name(rate.type)})")
     bands, coefficients = whole(options, "filterbank_channel_count"), whole(options, "dct_coefficient_count")
     s = <Cepstrum*>context.persistent(sizeof(Cepstrum))
+    if 1 <= bands < coefficients:
+        dims[0], dims[1], dims[2] = x.dims[0], x.dims[1], <int32_t>coefficients
+        context.set_shape(y, 3, dims)
+        raise LateRefusalError(f"params->dct_coefficient_count != mfcc_output.size(): Mfcc of {coefficients} coefficients of {bands} bands")
     s.low, s.high = <float>whole(options, "lower_frequency_limit"), <float>whole(options, "upper_frequency_limit")
     if not 1 <= coefficients <= bands or bands * coefficients > LONGEST or x.dims[2] < 2 or s.low < 0 or s.high <= s.low:
         raise ValueError(

@@ -26,6 +26,8 @@ from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # StablehloPadOptions
     EDGE_PADDING_LOW = 0
     EDGE_PADDING_HIGH = 1
@@ -62,8 +64,6 @@ cdef Combined* combined_data(Context context, Node* node, int type, int op) exce
     cdef Combined* data = <Combined*>context.persistent(sizeof(Combined))
     data.op = op
     data.combine = combine_of(type)
-    if data.combine == NULL:
-        raise ValueError(f"(Data Type: {type_name(type)}) currently not supported.")
     node.data = data
     return data
 
@@ -79,8 +79,6 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
     want_type_of(b, a)
     if op == SHIFT_LEFT:
         adopt_type(y, a.type)
-        if a.type != INT8 and a.type != INT16 and a.type != INT32:
-            raise ValueError(f"(Index Type: {type_name(a.type)}) currently not supported.")
     elif op == BITS_AND and a.type in (FLOAT16, FLOAT32, FLOAT64):
         raise ValueError(f"{type_name(a.type)} has no bits to combine")
     if not same_shape(a, b):
@@ -89,6 +87,10 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
     combined_data(context, node, a.type, op)
     context.set_shape(y, a.rank, a.dims)
     node.invoke = elementwise
+    if op == SHIFT_LEFT and a.type != INT8 and a.type != INT16 and a.type != INT32:
+        raise LateRefusalError(f"(Index Type: {type_name(a.type)}) currently not supported.")
+    if combine_of(a.type) == NULL:
+        raise LateRefusalError(f"(Data Type: {type_name(a.type)}) currently not supported.")
     return 0
 
 
@@ -171,6 +173,13 @@ cdef int pad(Context context, Node* node) noexcept nogil:
 
 # ---------------------------------------------------------------- STABLEHLO_GATHER, STABLEHLO_SCATTER
 
+cdef int want_kernel(const Tensor* x, const Tensor* indices, bint bools) except -1:
+    """When all else is known: TensorFlow looks at the type of the values when it computes."""
+    if combine_of(x.type) == NULL or (x.type == BOOL and not bools):
+        raise LateRefusalError(f"(Index Type: {type_name(indices.type)}, Data Type: {type_name(x.type)}) currently not supported.")
+    return 0
+
+
 cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, int walked_rank, Vector window_dims, Vector collapsed, Vector map,
                      int64_t vector_dim) except -1:
     """All but the sizes of the side that is walked."""
@@ -236,8 +245,6 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
-    if combine_of(x.type) == NULL or x.type == BOOL:
-        raise ValueError(f"(Data Type: {type_name(x.type)}) currently not supported.")
     want_type_of(y, x)
     s = &(<Combined*>context.persistent(sizeof(Combined))).slices
     plan_slices(s, x, indices, y.rank, attributes(node, OFFSET_DIMS, "stablehlo_gather"), attributes(node, COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
@@ -257,7 +264,7 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     context.set_shape(y, y.rank, dims)
     node.data = s
     node.invoke = gather
-    return 0
+    return want_kernel(x, indices, False)
 
 
 cdef int gather(Context context, Node* node) noexcept nogil:
@@ -297,7 +304,7 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
         data.slices.walked[d] = updates.dims[d]
     context.set_shape(y, x.rank, x.dims)
     node.invoke = scatter
-    return 0
+    return want_kernel(x, indices, True)
 
 
 cdef int scatter(Context context, Node* node) noexcept nogil:

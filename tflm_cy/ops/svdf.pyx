@@ -22,6 +22,8 @@ from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, VARIABLE, Tensor, count, is_constant, type_name
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # SVDFOptions
     RANK = 0
     FUSED_ACTIVATION_FUNCTION = 1
@@ -113,14 +115,14 @@ cdef int prepare_int8(Context context, Node* node, Svdf* s) except -1:
     cdef Tensor* state = context.input(node, STATE)
     cdef Tensor* y = context.output(node, 0)
     expect(feature, INT8, "feature weights")
+    if x.scale_count == 0 or feature.scale_count == 0 or time.scale_count == 0 or state.scale_count == 0 or y.scale_count == 0:
+        raise ValueError("SVDF: quantization.type != kTfLiteNoQuantization was not true for one of input, weights, state, output")
+    if s.shape.activation != ACT_RELU and node.arithmetic != MICRO:       # which ignores it
+        raise LateRefusalError(f"params->activation != kTfLiteActRelu ({s.shape.activation} != 1)")
     expect(time, INT8 if state.type == INT8 else INT16, "time weights")
     expect(state, INT8 if time.type == INT8 else INT16, "state")
     expect(context.input(node, BIAS), INT32, "bias")
     expect(y, INT8, "output")
-    if x.scale_count == 0 or feature.scale_count == 0 or time.scale_count == 0 or state.scale_count == 0 or y.scale_count == 0:
-        raise ValueError("SVDF: quantization.type != kTfLiteNoQuantization was not true for one of input, weights, state, output")
-    if time.type == INT16 and s.shape.activation != ACT_RELU and node.arithmetic != MICRO:       # which ignores it
-        raise ValueError(f"params->activation != kTfLiteActRelu ({s.shape.activation} != 1)")
     s.scales.feature = quantize_multiplier(<float>(<float>(x.scale * feature.scale) / state.scale))
     s.scales.time = quantize_multiplier(<float>(<float>(state.scale * time.scale) / y.scale))
     s.scales.x_zero_point = x.zero_point

@@ -23,6 +23,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element, want_type_of
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:
     BROADCAST_RANK = 8
 
@@ -37,8 +39,6 @@ cdef int prepare_tile(Context context, Node* node) except -1:
     want_type_of(y, x)
     if multipliers.type != INT32 and multipliers.type != INT64:
         raise ValueError(f"Multipliers of type '{type_name(multipliers.type)}' are not supported by tile.")
-    if x.type not in (FLOAT32, INT8, UINT8, INT32, INT64, BOOL, STRING):
-        raise ValueError(f"Type '{type_name(x.type)}' is not supported by tile.")
     if count(multipliers) != x.rank:
         raise ValueError(f"num_dimensions != num_multipliers: {x.rank} and {count(multipliers)}")
     want_bytes(x)
@@ -46,16 +46,24 @@ cdef int prepare_tile(Context context, Node* node) except -1:
     if not is_constant(multipliers):
         context.set_dynamic(y)
         node.invoke = tile_dynamic
-        return 0
+        return want_kernel(x, False)
     refusal = plan_tile(<Walk*>node.data, x, multipliers, dims)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     context.set_shape(y, x.rank, dims)
     node.invoke = tile_strings if x.type == STRING else walk
+    want_kernel(x, is_constant(x))
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
         walk(context, node)
         node.invoke = known
+    return 0
+
+
+cdef int want_kernel(const Tensor* x, bint now) except -1:
+    """TensorFlow looks at the type when it computes, which is in prepare (now) where all is constant."""
+    if x.type not in (FLOAT32, INT8, UINT8, INT32, INT64, BOOL, STRING):
+        raise (ValueError if now else LateRefusalError)(f"Type '{type_name(x.type)}' is not supported by tile.")
     return 0
 
 

@@ -20,6 +20,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_type_of
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:
     TRANSPOSE_RANK = 6
     REVERSE_RANK = 8
@@ -35,8 +37,6 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if x.rank > TRANSPOSE_RANK:
         raise ValueError(f"Transpose op only supports 1D-6D input arrays, not {x.rank}D")
     want_type_of(y, x)
-    if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
-        raise ValueError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     want_bytes(x)
     if perm.type != INT32 or perm.rank != 1 or perm.dims[0] != x.rank:
         raise ValueError(
@@ -45,12 +45,14 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if not is_constant(perm):
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
-        return 0
-    refusal = plan_transpose(<Walk*>node.data, x, perm, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
-    context.set_shape(y, x.rank, dims)
-    node.invoke = transpose_int4 if x.type == INT4 else walk
+    else:
+        refusal = plan_transpose(<Walk*>node.data, x, perm, dims)
+        if refusal != NULL:
+            raise ValueError(refusal.decode())
+        context.set_shape(y, x.rank, dims)
+        node.invoke = transpose_int4 if x.type == INT4 else walk
+    if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
+        raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     return 0
 
 

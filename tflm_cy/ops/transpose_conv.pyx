@@ -33,6 +33,8 @@ from tflm_cy.ops.weighted cimport (
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # TransposeConvOptions
     PADDING = 0
     STRIDE_W = 1
@@ -81,8 +83,12 @@ cdef int prepare(Context context, Node* node) except -1:
         bias_option = INT64        # there sums are always wide
     if node.arithmetic != MICRO:
         check_bias_type(x, b, bias_option, "TRANSPOSE_CONV")
+        if x.type == INT16 and node.options == NULL:
+            raise ValueError("TRANSPOSE_CONV: params->quantized_bias_type == kTfLiteInt32 || ... was not true: INT16 wants options")
     if b != NULL and count(b) != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
+    if op.shape.stride_h <= 0 or op.shape.stride_w <= 0:
+        refuse_strides(context, op, shape, y)
     op.columns = node.arithmetic == OPTIMIZED and (x.type != FLOAT32 or w.type == FLOAT32) and (x.type != INT16 or bias_option == INT32)
     op.dynamic = not is_constant(shape)
     if op.dynamic:
@@ -127,8 +133,8 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     g.stride_w = table_i32(node.options, STRIDE_W, 0)
     g.dilation_h = 1
     g.dilation_w = 1
-    if g.stride_h <= 0 or g.stride_w <= 0 or g.stride_h > 32767 or g.stride_w > 32767:
-        raise ValueError(f"TRANSPOSE_CONV: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
+    if g.stride_h > 32767 or g.stride_w > 32767:
+        raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are too long")
     if g.ih <= 0 or g.iw <= 0 or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:
         raise ValueError(f"TRANSPOSE_CONV: empty input {shape_of(x)} or weights {shape_of(w)}")
     if g.ic != g.group_ic:
@@ -136,6 +142,15 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     op.padding = table_i8(node.options, PADDING, 0)
     op.height, op.width = g.ih, g.iw
     return 0
+
+
+cdef int refuse_strides(Context context, const TransposeConv* op, const Tensor* shape, Tensor* y) except -1:
+    """TensorFlow looks at them when it computes."""
+    if is_constant(shape):
+        context.set_shape(y, 4, <const int32_t*>shape.data)
+    else:
+        context.set_dynamic(y)
+    raise LateRefusalError(f"TRANSPOSE_CONV: params->stride_height > 0 was not true (strides {op.shape.stride_h}, {op.shape.stride_w})")
 
 
 cdef int set_output_size(TransposeConv* op, const int32_t* dims) noexcept nogil:

@@ -149,7 +149,7 @@ cdef int prepare_neg(Context context, Node* node) except -1:
     elif x.type == INT64:
         op.kernel = <UnaryKernel>neg_whole[int64_t]
     else:
-        raise LateRefusalError(f"Neg only currently supports int64, int32, and float32, got {x.type}.")
+        raise LateRefusalError(f"Neg only currently supports int64, int32, and float32, got {type_name(x.type)}.")
     return 0
 
 
@@ -210,7 +210,7 @@ cdef int prepare_exp(Context context, Node* node) except -1:
     elif x.type == INT8 or x.type == INT16:
         use_table(context, op, table_exp, 0, x, y)
     else:
-        raise LateRefusalError(f"Type {x.type} is currently not supported by Exp.")
+        raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Exp.")
     return 0
 
 
@@ -233,6 +233,8 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
     cdef Root* root
     if x[0].type != INT8 and x[0].type != INT16:
         return op
+    if x[0].type == INT16 and x[0].scale_count == 0 and name == "Rsqrt":       # TensorFlow looks at the values before it looks them up
+        raise LateRefusalError("Rsqrt is only defined for positive values, and for INT16 with a scale")
     check_per_tensor(x[0], name)
     check_per_tensor(y[0], name)
     root = <Root*>context.persistent(sizeof(Root))

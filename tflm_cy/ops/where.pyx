@@ -19,6 +19,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_bytes, want_one, want_type_of
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 
 cdef int prepare_where(Context context, Node* node) except -1:
     cdef int32_t[2] dims
@@ -114,8 +116,6 @@ cdef int prepare_topk(Context context, Node* node) except -1:
     cdef Tensor* values = result(context, node, 0)
     cdef Tensor* indices = result(context, node, 1)
     want_type_of(values, x)
-    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
-        raise ValueError(f"Type {type_name(x.type)} is currently not supported by TopK.")
     if k.type != INT32 and k.type != INT16:
         raise ValueError(f"Type {type_name(k.type)} is currently not supported k Type by TopK.")
     want_one(k, "k of TOPK_V2")
@@ -130,12 +130,14 @@ cdef int prepare_topk(Context context, Node* node) except -1:
         context.set_dynamic(values)
         context.set_dynamic(indices)
         node.invoke = topk_dynamic
-        return 0
-    if not topk_dims(x, k, dims):
-        raise ValueError("TopK k is higher than the internal dimension.")
-    context.set_shape(values, x.rank, dims)
-    context.set_shape(indices, x.rank, dims)
-    node.invoke = topk
+    else:
+        if not topk_dims(x, k, dims):
+            raise ValueError("TopK k is higher than the internal dimension.")
+        context.set_shape(values, x.rank, dims)
+        context.set_shape(indices, x.rank, dims)
+        node.invoke = topk
+    if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
+        raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by TopK.")
     return 0
 
 

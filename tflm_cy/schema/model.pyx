@@ -13,6 +13,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, P
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
+from tflm_cy.schema.once cimport publish, seen
 from tflm_cy.schema.slots cimport (
     METADATA_BUFFER, METADATA_NAME, MODEL_BUFFERS, MODEL_DESCRIPTION, MODEL_METADATA, MODEL_OPERATOR_CODES,
     MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION, OPERATOR_OPCODE_INDEX, OPERATOR_OPTIONS, OPERATOR_OPTIONS_2,
@@ -31,12 +32,11 @@ cdef enum:
 
 # Builtin operator -> number of the union member that it reads; + SECOND_UNION in BuiltinOptions2.
 cdef uint16_t expected_options[OPERATOR_COUNT]
-cdef bint options_known = False
+cdef int options_known = 0
 
 
 cdef int read_expected_options() except -1:
     """Take in the schema: with the first file, so that importing the package does not pay for it."""
-    global options_known
     from tflm_cy.schema.layouts import OPTIONS_OF, UNIONS
     from tflm_cy.schema.names import BUILTIN_NAMES
     for union, offset in (("BuiltinOptions", 1), ("BuiltinOptions2", 1 + SECOND_UNION)):
@@ -44,7 +44,7 @@ cdef int read_expected_options() except -1:
         for operator_name, table_name in OPTIONS_OF.items():
             if table_name in members:
                 expected_options[BUILTIN_NAMES.index(operator_name)] = members.index(table_name) + offset
-    options_known = True
+    publish(&options_known, 1)
     return 0
 
 
@@ -84,7 +84,7 @@ cdef class Model:
             Its buffer is not C-contiguous, or it is not a model.
         """
         cdef Model self = Model.__new__(Model)
-        if not options_known:
+        if not seen(&options_known):
             read_expected_options()
         if isinstance(content, str):
             raise TypeError("model_content wants bytes; for a path use model_path")

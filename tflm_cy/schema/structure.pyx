@@ -14,6 +14,7 @@ Source of the format: google/flatbuffers:docs/source/internals.md.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport malloc
 
+from tflm_cy.schema.once cimport publish, seen
 from tflm_cy.schema.table cimport load_i32, load_u16, load_u32
 
 cdef enum Kind:
@@ -114,7 +115,7 @@ cdef int compile_layout(int layout) except -1:
             fields[slot].child = TABLE_NUMBERS[kind.strip("[<>]")]
         slot += 1
     layouts[layout].fields = fields
-    layouts[layout].count = count
+    publish(&layouts[layout].count, count)
     return 0
 
 
@@ -128,7 +129,7 @@ cdef int compile_union(int union) except -1:
     for member in range(len(members)):
         numbers[member + 1] = TABLE_NUMBERS[members[member]]
     unions[union].layouts = numbers
-    unions[union].count = len(members) + 1
+    publish(&unions[union].count, len(members) + 1)
     return 0
 
 
@@ -183,7 +184,7 @@ cdef class Structure:
             return self.fail(vtable, f"a vtable of {vtable_length} bytes is not possible here")
         if table_length < 4 or at + table_length > self.size:
             return self.fail(at, f"a table of {table_length} bytes is not possible here (the file has {self.size})")
-        if layouts[layout].count < 0:
+        if seen(&layouts[layout].count) < 0:
             compile_layout(layout)
         count = min(layouts[layout].count, <int>(vtable_length - 4) // 2)
         for slot in range(count):
@@ -245,7 +246,7 @@ cdef class Structure:
         if member == 0:
             return 0
         start = self.follow(at + offset)
-        if unions[union].count < 0:
+        if seen(&unions[union].count) < 0:
             compile_union(union)
         if member >= unions[union].count:
             return 0

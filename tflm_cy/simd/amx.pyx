@@ -385,10 +385,12 @@ cdef int64_t peak_of_tiles(int64_t rounds) noexcept nogil:
 def capsule():
     """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
     global table, vectors
+    cdef Kernels made
     from tflm_cy.simd import isa_avx512
 
     vectors = <const Kernels*>PyCapsule_GetPointer(isa_avx512.capsule(), "tflm_cy.simd.Kernels")
-    table = vectors[0]
-    table.conv8.plan = plan_tiles
-    table.peak.s8 = peak_of_tiles
+    made = vectors[0]
+    made.conv8.plan = plan_tiles
+    made.peak.s8 = peak_of_tiles
+    table = made             # at once: another thread may use it already
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

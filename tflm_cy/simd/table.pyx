@@ -8,7 +8,8 @@
 | portable | C without instructions of its own |
 | scalar | none: every operator runs its scalar definition |
 
-Without the variable it is the first that the CPU has. The bytes are the same with all of them.
+Without the variable it is the first that the CPU has. The bytes are the same with all of them. Threads that choose at once, without a GIL, fill
+the same table with the same pointers.
 """
 import importlib.util
 import os
@@ -52,13 +53,13 @@ def choose(name):
         raise ValueError(f"TFLM_CY_ISA is amx, avx512, avx2, portable or scalar, not {name!r}")
     if name not in available():
         raise ValueError(f"this CPU cannot run {name!r}, only {', '.join(available())}")
+    chosen_name = name
     if name == "scalar":
         chosen = &nothing
     else:
         capsule = importlib.import_module(f"tflm_cy.simd.{MODULES[name]}").capsule()
         kept.append(capsule)
         chosen = <const Kernels*>PyCapsule_GetPointer(capsule, "tflm_cy.simd.Kernels")
-    chosen_name = name
     return name
 
 
