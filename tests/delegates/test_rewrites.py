@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
-from tflm_cy.ops.generation import generation_name
 
 RNG = np.random.default_rng(5)
 X = (RNG.standard_normal((15, 40)) * 3).astype(np.float32)
