@@ -29,8 +29,10 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
         return True
-    # Two tiles of columns by two of positions load less, four by one go through x once.
+    # Two tiles of columns by two of positions load less, four by one go through x once, one by four through the weights.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
+    if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
+        c.panel_tiles = 1
     plan_extra_steps(c)
     plan_copies(c)
     if c.finish != NULL:
@@ -167,6 +169,16 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
                     at += tiles * TILE_BYTES
     for column in range(g.oc):
         pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+    c.near_zero = c.finish == NULL and not c.dynamic
+    for column in range(g.oc):
+        if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
+            c.near_zero = False
+
+
+cdef bint stays_near_zero(const Conv8* c, int32_t bias, float scale) noexcept nogil:
+    """Can a column's sums, whatever x and the weights are, be rounded as floats below 2^22? False for scales that are no number."""
+    cdef double most = <double>LARGEST_PRODUCT * c.segments * c.segment + fabs(<double>bias)
+    return most < 2e9 and most * fabs(scale) < 4e6
 
 
 cdef int32_t offset_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
