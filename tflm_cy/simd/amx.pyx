@@ -11,7 +11,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
 | sixteen or more in an output row | the same within a row |
-| fewer, stride 1 | sixteen of the padded image; those between the rows are thrown away |
+| fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
 | fewer, other strides | one output row |
 """

@@ -4,7 +4,8 @@
 cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
-    cdef ptrdiff_t tiles, padded_w
+    cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    cdef ptrdiff_t tiles, tiles_across
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -17,8 +18,11 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
+        tiles_across = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE)
+        if g.stride_w == 1 and g.stride_h == 1 and 8 * tiles_across <= 7 * tiles:
+            c.across = 1
+            tiles = tiles_across
     else:
-        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
         c.sampled = g.kh == 1 and g.kw == 1 and g.pad_h == 0 and g.pad_w == 0 and not c.dynamic and inside(g)
         c.across = c.sampled or g.stride_w == 1 and g.stride_h == 1
         if c.sampled:
@@ -116,7 +120,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
         return
-    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and g.ow >= TILE and (c.slack or not behind)
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and g.ow >= TILE and (c.slack or not behind)
     if c.sampled:
         c.direct = False
         c.row_bytes = g.ow * g.ic
