@@ -14,6 +14,8 @@
 #endif
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
+#define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
+
 typedef struct {
   const uint8_t *x;       /* of the first position */
   uint8_t *y;             /* even: where its outputs go; those of the others follow y_row bytes apart */
@@ -89,6 +91,7 @@ typedef struct {
   int steps;
   const int32_t *sums;
   const Positions *const *positions;
+  uint8_t *y[4];          /* even: of the first column */
   const int32_t *bias;
   vf scales[4];
   const float *f_bias;
@@ -103,8 +106,9 @@ typedef struct {
   ptrdiff_t sum_row;
 } Finish;
 
-SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const Waiting *u) {
+SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const Panel *p, const Waiting *u) {
   Finish f;
+  if (even) _Pragma("GCC unroll 4") for (int m = 0; m < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); m++) f.y[m] = u->positions[m]->y + u->column;
   f.steps = u->steps;
   f.sums = u->sums;
   f.positions = u->positions;
@@ -132,8 +136,8 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const
   return f;
 }
 
-SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, const Positions *positions, int r) {
-  return (even ? positions->y + r * f->y_row : positions->rows[r]) + f->column;
+SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, int m, int r) {
+  return even ? f->y[m] + r * f->y_row : f->positions[m]->rows[r] + f->column;
 }
 
 SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r, int m, int j) {
@@ -148,11 +152,10 @@ SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r
 
 /* `across` rows of bytes, from row r on. */
 SIMD_INLINE void amx_store_bytes(const int NT, const int even, const Finish *f, vb out, int r, int m) {
-  const Positions *positions = f->positions[m];
-#define ROW(I) amx_row(even, f, positions, r + (I))
+#define ROW(I) amx_row(even, f, m, r + (I))
 #define PART16(I) (I == 0 ? _mm512_castsi512_si128(out) : _mm512_extracti32x4_epi32(out, I))
   if (NT >= 3) {
-    if (NT == 4 && f->n == 64) vb_store(ROW(0), out);
+    if (NT == 4 && SIMD_LIKELY(f->n == 64)) vb_store(ROW(0), out);
     else vb_store_part(ROW(0), out, f->n);
   } else if (NT == 2 && f->n == 32) {
     if (even && f->y_row == 32) {
@@ -191,7 +194,7 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
   const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
   const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
   const Positions *positions = f->positions[m];
-  vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
+  vf product[4] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
       const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
@@ -206,15 +209,18 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
         continue;
       }
       if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
-      const vf product = vf_mul(vf_from_vi(sum), f->scales[j]);
-      v[a * NT + j] = f->near_zero ? vi_sub(_mm512_castps_si512(vf_add(product, vf_set1(ROUNDING))), f->less) : vi_from_vf(product);
+      product[a * NT + j] = vf_mul(vf_from_vi(sum), f->scales[j]);
     }
   if (kind >= TILE_F32) return;
   vb out;
-  if (f->near_zero) {
+  vi v[4];
+  if (SIMD_LIKELY(f->near_zero)) {
+    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++)
+      v[q] = vi_sub(_mm512_castps_si512(vf_add(product[q], vf_set1(ROUNDING))), f->less);
     const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
     out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
   } else {
+    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v[q] = vi_from_vf(product[q]);
     out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
   }
   if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
@@ -293,12 +299,22 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     u->n = p->n;
     const int fourth = NT != 1 || i + 3 < count;
     u->steps = fourth ? STEPS : STEPS / 4 * 3;
-    const Finish f = amx_begin(NT, kind, p, s < STEPS ? done : u);
-    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-      amx_store(NT, t, before->sums);
-      amx_start(NT, t, kind, p->bias);
-      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
-      for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+    const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
+    if (p->steps == 1 && s == 0 && f.steps == STEPS) { /* all of it, without asking */
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_store(NT, t, before->sums);
+        amx_start(NT, t, kind, p->bias);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+        _Pragma("GCC unroll 4") for (int e = 0; e < STEPS / 4; e++) amx_finish(NT, kind, has_terms, even, &f, STEPS / 4 * t + e);
+      }
+      s = STEPS;
+    } else {
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_store(NT, t, before->sums);
+        amx_start(NT, t, kind, p->bias);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+        for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+      }
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;
@@ -318,10 +334,10 @@ SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, co
   Waiting *before = &line->units[(line->current + 2) % 3];
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_store(NT, t, before->sums);
   if (line->filled == 2) {
-    const Finish f = amx_begin(NT, kind, p, &line->units[(line->current + 1) % 3]);
+    const Finish f = amx_begin(NT, kind, even, p, &line->units[(line->current + 1) % 3]);
     for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   }
-  const Finish f = amx_begin(NT, kind, p, before);
+  const Finish f = amx_begin(NT, kind, even, p, before);
   for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   line->tiles = line->filled = 0;
 }
