@@ -35,6 +35,8 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     # Two tiles of columns by two of positions load less, four by one go through x once, one by four through the weights.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
+    if g.ic * g.stride_w < TILE:           # rows of x lie across lines of the cache, and loading them takes twice as long
+        c.panel_tiles = 4
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
     plan_extra_steps(c)
