@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
@@ -39,14 +40,16 @@ AXIS, KEEP = np.int32([1]), {"keep_dims": True}
 
 
 def test_a_sum_of_squares_rounds_once():
+    """With AVX-512; AVX2 rounds the square, too, so that the fusion does not show."""
     wide = (RNG.standard_normal((15, 640)) * 3).astype(np.float32)
     model = chain(("SQUARE", wide.shape, [], {}), ("SUM", (15, 1), [AXIS], KEEP), shape=wide.shape)
     interpreter, fused = run(model, wide)
     _, apart = run(model, wide, experimental_preserve_all_tensors=True)
     exact = (wide.astype(np.float64) ** 2).sum(axis=1, keepdims=True)
-    assert (fused != apart).any()  # the fusion shows in some rows
+    once = generation_name() == "avx512"
+    assert (fused != apart).any() == once  # in some rows
     np.testing.assert_allclose(fused, exact, rtol=1e-6)
-    assert [q["rule"] for q in interpreter.quirks()] == ["sum of squares"]
+    assert [q["rule"] for q in interpreter.quirks()] == ["sum of squares"] * once
 
 
 @pytest.mark.parametrize(("op", "factor"), [("MUL", np.float32([1]) / np.float32(40)), ("DIV", np.float32([40]))])

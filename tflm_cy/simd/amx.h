@@ -2,7 +2,7 @@
  *
  * A tile of x is 16 positions times 64 bytes of their windows, a tile of weights 64 taps times 16 columns. A unit is four (three) such products
  * at once: NT tiles of columns times 1, 1, 2 or 4 tiles of positions (NT = 4, 3, 2, 1). Its sums go to a buffer, and become outputs in 16 steps
- * that are woven into the products of the unit after the next.
+ * that are woven into the products of the unit after the next. One column tile times three tiles of positions leaves the fourth product out.
  *
  * All units share one configuration (every tile is 16 rows of 64 bytes), so that a thread loads it once and finds it there at the next node:
  * loading costs 50 ns, storing it for a comparison 5. */
@@ -10,9 +10,11 @@
 #define TFLM_CY_SIMD_AMX_H
 
 #ifndef TILES_AHEAD
-#define TILES_AHEAD 4096 /* bytes from the weights in use to those that should be on their way */
+#define TILES_AHEAD 6144 /* bytes from the weights in use to those that should be on their way */
 #endif
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
+
+#define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
 
 typedef struct {
   const uint8_t *x;       /* of the first position */
@@ -38,6 +40,8 @@ typedef struct {
   ptrdiff_t column;       /* bytes of y in front of the panel's columns */
   ptrdiff_t n;            /* columns to store */
   vb zero, low, high;
+  int near_zero;          /* no product of a sum and its scale leaves -2^22 .. 2^22 */
+  vi less;                /* near_zero: to subtract from ROUNDING plus a product: its bits, less the zero point */
   float f_low, f_high;
   int32_t *sums;          /* TILE_I32: where those of `first`, the first tile of positions, go; sum_row bytes apart */
   const Positions *first;
@@ -51,6 +55,7 @@ typedef struct {          /* sums that wait */
   const float *scales;
   const float *f_bias;
   ptrdiff_t column, n;
+  int steps;              /* that make its outputs: fewer when the last tile is not used */
 } Waiting;
 
 typedef struct {
@@ -76,10 +81,17 @@ static void ready_tiles(void) {
   if (_mm512_cmpneq_epi32_mask(_mm512_load_si512(&now), _mm512_load_si512(&WHOLE_TILES)) != 0) _tile_loadconfig(&WHOLE_TILES);
 }
 
+/* Added to a float of less than 2^22 this leaves its nearest whole number in the low bits, halves to even. Beside tile instructions the CPU
+ * has one unit for products and conversions, but two for sums. */
+#define ROUNDING 12582912.0f
+enum { ROUNDING_BITS = 0x4B400000 };
+
 /* What the steps of a waiting unit need, in registers: stores of outputs may alias everything in memory. */
 typedef struct {
+  int steps;
   const int32_t *sums;
   const Positions *const *positions;
+  uint8_t *y[4];          /* even: of the first column */
   const int32_t *bias;
   vf scales[4];
   const float *f_bias;
@@ -87,13 +99,17 @@ typedef struct {
   vb zero, low, high;
   vf f_low, f_high;
   int clamps;
+  int near_zero;
+  vi less;
   uint8_t *raw;           /* TILE_I32 */
   const Positions *first;
   ptrdiff_t sum_row;
 } Finish;
 
-SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const Waiting *u) {
+SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const Panel *p, const Waiting *u) {
   Finish f;
+  if (even) _Pragma("GCC unroll 4") for (int m = 0; m < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); m++) f.y[m] = u->positions[m]->y + u->column;
+  f.steps = u->steps;
   f.sums = u->sums;
   f.positions = u->positions;
   f.bias = u->bias;
@@ -114,12 +130,14 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const Panel *p, const
     f.zero = p->zero;
     f.low = p->low;
     f.high = p->high;
+    f.near_zero = p->near_zero;
+    f.less = p->less;
   }
   return f;
 }
 
-SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, const Positions *positions, int r) {
-  return (even ? positions->y + r * f->y_row : positions->rows[r]) + f->column;
+SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, int m, int r) {
+  return even ? f->y[m] + r * f->y_row : f->positions[m]->rows[r] + f->column;
 }
 
 SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r, int m, int j) {
@@ -134,11 +152,10 @@ SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r
 
 /* `across` rows of bytes, from row r on. */
 SIMD_INLINE void amx_store_bytes(const int NT, const int even, const Finish *f, vb out, int r, int m) {
-  const Positions *positions = f->positions[m];
-#define ROW(I) amx_row(even, f, positions, r + (I))
+#define ROW(I) amx_row(even, f, m, r + (I))
 #define PART16(I) (I == 0 ? _mm512_castsi512_si128(out) : _mm512_extracti32x4_epi32(out, I))
   if (NT >= 3) {
-    if (NT == 4 && f->n == 64) vb_store(ROW(0), out);
+    if (NT == 4 && SIMD_LIKELY(f->n == 64)) vb_store(ROW(0), out);
     else vb_store_part(ROW(0), out, f->n);
   } else if (NT == 2 && f->n == 32) {
     if (even && f->y_row == 32) {
@@ -177,7 +194,7 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
   const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
   const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
   const Positions *positions = f->positions[m];
-  vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
+  vf product[4] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
     _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
       const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
@@ -192,10 +209,20 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
         continue;
       }
       if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
-      v[a * NT + j] = vi_from_vf(vf_mul(vf_from_vi(sum), f->scales[j]));
+      product[a * NT + j] = vf_mul(vf_from_vi(sum), f->scales[j]);
     }
   if (kind >= TILE_F32) return;
-  vb out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
+  vb out;
+  vi v[4];
+  if (SIMD_LIKELY(f->near_zero)) {
+    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++)
+      v[q] = vi_sub(_mm512_castps_si512(vf_add(product[q], vf_set1(ROUNDING))), f->less);
+    const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
+    out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+  } else {
+    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v[q] = vi_from_vf(product[q]);
+    out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
+  }
   if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
   amx_store_bytes(NT, even, f, vb_unlane(out), r, m);
 }
@@ -204,7 +231,7 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
 
 /* Tile t's share of one step of 64 bytes: its operands, its product. */
 SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
-                              const int8_t *w) {
+                              const int8_t *w, const int fourth) {
   if (NT >= 3) {
     if (t == 0) { _tile_loadd(4, m[0]->x + at, x_row); _tile_loadd(5, w, 64); AMX_DOT(0, 4, 5); }
     if (t == 1) { _tile_loadd(6, w + 1024, 64); AMX_DOT(1, 4, 6); }
@@ -216,10 +243,10 @@ SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const P
     if (t == 2) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(2, 5, 6); }
     if (t == 3) AMX_DOT(3, 5, 7);
   } else {
-    if (t == 0) { _tile_loadd(7, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 7); }
+    if (t == 0) { _tile_stream_loadd(7, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 7); }
     if (t == 1) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(1, 5, 7); }
     if (t == 2) { _tile_loadd(6, m[2]->x + at, x_row); AMX_DOT(2, 6, 7); }
-    if (t == 3) { _tile_loadd(4, m[3]->x + at, x_row); AMX_DOT(3, 4, 7); }
+    if (t == 3 && fourth) { _tile_loadd(4, m[3]->x + at, x_row); AMX_DOT(3, 4, 7); }
   }
 }
 
@@ -270,19 +297,31 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     u->f_bias = p->f_bias;
     u->column = p->column;
     u->n = p->n;
-    const Finish f = amx_begin(NT, kind, p, s < STEPS ? done : u);
-    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-      amx_store(NT, t, before->sums);
-      amx_start(NT, t, kind, p->bias);
-      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w);
-      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+    const int fourth = NT != 1 || i + 3 < count;
+    u->steps = fourth ? STEPS : STEPS / 4 * 3;
+    const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
+    if (p->steps == 1 && s == 0 && f.steps == STEPS) { /* all of it, without asking */
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_store(NT, t, before->sums);
+        amx_start(NT, t, kind, p->bias);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+        _Pragma("GCC unroll 4") for (int e = 0; e < STEPS / 4; e++) amx_finish(NT, kind, has_terms, even, &f, STEPS / 4 * t + e);
+      }
+      s = STEPS;
+    } else {
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_store(NT, t, before->sums);
+        amx_start(NT, t, kind, p->bias);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+        for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+      }
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, fourth);
         if (i == 0) amx_ahead(NT, t, w);
-        for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+        for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }
     line->current = (line->current + 1) % 3;
@@ -295,11 +334,11 @@ SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, co
   Waiting *before = &line->units[(line->current + 2) % 3];
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_store(NT, t, before->sums);
   if (line->filled == 2) {
-    const Finish f = amx_begin(NT, kind, p, &line->units[(line->current + 1) % 3]);
-    for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
+    const Finish f = amx_begin(NT, kind, even, p, &line->units[(line->current + 1) % 3]);
+    for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   }
-  const Finish f = amx_begin(NT, kind, p, before);
-  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
+  const Finish f = amx_begin(NT, kind, even, p, before);
+  for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   line->tiles = line->filled = 0;
 }
 

@@ -11,11 +11,12 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
 | sixteen or more in an output row | the same within a row |
-| fewer, stride 1 | sixteen of the padded image; those between the rows are thrown away |
+| fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
 | fewer, other strides | one output row |
 """
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -33,6 +34,7 @@ cdef extern from "amx.h" nogil:
     enum:
         CHUNK
         TILE_I32_U8
+        ROUNDING_BITS
     ctypedef struct Positions:
         const uint8_t* x
         uint8_t* y
@@ -57,6 +59,8 @@ cdef extern from "amx.h" nogil:
         vb zero
         vb low
         vb high
+        bint near_zero
+        vi less
         float f_low
         float f_high
         int32_t* sums
@@ -78,9 +82,11 @@ cdef enum:
     TILE = 16                    # positions, and columns
     STEP = 64                    # bytes of a window
     TILE_BYTES = 1024
+    FEWEST_STEPS = 8             # of a panel of one tile of columns, for whose outputs there is time
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
     L1_POSITIONS = 16384
     L2_SUMS = 262144             # waiting for `finish`
+    LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
 
@@ -136,6 +142,8 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
         p.clamps = c.out.high - c.out.low < 255
+        p.near_zero = c.near_zero
+        p.less = vi_set1(ROUNDING_BITS - zero)
     return p
 
 

@@ -4,7 +4,8 @@
 cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
-    cdef ptrdiff_t tiles, padded_w
+    cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+    cdef ptrdiff_t tiles, tiles_across
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -17,8 +18,11 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
+        tiles_across = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE)
+        if g.stride_w == 1 and g.stride_h == 1 and 8 * tiles_across <= 7 * tiles:
+            c.across = 1
+            tiles = tiles_across
     else:
-        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
         c.sampled = g.kh == 1 and g.kw == 1 and g.pad_h == 0 and g.pad_w == 0 and not c.dynamic and inside(g)
         c.across = c.sampled or g.stride_w == 1 and g.stride_h == 1
         if c.sampled:
@@ -29,8 +33,12 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
         return True
-    # Two tiles of columns by two of positions load less, four by one go through x once.
+    # Two tiles of columns by two of positions load less, four by one go through x once, one by four through the weights.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
+    if g.ic * g.stride_w < TILE:           # rows of x lie across lines of the cache, and loading them takes twice as long
+        c.panel_tiles = 4
+    if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
+        c.panel_tiles = 1
     plan_extra_steps(c)
     plan_copies(c)
     if c.finish != NULL:
@@ -114,7 +122,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
         return
-    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and g.ow >= TILE and (c.slack or not behind)
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and g.ow >= TILE and (c.slack or not behind)
     if c.sampled:
         c.direct = False
         c.row_bytes = g.ow * g.ic
@@ -167,6 +175,16 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
                     at += tiles * TILE_BYTES
     for column in range(g.oc):
         pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+    c.near_zero = c.finish == NULL and not c.dynamic
+    for column in range(g.oc):
+        if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
+            c.near_zero = False
+
+
+cdef bint stays_near_zero(const Conv8* c, int32_t bias, float scale) noexcept nogil:
+    """Can a column's sums, whatever x and the weights are, be rounded as floats below 2^22? False for scales that are no number."""
+    cdef double most = <double>LARGEST_PRODUCT * c.segments * c.segment + fabs(<double>bias)
+    return most < 2e9 and most * fabs(scale) < 4e6
 
 
 cdef int32_t offset_of(const Conv8* c, ptrdiff_t step) noexcept nogil:

@@ -64,6 +64,7 @@ cdef struct Conv8:
     ptrdiff_t extra_steps        # those of all panels for what of uint8 weights does not fit a byte once the zero point is subtracted
     ptrdiff_t extra_tiles        # their tiles of weights
     bint centred                 # it is subtracted: the sums of windows' bytes are not needed
+    bint near_zero               # no product of a sum and its scale leaves -2^22 .. 2^22
     bint across                  # tiles run from row to row of the padded image
     bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed

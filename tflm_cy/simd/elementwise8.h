@@ -28,7 +28,56 @@ SIMD_INLINE vb narrow8(const vi *v, vb zero, vb low, vb high, const int is_signe
     vb_store_part(y + i, vb_load(py), n - i);                   \
   }
 
+#if SIMD_ISA == 512
+/* The pairs a, b as int16, 16 at a time, times the multipliers' upper parts and lower eight bits. A zero point that cannot lead to an overflow
+ * is part of the constant. */
+enum { MOST_MULTIPLIER = (1 << 23) - 256 };
+
+SIMD_INLINE int adds_pairs8(const struct_sum8 *s) {
+  const int64_t a = s->a_multiplier < 0 ? -(int64_t)s->a_multiplier : s->a_multiplier;
+  const int64_t b = s->b_multiplier < 0 ? -(int64_t)s->b_multiplier : s->b_multiplier;
+  const int64_t constant = s->constant < 0 ? -(int64_t)s->constant : s->constant;
+  return a < MOST_MULTIPLIER && b < MOST_MULTIPLIER && s->shift >= 0 && s->shift < 24 &&
+         constant + 255 * (a + b) + ((int64_t)255 << s->shift) < 0x7FFFFFFF;
+}
+
+SIMD_INLINE vi add8_products(__m256i pairs, vi upper, vi lower, vi constant, vi shift, const int is_signed) {
+  const __m512i ab = is_signed ? _mm512_cvtepi8_epi16(pairs) : _mm512_cvtepu8_epi16(pairs);
+  const vi high = _mm512_slli_epi32(_mm512_madd_epi16(ab, upper), 8);
+  return _mm512_srav_epi32(vi_add(high, _mm512_dpwssd_epi32(constant, ab, lower)), shift);
+}
+
+SIMD_INLINE void add8_pairs(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
+  const int32_t upper_a = (s->a_multiplier + 128) >> 8, upper_b = (s->b_multiplier + 128) >> 8;
+  const vi upper = _mm512_unpacklo_epi16(vb_set1_16(upper_a), vb_set1_16(upper_b));
+  const vi lower = _mm512_unpacklo_epi16(vb_set1_16(s->a_multiplier - upper_a * 256), vb_set1_16(s->b_multiplier - upper_b * 256));
+  const vi constant = vi_set1(s->constant + s->zero_point * (1 << s->shift)), shift = vi_set1(s->shift);
+  const vb low = vb_set1(s->low), high = vb_set1(s->high);
+  const __m512i order = _mm512_setr_epi32(0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15);
+  int64_t i = 0;
+#define HALF(V, H) _mm512_extracti64x4_epi64(V, H)
+#define PRODUCTS(V, H) add8_products(HALF(V, H), upper, lower, constant, shift, is_signed)
+#define BODY(A, B, Y)                                                                                                       \
+  const vb va = vb_load(A), vc = vb_load(B);                                                                                \
+  const vb near = vb_zip8_low(va, vc), far = vb_zip8_high(va, vc);                                                          \
+  const vb first = _mm512_packs_epi32(PRODUCTS(near, 0), PRODUCTS(far, 0));                                                 \
+  const vb second = _mm512_packs_epi32(PRODUCTS(near, 1), PRODUCTS(far, 1));                                                \
+  const vb out = _mm512_permutexvar_epi32(order, is_signed ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second)); \
+  vb_store(Y, is_signed ? vb_min_s(vb_max_s(out, low), high) : vb_min_u(vb_max_u(out, low), high))
+  OVER_PAIRS(BODY)
+#undef BODY
+#undef PRODUCTS
+#undef HALF
+}
+#endif
+
 SIMD_INLINE void add8(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
+#if SIMD_ISA == 512
+  if (adds_pairs8(s)) {
+    add8_pairs(s, a, b, y, n, is_signed);
+    return;
+  }
+#endif
   const vi constant = vi_set1(s->constant), ma = vi_set1(s->a_multiplier), mb = vi_set1(s->b_multiplier);
   const vb zero = vb_set1_16(s->zero_point), low = vb_set1(s->low), high = vb_set1(s->high);
   const int shift = s->shift;

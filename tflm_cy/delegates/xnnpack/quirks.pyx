@@ -14,6 +14,8 @@ from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 
+from tflm_cy.ops.generation import generation_name
+
 OTHER_MODE = "use BUILTIN_WITHOUT_DEFAULT_DELEGATES or BUILTIN_REF"
 EFFECTS = {
     "padding below zero": (
@@ -27,7 +29,8 @@ EFFECTS = {
     "pixel by pixel": (
         "every pixel's activations are quantized by themselves, because the 1x1 convolution runs as FULLY_CONNECTED",
         OTHER_MODE + " to quantize per image"),
-    "sum of squares": ("the square is not rounded by itself but added with one rounding (one fused multiply-add each)", OTHER_MODE),
+    "sum of squares": (
+        "AVX-512: the square is not rounded by itself but added with one rounding (one fused multiply-add each)", OTHER_MODE),
     "quotient upside down": ("the constant n divided by a sum of n elements gives the sum divided by n", OTHER_MODE),
     "square by table": ("both factors are the same tensor: the product is a table that rounds half away from zero", OTHER_MODE),
     "special values": ("approximation without special cases: EXP(NaN) = 0, SQRT(inf) = NaN, RSQRT(0) = NaN, GELU and HARD_SWISH(-inf) = NaN",
@@ -115,11 +118,12 @@ def quirks(Subgraph g):
     cdef list found = []
     cdef dict fused = {}
     cdef set means = set()                             # what MEANs that replace another node write
+    cdef bint rounds_once = generation_name() == "avx512"
     cdef Partition partition
     cdef int n, step
     for partition in g.partitions:
         for step in partition.steps:
-            if step >= g.listed_nodes and g.nodes[step].fusion == FUSED_SQUARE:
+            if rounds_once and step >= g.listed_nodes and g.nodes[step].fusion == FUSED_SQUARE:
                 fused[g.nodes[step].outputs[0]] = True
             if step >= g.listed_nodes and g.operator_names[step] == "MEAN":
                 means.add(g.nodes[step].outputs[0])
