@@ -40,7 +40,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
-from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport (
@@ -414,8 +414,7 @@ cdef int convolve_f32_contraction(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    op.fast.fast.plan.run(
-        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

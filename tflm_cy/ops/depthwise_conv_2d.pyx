@@ -22,8 +22,10 @@ from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
-from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
-from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
+from tflm_cy.ops.fixed8 cimport (
+    FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
+)
+from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32, run_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
     prepare_weights, read_as_bytes, weight_bytes,
@@ -216,7 +218,7 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
 
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    if op.fast32.run(&op.fast32.plan, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+    if run_depthwise_ordered32(&op.fast32, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
 
@@ -233,17 +235,13 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    op.fast.fast.run(
-        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    run_fixed_depthwise8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef int convolve_single_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    op.fast_single.fast.plan.run(
-        &op.fast_single.fast.plan, context.input(node, 0).data, context.scratch(op.fast_single.fast.scratch),
-        context.output(node, 0).data,
-    )
+    run_fixed_conv8(context, &op.fast_single, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

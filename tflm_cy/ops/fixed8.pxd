@@ -1,9 +1,9 @@
 """How operators with 8-bit weights use the vector kernels for bytes outside of XNNPACK's arithmetic: exact sums, then fixed-point multipliers.
 
     if ready_fixed_conv8(context, &op.fast, &op.shape, x, w, bytes, row, bias, &op.rescale):     # else: the scalar definition
-    op.fast.plan.run(&op.fast.plan, x, context.scratch(op.fast.scratch), y)
+    run_fixed_conv8(context, &op.fast, x, y)
 
-Weights and biases are constants, of at most 8 bits and of int64 values.
+Weights and biases are constants, of at most 8 bits and of int64 values. They are packed at the first invoke, as TensorFlow's are in these modes.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
@@ -11,7 +11,9 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
+from tflm_cy.ops.xnnpack.vector8 cimport (
+    Vector8, VectorDepthwise8, pack_conv8, pack_depthwise8, plan_conv8, plan_depthwise8,
+)
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.fixed8 cimport Fixed8
@@ -21,13 +23,19 @@ ctypedef fused Plan8:
     Conv8
     Depthwise8
 
+ctypedef void (*PackFixed8)(Fixed8* f) noexcept nogil
+
 cdef struct FixedConv8:
     Vector8 fast
     Fixed8 fixed
+    PackFixed8 pack              # NULL: other multipliers
+    bint waits                   # to be packed
 
 cdef struct FixedDepthwise8:
     VectorDepthwise8 fast
     Fixed8 fixed
+    PackFixed8 pack
+    const void* w                # still to be packed, or NULL
 
 
 cdef inline int32_t* narrow_bias(Context context, const int64_t* bias, ptrdiff_t n) except NULL:
@@ -60,8 +68,7 @@ cdef inline bint ready_fixed8(
     f.high = out.high
     if not kernels().fixed8.plan(f):
         return False
-    f.packed = <int32_t*>context.persistent(f.packed_bytes)
-    kernels().fixed8.pack(f)
+    f.packed = <int32_t*>context.unfilled(f.packed_bytes)
     return True
 
 
@@ -84,12 +91,23 @@ cdef inline bint ready_fixed_conv8(
     Context context, FixedConv8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
     const int64_t* bias, const Rescale* out,
 ) except -1:
-    """True when v.fast.plan.run serves. Filters of `row` values each, their taps in front."""
+    """True when run_fixed_conv8 serves. Filters of `row` values each, their taps in front."""
     if w == NULL or g.groups <= 0 or not ready_fixed8(
             context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out):
         return False
     fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    return ready_conv8(context, &v.fast, x, w, row)
+    v.pack = kernels().fixed8.pack
+    v.waits = plan_conv8(context, &v.fast, x, w, row)
+    return v.waits
+
+
+cdef inline void run_fixed_conv8(Context context, FixedConv8* v, const void* x, void* y) noexcept nogil:
+    if v.waits:
+        if v.pack != NULL:
+            v.pack(&v.fixed)
+        pack_conv8(&v.fast)
+        v.waits = False
+    v.fast.plan.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)
 
 
 cdef inline bint ready_fixed_depthwise8(
@@ -100,4 +118,14 @@ cdef inline bint ready_fixed_depthwise8(
     if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out):
         return False
     fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    return ready_depthwise8(context, &v.fast, w)
+    v.pack = kernels().fixed8.pack
+    v.w = w
+    return plan_depthwise8(context, &v.fast)
+
+
+cdef inline void run_fixed_depthwise8(Context context, FixedDepthwise8* v, const void* x, void* y) noexcept nogil:
+    if v.w != NULL:
+        v.pack(&v.fixed)
+        pack_depthwise8(&v.fast, v.w)
+        v.w = NULL
+    v.fast.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)

@@ -5,6 +5,8 @@
     if run_ordered32(&fast, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
         ...
 
+and the same of depthwise convolutions.
+
 Weights are packed at the first invoke, as TensorFlow's are, unless they themselves say whether the kernel serves.
 """
 from libc.stddef cimport ptrdiff_t
@@ -18,6 +20,8 @@ ctypedef bint (*RunOrdered32)(const Ordered32* c, const float* x, void* scratch,
 
 ctypedef bint (*PackOrdered32)(
     Ordered32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+
+ctypedef void (*PackDepthwiseOrdered32)(DepthwiseOrdered32* d, const float* w, const float* bias) noexcept nogil
 
 ctypedef bint (*RunDepthwiseOrdered32)(const DepthwiseOrdered32* d, const float* x, float* y) noexcept nogil
 
@@ -33,7 +37,10 @@ cdef struct FastOrdered32:
 
 cdef struct FastDepthwiseOrdered32:
     RunDepthwiseOrdered32 run
+    PackDepthwiseOrdered32 pack
     DepthwiseOrdered32 plan
+    const float* w               # still to be packed, or NULL
+    const float* bias
 
 
 cdef inline bint ready_ordered32(
@@ -67,6 +74,15 @@ cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered
     if bias == NULL or w == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
         return False
     v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
-    kernels().depthwise_ordered32.pack(&v.plan, w, bias)
+    v.w = w
+    v.bias = bias
+    v.pack = kernels().depthwise_ordered32.pack
     v.run = kernels().depthwise_ordered32.run
     return True
+
+
+cdef inline bint run_depthwise_ordered32(FastDepthwiseOrdered32* v, const float* x, float* y) noexcept nogil:
+    if v.w != NULL:
+        v.pack(&v.plan, v.w, v.bias)
+        v.w = NULL
+    return v.run(&v.plan, x, y)
