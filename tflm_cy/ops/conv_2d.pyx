@@ -36,13 +36,13 @@ from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_sl
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
-from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, pack_ordered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
     prepare_rescale, prepare_weights, read_as_bytes, weight_bytes,
@@ -120,6 +120,8 @@ cdef int prepare(Context context, Node* node) except -1:
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
     flatten_pointwise(&op.shape)
+    if w.type != FLOAT32:
+        context.settle(w)
     prepare_weights(context, w, &op.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, op.shape.oc, &op.bias)
@@ -174,16 +176,17 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     if node.arithmetic == OPTIMIZED and op.shape.groups == 1:
         return prepare_eigen(context, node, op)
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
+    node.invoke = convolve_f32
     if is_constant(w) and not op.unusual and use_ordered32(context, op, w, False):
-        node.invoke = convolve_vector32
-        return 0
-    if is_constant(w):
+        op.packed = <float*>context.unfilled(packed_bytes(op))
+        node.invoke = choose_kernel
+    elif is_constant(w):
+        context.settle(w)
         op.packed = <float*>context.persistent(packed_bytes(op))
         pack_filter(op, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(packed_bytes(op))
     op.sums = context.request_scratch(2 * sizeof(float) * (op.shape.oc / op.shape.groups + 3))
-    node.invoke = convolve_f32
     return 0
 
 
@@ -214,6 +217,7 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
         node.invoke = convolve_vector32_eigen
         return 0
     if is_constant(w):
+        context.settle(w)
         op.packed = <float*>context.persistent(sizeof(float) * packed_panels(&op.product) + 1)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
@@ -232,6 +236,7 @@ cdef int plan_threads(Conv* op, int threads) noexcept nogil:
 
 
 cdef int prepare_contraction(Context context, Node* node, Conv* op) except -1:
+    context.settle(context.input(node, 1))
     op.packed = <float*>context.persistent(sizeof(float) * op.shape.oc * op.depth + 1)
     pack_contraction(&op.contraction, <const float*>context.input(node, 1).data, op.packed)
     op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * op.shape.oc)
@@ -363,6 +368,17 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
         <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
+
+
+cdef int choose_kernel(Context context, Node* node) noexcept nogil:
+    """The first invoke: the weights say whether the vector kernel serves."""
+    cdef Conv* op = <Conv*>node.data
+    if pack_ordered32(&op.fast32):
+        node.invoke = convolve_vector32
+    else:
+        pack_filter(op, <const float*>context.input(node, 1).data, op.packed)
+        node.invoke = convolve_f32
+    return node.invoke(context, node)
 
 
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
@@ -519,5 +535,5 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
 
 
 OPERATORS = {
-    "CONV_2D": register(prepare, version=8),
+    "CONV_2D": reads_late(register(prepare, version=8), 1),
 }

@@ -7,7 +7,8 @@
 
 and the same of depthwise convolutions.
 
-Weights are packed at the first invoke, as TensorFlow's are, unless they themselves say whether the kernel serves.
+Weights are packed at the first invoke, as TensorFlow's are. Without panels those of windows themselves say whether the kernel serves:
+`pack_ordered32` does, before the first `run_ordered32`.
 """
 from libc.stddef cimport ptrdiff_t
 
@@ -53,20 +54,22 @@ cdef inline bint ready_ordered32(
     v.bias = bias
     v.column_stride = column_stride
     v.k_stride = k_stride
-    if not (v.plan.panels or v.plan.window.flat):        # those take any weights
-        v.w = NULL
-        if not kernels().ordered32.pack(&v.plan, w, bias, column_stride, k_stride):
-            return False
     v.pack = kernels().ordered32.pack
     v.scratch = context.request_scratch(v.plan.scratch_bytes)
     v.run = kernels().ordered32.run
     return True
 
 
+cdef inline bint pack_ordered32(FastOrdered32* v) noexcept nogil:
+    """False where the scalar definition must serve."""
+    cdef const float* w = v.w
+    v.w = NULL
+    return v.pack(&v.plan, w, v.bias, v.column_stride, v.k_stride)
+
+
 cdef inline bint run_ordered32(FastOrdered32* v, const float* x, void* scratch, float* y) noexcept nogil:
     if v.w != NULL:
-        v.pack(&v.plan, v.w, v.bias, v.column_stride, v.k_stride)
-        v.w = NULL
+        pack_ordered32(v)
     return v.run(&v.plan, x, scratch, y)
 
 

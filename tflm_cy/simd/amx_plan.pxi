@@ -4,7 +4,7 @@
 cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
-    cdef ptrdiff_t tiles, padded_w
+    cdef ptrdiff_t tiles, padded_w, most_extra
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -31,15 +31,14 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     # Two tiles of columns by two of positions load less, four by one go through x once.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
-    plan_extra_steps(c)
     plan_copies(c)
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
         c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
+    most_extra = c.tile_steps + DEAREST_EXTRA if c.row_factor != 0 else 0        # or as many tiles of ones: packing decides
     c.packed_bytes = (
-        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
-        + 3 * 4 * TILE * c.column_tiles
-        + ((c.column_tiles + (c.row_factor != 0)) * c.tile_steps + c.extra_tiles) * TILE_BYTES + TAIL
+        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + most_extra), 64)
+        + 3 * 4 * TILE * c.column_tiles + (c.column_tiles * c.tile_steps + most_extra) * TILE_BYTES + TAIL
     )
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
@@ -138,6 +137,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* f_bias
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
+    plan_extra_steps(c)
     at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
     sums = <int32_t*>at
     scales = <float*>(sums + columns)
