@@ -44,8 +44,8 @@ from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.ordered32 cimport FastOrdered32, pack_ordered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
-    prepare_rescale, prepare_weights, read_as_bytes, weight_bytes,
+    Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, fill_factors, plan_rescale,
+    prepare_bias, prepare_bias_micro, prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -125,7 +125,7 @@ cdef int prepare(Context context, Node* node) except -1:
     prepare_weights(context, w, &op.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, op.shape.oc, &op.bias)
-    else:
+    elif x.type != INT8 and x.type != UINT8:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(activation)
     if x.type != FLOAT32:
@@ -178,7 +178,7 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
     node.invoke = convolve_f32
     if is_constant(w) and not op.unusual and use_ordered32(context, op, w, False):
-        op.packed = <float*>context.unfilled(packed_bytes(op))
+        op.packed = op.fast32.plan.packed
         node.invoke = choose_kernel
     elif is_constant(w):
         context.settle(w)
@@ -196,7 +196,8 @@ cdef bint use_ordered32(Context context, Conv* op, const Tensor* w, bint panels)
     op.fast32.plan.window.high = op.range.high
     op.fast32.plan.panels = panels
     op.fast32.plan.block = op.product.block if panels else 0
-    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1)
+    return ready_ordered32(
+        context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1, 0 if panels else packed_bytes(op))
 
 
 cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
@@ -279,6 +280,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
+    cdef Multipliers multipliers
     cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
             or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
@@ -292,13 +294,17 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError("CONV_2D: int16 zero_point != 0")
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
-    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
+    plan_rescale(
+        context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
             context, &op.fast, &op.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
-            <const int64_t*>op.bias.values, &op.rescale):
+            b, &op.rescale, &multipliers):
         node.invoke = convolve_vector8
         return 0
+    fill_factors(&multipliers)
+    if x.type != INT16 and node.arithmetic != MICRO:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)

@@ -46,10 +46,12 @@ cdef struct FastDepthwiseOrdered32:
 
 cdef inline bint ready_ordered32(
     Context context, FastOrdered32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+    ptrdiff_t least=0,
 ) except -1:
+    """The packed weights have `least` bytes, which the scalar definition may have instead."""
     if bias == NULL or w == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
         return False
-    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
+    v.plan.packed = <float*>context.unfilled(max(v.plan.packed_bytes, least))
     v.w = w
     v.bias = bias
     v.column_stride = column_stride
