@@ -54,6 +54,22 @@ SEARCHING = {
     "optimal",
     "overlap",
 }  # planners whose time is the quality of their plans; their inner loop must vectorize
+# What every load goes through: compiled for time, so that a model is ready as soon as TensorFlow's is.
+LOADING = {
+    *(
+        "structure",
+        "verifier",
+        "model",
+        "loader",
+        "preparation",
+        "late_values",
+        "workspace",
+        "lifetimes",
+        "greedy",
+        "growing_arena",
+    ),
+    *("partition", "claims", "creation", "datatype", "matrices", "operands", "rewrites", "delegate"),
+}
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
 VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
@@ -145,7 +161,7 @@ def operator_index() -> str:
 
 def target_of(source: Path) -> list[str]:
     """The flags that a module has beyond those of all."""
-    if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING:
+    if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING | LOADING:
         return SMALL
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return [*VECTOR, *SMALL] if source.stem in DEFINITIONS else VECTOR

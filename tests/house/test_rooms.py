@@ -39,8 +39,9 @@ ALLOWED = {
 TABLES = {
     "table",
     "slots",
+    "builtins",
     "flexbuffer",
-}  # operators and delegates read options, sparsity and quantization, nothing else of the file
+}  # operators and delegates read options, sparsity, quantization and operators' numbers, nothing else of the file
 
 IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)
 

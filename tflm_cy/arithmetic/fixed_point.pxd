@@ -8,6 +8,7 @@ Source: LiteRT:tflite/kernels/internal/{quantization_util,common}; bytes checked
 """
 from libc.math cimport frexp, round, roundf
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 cdef enum Activation:            # ActivationFunctionType
     ACT_NONE = 0
@@ -34,12 +35,17 @@ cdef inline Multiplier quantize_multiplier(double real) noexcept nogil:
     """A double as a 31-bit multiplier and a power of two; below 2^-31 it is zero."""
     cdef Multiplier m
     cdef int exponent = 0
-    cdef int64_t value
+    cdef int64_t value, bits
     m.value = 0
     m.shift = 0
     if real == 0.0 or real != real:
         return m
-    value = <int64_t>round(frexp(real, &exponent) * 2147483648.0)
+    if 1e-300 < real < 1e300:        # what frexp and round give, from the bits: models have thousands of multipliers
+        memcpy(&bits, &real, 8)
+        exponent = <int>(bits >> 52) - 1022
+        value = ((bits & (<int64_t>1 << 52) - 1 | <int64_t>1 << 52) + (<int64_t>1 << 21)) >> 22
+    else:
+        value = <int64_t>round(frexp(real, &exponent) * 2147483648.0)
     if value == (<int64_t>1 << 31):
         value = value >> 1
         exponent += 1

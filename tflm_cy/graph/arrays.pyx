@@ -233,7 +233,7 @@ cdef int expect_readable(Subgraph g, int t) except -1:
         raise ValueError(
             f"the memory of tensor {t} '{tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
             "construct the interpreter with experimental_preserve_all_tensors=True")
-    return 0
+    return g.settle(tensor)
 
 
 cdef void pack(const int8_t* values, uint8_t* packed, int64_t n, int type) noexcept nogil:

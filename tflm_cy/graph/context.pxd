@@ -21,6 +21,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | --- | --- | --- |
 | input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
 | set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
+| compute_later | prepare | "known now, and written by the node's first invoke", or when somebody asks by `settle` |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
@@ -97,6 +98,7 @@ cdef struct Node:
     const uint8_t* custom_options
     size_t custom_options_size
     int32_t version
+    int32_t code                    # schema.builtins; -1: of a delegate's making
     int32_t arithmetic              # Arithmetic
     int32_t fusion                  # Fusion
     float clamp_low
@@ -118,10 +120,14 @@ cdef class Registration:
     cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
     cdef readonly int lowest_version
     cdef readonly int sparse_input         # which input may be a sparse constant, -1: none; EVERY_INPUT: prepare looks
+    cdef readonly int late_input           # the input whose value prepare does not look at, or asks for by `settle`; -1: none
+    cdef readonly int packed_input         # the constant input whose value prepare alone looks at; -1: none
     cdef PrepareFunction prepare
 
 
 cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
+cdef Registration reads_late(Registration registration, int late_input)
+cdef Registration packs(Registration registration, int packed_input)
 
 
 cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
@@ -163,6 +169,8 @@ cdef class Context:
     cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1
     cdef int set_dynamic(self, Tensor* tensor) except -1
     cdef int set_computed(self, Tensor* tensor) except -1
+    cdef int compute_later(self, Node* node, Tensor* tensor) except -1
+    cdef int settle(self, const Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1

@@ -18,6 +18,19 @@ cdef Registration register(
     registration.reference_version = version if reference_version < 0 else reference_version
     registration.lowest_version = lowest_version
     registration.sparse_input = sparse_input
+    registration.late_input = registration.packed_input = -1
+    return registration
+
+
+cdef Registration reads_late(Registration registration, int late_input):
+    """An operator whose prepare does not look at the value of an input, or asks for it by `settle`."""
+    registration.late_input = late_input
+    return registration
+
+
+cdef Registration packs(Registration registration, int packed_input):
+    """An operator that looks at the value of a constant input in prepare only."""
+    registration.packed_input = packed_input
     return registration
 
 
@@ -31,6 +44,12 @@ cdef class Context:
         raise NotImplementedError
 
     cdef int set_computed(self, Tensor* tensor) except -1:
+        raise NotImplementedError
+
+    cdef int compute_later(self, Node* node, Tensor* tensor) except -1:
+        raise NotImplementedError
+
+    cdef int settle(self, const Tensor* tensor) except -1:
         raise NotImplementedError
 
     cdef void* persistent(self, size_t bytes) except NULL:

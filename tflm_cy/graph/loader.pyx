@@ -19,7 +19,9 @@ from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
 from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
+from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.growing_arena cimport GrowingArena
+from tflm_cy.schema.builtins cimport BUILTIN_CUSTOM
 from tflm_cy.schema.model cimport Model
 from tflm_cy.schema.options cimport options_problem
 from tflm_cy.schema.slots cimport (
@@ -34,7 +36,6 @@ from tflm_cy.schema.table cimport (
 )
 
 cdef enum:
-    CUSTOM = 32                  # BuiltinOperator.CUSTOM
     BLOCKWISE = 2                # of the union QuantizationDetails
 
 
@@ -82,7 +83,7 @@ cdef list operator_codes(Model model, find, bint reference, bint micro):
         table = vector_table(tables, i)
         code = max(table_i8(table, CODE_DEPRECATED_BUILTIN, 0), table_i32(table, CODE_BUILTIN, 0))
         version = table_i32(table, CODE_VERSION, 1)
-        if code == CUSTOM:
+        if code == BUILTIN_CUSTOM:
             name = text_of(table_vector(table, CODE_CUSTOM))
             registration = find(name, True)
             if registration is not None and reference and registration.reference_version == 0:
@@ -232,6 +233,7 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
     cdef Node* node = &g.nodes[index]
     name, registration, version, custom = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
+    node.code = BUILTIN_CUSTOM if custom else g.model.operator_code(table)
     node.index = index
     node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
     node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
@@ -250,52 +252,71 @@ cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) 
     return 0
 
 
-cdef str outside(Subgraph g, const int32_t* indices, int length, bint optional, str what):
-    """A sentence about the first index that names no tensor, None when all do."""
+cdef int outside(Subgraph g, const int32_t* indices, int length) noexcept:
+    """Position of the first index that names no tensor (-1: an omitted one), -1 when all do."""
     cdef int i
     for i in range(length):
-        if indices[i] >= g.tensor_count or indices[i] < (-1 if optional else 0):
-            return f"Invalid tensor index {indices[i]} in {what}. The subgraph has {g.tensor_count} tensors"
-    return None
+        if indices[i] >= g.tensor_count or indices[i] < -1:
+            return i
+    return -1
+
+
+cdef bint names_tensors(Subgraph g, const int32_t* indices, int length, str what, int node) except -1:
+    """False, and the defect is noted, where an index names no tensor."""
+    cdef int i = outside(g, indices, length)
+    if i < 0:
+        return True
+    where = what if node < 0 else f"the {what} of node {node}"
+    g.allocate_defect = f"Invalid tensor index {indices[i]} in {where}. The subgraph has {g.tensor_count} tensors."
+    return False
 
 
 cdef int check_structure(Subgraph g) except -1:
     """Note what is wrong with indices and with the order of writing and reading; nothing follows a bad index afterwards."""
-    cdef set written = set()
+    cdef const Node* node
+    cdef int n
+    if not names_tensors(g, g.inputs, g.input_count, "inputs", -1) or not names_tensors(g, g.outputs, g.output_count, "outputs", -1):
+        return 0
+    for n in range(g.node_count):
+        node = &g.nodes[n]
+        if (not names_tensors(g, node.inputs, node.input_count, "inputs", n)
+                or not names_tensors(g, node.outputs, node.output_count, "outputs", n)
+                or not names_tensors(g, node.intermediates, node.intermediate_count, "intermediates", n)):
+            return 0
+    return check_order(g)
+
+
+cdef int check_order(Subgraph g) except -1:
+    """Each tensor is written once, and before it is read."""
+    cdef Block memory = new_block(g.tensor_count + 1, 16)
+    cdef uint8_t* written = <uint8_t*>memory.data
     cdef const Node* node
     cdef const Tensor* tensor
     cdef int n, i, t
-    cdef str defect = outside(g, g.inputs, g.input_count, True, "inputs")
-    if defect is None:
-        defect = outside(g, g.outputs, g.output_count, True, "outputs")
-    for n in range(g.node_count):
-        node = &g.nodes[n]
-        defect = defect or outside(g, node.inputs, node.input_count, True, f"the inputs of node {n}")
-        defect = defect or outside(g, node.outputs, node.output_count, True, f"the outputs of node {n}")
-        defect = defect or outside(
-            g, node.intermediates, node.intermediate_count, True, f"the intermediates of node {n}")
-    if defect is not None:
-        g.allocate_defect = defect + "."
-        return 0
     for i in range(g.input_count):
-        written.add(g.inputs[i])
+        if g.inputs[i] >= 0:
+            written[g.inputs[i]] = True
     for n in range(g.node_count):
         node = &g.nodes[n]
-        who = f"node {n} ({g.operator_names[n]})"
         for i in range(node.input_count):
             t = node.inputs[i]
+            if t < 0 or written[t]:
+                continue
             tensor = &g.tensors[t]
-            if t >= 0 and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC) and t not in written:
-                if g.invoke_defect is None:
-                    g.invoke_defect = f"Input tensor {t} lacks data: {who} reads it before any node writes it."
+            if (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC) and g.invoke_defect is None:
+                g.invoke_defect = f"Input tensor {t} lacks data: {who(g, n)} reads it before any node writes it."
         for i in range(node.output_count):
             t = node.outputs[i]
             if t < 0:
                 continue
             tensor = &g.tensors[t]
             if tensor.allocation == CONSTANT:
-                g.allocate_defect = f"{who} writes to tensor {t}, which is a constant."
-            elif t in written and tensor.allocation != VARIABLE:
-                g.allocate_defect = f"{who} writes to tensor {t}, which an earlier node or the caller writes."
-            written.add(t)
+                g.allocate_defect = f"{who(g, n)} writes to tensor {t}, which is a constant."
+            elif written[t] and tensor.allocation != VARIABLE:
+                g.allocate_defect = f"{who(g, n)} writes to tensor {t}, which an earlier node or the caller writes."
+            written[t] = True
     return 0
+
+
+cdef str who(Subgraph g, int n):
+    return f"node {n} ({g.operator_names[n]})"

@@ -14,6 +14,7 @@ that preserves all tensors has one node per subset.
 
 Source: LiteRT:tflite/graph_info.cc.
 """
+cimport cython
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -22,12 +23,11 @@ from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport RESOURCE
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_SUBGRAPH
 from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.schema.builtins cimport BUILTIN_CALL_ONCE, BUILTIN_IF, BUILTIN_WHILE
 
 cdef enum:
     NOT_YET = -1
     ALWAYS = -2
-
-CONTROL_FLOW = ("IF", "WHILE", "CALL_ONCE")
 
 
 cdef class Partition:
@@ -42,7 +42,7 @@ cdef class Partition:
         self.steps = [index]
 
 
-cdef bint has_side_effect(Subgraph g, int n):
+cdef bint has_side_effect(Subgraph g, int n) noexcept:
     cdef const Node* node = &g.nodes[n]
     cdef int i
     for i in range(node.input_count):
@@ -51,20 +51,24 @@ cdef bint has_side_effect(Subgraph g, int n):
     for i in range(node.output_count):
         if node.outputs[i] >= 0 and g.tensors[node.outputs[i]].type == RESOURCE:
             return True
-    return g.operator_names[n] in CONTROL_FLOW and n not in g.custom_nodes
+    return node.code == BUILTIN_IF or node.code == BUILTIN_WHILE or node.code == BUILTIN_CALL_ONCE
 
 
+@cython.final
 cdef class Scheduler:
     """The subsets so far, and who computes what."""
     cdef Subgraph g
     cdef Block memory
     cdef int32_t* epoch              # per tensor: the subset that computes it, NOT_YET or ALWAYS
+    cdef int32_t* reader             # per tensor: the newest subset that has it among its inputs
     cdef int32_t* plan
     cdef int32_t* after              # per node: its control successor, or -1
+    cdef uint8_t* given              # per tensor: it is an output of its subset
     cdef uint8_t* claimed            # per node
     cdef uint8_t* waits              # per node: for its control predecessor
     cdef uint8_t* done
     cdef int count                   # of the plan
+    cdef int first                   # nodes of the plan before it are done
     cdef int kind                    # of the newest subset; -1: it is empty
     cdef list subsets                # [kind, nodes, inputs, outputs]
 
@@ -75,16 +79,18 @@ cdef class Scheduler:
         self.g = g
         self.subsets = []
         self.count = len(g.execution_plan)
-        self.memory = new_block((tensors + nodes + self.count) * sizeof(int32_t) + 3 * nodes + 1, 16)
+        self.memory = new_block((2 * tensors + nodes + self.count) * sizeof(int32_t) + 3 * nodes + tensors + 1, 16)
         self.epoch = <int32_t*>self.memory.data
-        self.plan = self.epoch + tensors
+        self.reader = self.epoch + tensors
+        self.plan = self.reader + tensors
         self.after = self.plan + self.count
         self.claimed = <uint8_t*>(self.after + nodes)
         self.waits = self.claimed + nodes
         self.done = self.waits + nodes
-        memset(self.claimed, 0, 3 * nodes)
+        self.given = self.done + nodes
         for i in range(tensors):
             self.epoch[i] = ALWAYS
+            self.reader[i] = -1
         for n in range(nodes):
             self.after[n] = -1
         for n in claimed:
@@ -103,7 +109,7 @@ cdef class Scheduler:
 
     cdef int open(self) except -1:
         """A new subset."""
-        self.subsets.append([None, [], set(), set()])
+        self.subsets.append([None, [], [], []])
         self.kind = -1
         return 0
 
@@ -129,13 +135,20 @@ cdef class Scheduler:
                 self.epoch[node.outputs[i]] = k
         for i in range(node.input_count):
             t = node.inputs[i]
-            if t >= 0 and self.epoch[t] != k:
-                subset[2].add(t)
-                if self.epoch[t] >= 0:
-                    self.subsets[self.epoch[t]][3].add(t)
+            if t >= 0 and self.epoch[t] != k and self.reader[t] != k:
+                self.reader[t] = k
+                (<list>subset[2]).append(t)
+                self.give(t)
         if self.after[n] >= 0:
             self.waits[self.after[n]] = False
         return True
+
+    cdef int give(self, int t) except -1:
+        """A tensor is an output of the subset that computes it, if there is one."""
+        if self.epoch[t] >= 0 and not self.given[t]:
+            self.given[t] = True
+            (<list>(<list>self.subsets[self.epoch[t]])[3]).append(t)
+        return 0
 
 
 cdef list cut(Subgraph g, set claimed, bint clustering):
@@ -148,7 +161,9 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
         ended = False
         while not ended:
             took = False
-            for k in range(scheduler.count):
+            while scheduler.first < scheduler.count and scheduler.done[scheduler.plan[scheduler.first]]:
+                scheduler.first += 1
+            for k in range(scheduler.first, scheduler.count):
                 if scheduler.schedule(scheduler.plan[k]):
                     took = True
                 elif took and not clustering:
@@ -160,8 +175,8 @@ cdef list cut(Subgraph g, set claimed, bint clustering):
             scheduler.subsets.pop()
             break
     for i in range(g.output_count):
-        if g.outputs[i] >= 0 and scheduler.epoch[g.outputs[i]] >= 0:
-            scheduler.subsets[scheduler.epoch[g.outputs[i]]][3].add(g.outputs[i])
+        if g.outputs[i] >= 0:
+            scheduler.give(g.outputs[i])
     return [(kind, nodes, sorted(ins), sorted(outs)) for kind, nodes, ins, outs in scheduler.subsets]
 
 
@@ -227,6 +242,7 @@ cpdef int add_node(Subgraph g, str name, list inputs, list outputs) except -1:
     node.input_count = len(inputs)
     node.outputs = indices(g, outputs)
     node.output_count = len(outputs)
+    node.code = -1
     g.registrations.append(None)
     g.operator_names.append(name)
     return node.index
@@ -241,6 +257,7 @@ cpdef int add_variant(Subgraph g, int origin, list inputs, list outputs) except 
     node.custom_options = old.custom_options
     node.custom_options_size = old.custom_options_size
     node.version = old.version
+    node.code = old.code
     node.arithmetic = old.arithmetic
     g.registrations[n] = g.registrations[origin]
     return n
@@ -249,14 +266,16 @@ cpdef int add_variant(Subgraph g, int origin, list inputs, list outputs) except 
 cdef int hide(Subgraph g, Partition partition) except -1:
     """Tensors that only the partition's own nodes see have no memory that a user could look at."""
     cdef const Node* node
-    cdef int n, i
+    cdef int n, i, t
     if g.hidden == NULL:
         g.hidden = <uint8_t*>g.arena.allocate_tail(g.tensor_count, 1, KIND_SUBGRAPH)
     for n in partition.nodes:
         node = &g.nodes[n]
         for i in range(node.output_count):
-            if node.outputs[i] >= 0 and node.outputs[i] not in partition.outputs:
+            if node.outputs[i] >= 0:
                 g.hidden[node.outputs[i]] = True
+    for t in partition.outputs:
+        g.hidden[t] = False
     return 0
 
 
@@ -264,18 +283,24 @@ cdef int lay_out(Subgraph g) except -1:
     """The steps that the engine runs: nodes of the plan, each partition replaced by its own steps."""
     cdef dict partitions = {(<Partition>partition).index: partition for partition in g.partitions}
     cdef list steps = []
+    cdef list owners = []
     cdef Partition partition
     cdef int i
     for n in g.execution_plan:
         partition = partitions.get(n)
-        steps += [(n, None)] if partition is None else [(step, partition) for step in partition.steps]
+        if partition is None:
+            steps.append(n)
+            owners.append(None)
+        else:
+            steps += partition.steps
+            owners += [partition] * len(partition.steps)
     g.plan_count = len(steps)
     g.plan = <int32_t*>g.arena.allocate_tail(max(g.plan_count, 1) * sizeof(int32_t), 4, KIND_SUBGRAPH)
     g.flushes = <uint8_t*>g.arena.allocate_tail(max(g.plan_count, 1), 1, KIND_SUBGRAPH)
-    g.step_partitions = [partition for _, partition in steps]
+    g.step_partitions = owners
     for i in range(g.plan_count):
-        g.plan[i] = steps[i][0]
-        partition = steps[i][1]
+        g.plan[i] = steps[i]
+        partition = owners[i]
         g.flushes[i] = partition is not None and partition.flushes
     g.loaded = g.arena.mark()
     return 0

@@ -4,21 +4,15 @@ from libc.stdint cimport int32_t, uint8_t
 
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.groups cimport Group
-from tflm_cy.graph.workspace cimport Workspace
+from tflm_cy.graph.late_values cimport LateValues
 from tflm_cy.memory.block cimport Block
 
 
-cdef class Preparation(Workspace):
+cdef class Preparation(LateValues):
     # as loaded
-    cdef readonly list registrations  # per node; None for an unresolved custom operator
     cdef readonly list operator_names
-    cdef Node* nodes                 # the file's, then what delegates add
     cdef public int listed_nodes     # nodes below are shown to the user
-    cdef int32_t* plan               # the steps: the execution plan with each partition's own nodes in its place
-    cdef int plan_count
     cdef uint8_t* flushes            # per step: denormals count as zeros; NULL without delegates
-    cdef list step_partitions        # per step, None outside of partitions
-    cdef uint8_t* hidden             # per tensor: seen by a partition's own nodes only; NULL without delegates
     cdef int32_t* inputs
     cdef int32_t input_count
     cdef int32_t* outputs

@@ -21,11 +21,12 @@ from libc.string cimport memset
 
 from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
 from tflm_cy.graph.groups cimport Group, Steps, group_steps
+from tflm_cy.graph.late_values cimport LateValues
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_name,
 )
-from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK, Workspace
+from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK
 from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy
@@ -51,7 +52,7 @@ cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
 
-cdef class Preparation(Workspace):
+cdef class Preparation(LateValues):
     """See the module."""
 
     def __cinit__(self):
@@ -71,7 +72,8 @@ cdef class Preparation(Workspace):
             self.arena.rewind(self.loaded)
         self.kept = []
         self.stage_blocks = []
-        self.later_stages = None
+        self.later_stages = self.late = self.room = None
+        self.borrowed = NULL
         self.scratch_count = self.scratch_planned = 0
         self.shared_time = 0
         for t in range(self.tensor_count):
@@ -91,6 +93,7 @@ cdef class Preparation(Workspace):
             self.prepare_node(step)
             step += 1
         self.prepared_end = step
+        self.room = None
         self.state = MEMORY_PLANNING
         if first == 0:
             self.allocate_variables()
@@ -120,6 +123,8 @@ cdef class Preparation(Workspace):
                 f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
         self.check_inputs(step, node, registration.sparse_input)
         try:
+            if self.late is not None:
+                self.settle_inputs(node, registration.late_input)
             registration.prepare(self, node)
         except MemoryError:
             raise
@@ -127,6 +132,7 @@ cdef class Preparation(Workspace):
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
             raise self.node_error(step, error, "prepare") from error
+        self.give_back()
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
         self.check_outputs(step, node)

@@ -439,6 +439,7 @@ cdef class Subgraph(Preparation):
         if not self.ready or step >= self.prepared_end:
             raise RuntimeError(f"node {index} is not prepared")
         node = &self.nodes[self.plan[step]]
+        self.settle_inputs(node, -1)
         flushing = self.flushes != NULL and self.flushes[step]
         with nogil:
             if flushing:

@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.addition cimport (
     sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
@@ -122,12 +122,12 @@ cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int 
 cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twice, const Binary* op) except -1:
     cdef bint signed = a.type == INT8
     cdef bint stands = op.plan.a_stands or op.plan.b_stands
+    cdef Multiplier first = quantize_multiplier(<double>a.scale / twice)
+    cdef Multiplier second = quantize_multiplier(<double>b.scale / twice)
     cdef int byte
     for byte in range(256):
-        s.a[byte] = operand_in_block(
-            byte_value(byte, signed) - a.zero_point, quantize_multiplier(<double>a.scale / twice), 20, signed and not stands)
-        s.b[byte] = operand_in_block(
-            byte_value(byte, signed) - b.zero_point, quantize_multiplier(<double>b.scale / twice), 20, signed and not stands)
+        s.a[byte] = operand_in_block(byte_value(byte, signed) - a.zero_point, first, 20, signed and not stands)
+        s.b[byte] = operand_in_block(byte_value(byte, signed) - b.zero_point, second, 20, signed and not stands)
     s.run = max(op.plan.inner, 1)
     s.block = 16 if signed and not stands else 8
     s.signed = signed

@@ -36,16 +36,16 @@ from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_sl
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name,
 )
-from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
-from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, pack_ordered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, prepare_bias, prepare_bias_micro,
-    prepare_rescale, prepare_weights, read_as_bytes, weight_bytes,
+    Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, check_zero_points, fill_factors, plan_rescale,
+    prepare_bias, prepare_bias_micro, prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
@@ -120,10 +120,12 @@ cdef int prepare(Context context, Node* node) except -1:
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
     flatten_pointwise(&op.shape)
+    if w.type != FLOAT32:
+        context.settle(w)
     prepare_weights(context, w, &op.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, op.shape.oc, &op.bias)
-    else:
+    elif x.type != INT8 and x.type != UINT8:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(activation)
     if x.type != FLOAT32:
@@ -174,16 +176,17 @@ cdef int prepare_float(Context context, Node* node, Conv* op) except -1:
     if node.arithmetic == OPTIMIZED and op.shape.groups == 1:
         return prepare_eigen(context, node, op)
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
+    node.invoke = convolve_f32
     if is_constant(w) and not op.unusual and use_ordered32(context, op, w, False):
-        node.invoke = convolve_vector32
-        return 0
-    if is_constant(w):
+        op.packed = op.fast32.plan.packed
+        node.invoke = choose_kernel
+    elif is_constant(w):
+        context.settle(w)
         op.packed = <float*>context.persistent(packed_bytes(op))
         pack_filter(op, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(packed_bytes(op))
     op.sums = context.request_scratch(2 * sizeof(float) * (op.shape.oc / op.shape.groups + 3))
-    node.invoke = convolve_f32
     return 0
 
 
@@ -193,7 +196,8 @@ cdef bint use_ordered32(Context context, Conv* op, const Tensor* w, bint panels)
     op.fast32.plan.window.high = op.range.high
     op.fast32.plan.panels = panels
     op.fast32.plan.block = op.product.block if panels else 0
-    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1)
+    return ready_ordered32(
+        context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.depth, 1, 0 if panels else packed_bytes(op))
 
 
 cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
@@ -214,6 +218,7 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
         node.invoke = convolve_vector32_eigen
         return 0
     if is_constant(w):
+        context.settle(w)
         op.packed = <float*>context.persistent(sizeof(float) * packed_panels(&op.product) + 1)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
@@ -232,6 +237,7 @@ cdef int plan_threads(Conv* op, int threads) noexcept nogil:
 
 
 cdef int prepare_contraction(Context context, Node* node, Conv* op) except -1:
+    context.settle(context.input(node, 1))
     op.packed = <float*>context.persistent(sizeof(float) * op.shape.oc * op.depth + 1)
     pack_contraction(&op.contraction, <const float*>context.input(node, 1).data, op.packed)
     op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * op.shape.oc)
@@ -274,6 +280,7 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
+    cdef Multipliers multipliers
     cdef ptrdiff_t up = 0
     if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
             or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
@@ -287,13 +294,17 @@ cdef int prepare_quantized(Context context, Node* node, Conv* op, int activation
         raise ValueError("CONV_2D: int16 zero_point != 0")
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.shape.groups == 1:
         up = op.shape.oc
-    prepare_rescale(context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, "CONV_2D")
+    plan_rescale(
+        context, x, w, b, y, activation, op.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
             context, &op.fast, &op.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.weights), op.depth,
-            <const int64_t*>op.bias.values, &op.rescale):
+            b, &op.rescale, &multipliers):
         node.invoke = convolve_vector8
         return 0
+    fill_factors(&multipliers)
+    if x.type != INT16 and node.arithmetic != MICRO:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     pad_filter(context, node, op)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.shape.oc)
@@ -365,6 +376,17 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     return 0
 
 
+cdef int choose_kernel(Context context, Node* node) noexcept nogil:
+    """The first invoke: the weights say whether the vector kernel serves."""
+    cdef Conv* op = <Conv*>node.data
+    if pack_ordered32(&op.fast32):
+        node.invoke = convolve_vector32
+    else:
+        pack_filter(op, <const float*>context.input(node, 1).data, op.packed)
+        node.invoke = convolve_f32
+    return node.invoke(context, node)
+
+
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
@@ -414,8 +436,7 @@ cdef int convolve_f32_contraction(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    op.fast.fast.plan.run(
-        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
@@ -520,5 +541,5 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
 
 
 OPERATORS = {
-    "CONV_2D": register(prepare, version=8),
+    "CONV_2D": reads_late(register(prepare, version=8), 1),
 }

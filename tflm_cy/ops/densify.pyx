@@ -1,4 +1,4 @@
-"""DENSIFY: a sparse constant (float32, float16, int8) written out, once, in prepare.
+"""DENSIFY: a sparse constant (float32, float16, int8) written out, once: when it is first run or asked for.
 
 A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense)
 or only those listed in CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks;
@@ -10,7 +10,7 @@ schema.fbs.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, type_name, type_size
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
 from tflm_cy.schema.slots cimport (
@@ -58,6 +58,7 @@ cdef int prepare(Context context, Node* node) except -1:
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
+    cdef Expansion* expansion
     if x.allocation != CONSTANT:
         raise ValueError("IsConstantTensor(op_context.input) was not true")
     if x.sparsity == NULL:
@@ -66,8 +67,22 @@ cdef int prepare(Context context, Node* node) except -1:
     context.set_shape(y, x.rank, x.dims)
     if x.type not in (FLOAT32, FLOAT16, INT8):
         raise LateRefusalError(f"Type {type_name(x.type)} not supported.")
-    context.set_computed(y)
-    densify(x, <char*>y.data, y.bytes)
+    expansion = <Expansion*>context.persistent(sizeof(Expansion))
+    read_sparsity(expansion, x)
+    node.data = expansion
+    node.invoke = write_out
+    context.compute_later(node, y)
+    if node.arithmetic == MICRO:
+        context.settle(y)
+    return 0
+
+
+cdef int write_out(Context context, Node* node) noexcept nogil:
+    cdef Tensor* y = context.output(node, 0)
+    cdef Expansion expansion = (<Expansion*>node.data)[0]
+    cdef const char* refusal = dense_values(&expansion, <char*>y.data, y.bytes)
+    if refusal != NULL:                  # the verifier has looked at it
+        return context.fail(refusal)
     node.invoke = known
     return 0
 
@@ -77,13 +92,18 @@ cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:
     cdef Expansion expansion
     cdef const char* refusal
     read_sparsity(&expansion, x)
-    if bytes == 0:
-        return 0
-    memset(dense, 0, bytes)
-    refusal = expand(&expansion, 0, 0, dense)
+    refusal = dense_values(&expansion, dense, bytes)
     if refusal != NULL:
         raise ValueError(refusal.decode())
     return 0
+
+
+cdef const char* dense_values(Expansion* expansion, char* dense, size_t bytes) noexcept nogil:
+    """NULL, or what is wrong."""
+    if bytes == 0:
+        return NULL
+    memset(dense, 0, bytes)
+    return expand(expansion, 0, 0, dense)
 
 
 cdef Indices read_indices(const uint8_t* dimension, int type_slot, int slot):
@@ -208,7 +228,7 @@ cdef const char* expand(Expansion* expansion, int depth, int64_t position, char*
 
 
 cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
+    """Nothing is left to do: the output is written."""
     return 0
 
 

@@ -20,12 +20,14 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
-from tflm_cy.ops.fixed8 cimport FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8
-from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32
+from tflm_cy.ops.fixed8 cimport (
+    FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
+)
+from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32, run_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale,
+    Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, fill_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
@@ -49,6 +51,7 @@ cdef struct Depthwise:
     RangeF range
     bint bias_first
     Rescale rescale
+    Multipliers multipliers
     int sums                     # scratch: oc float32 or uint32 sums
     int wide                     # scratch: oc int64 sums
     int image                    # scratch: one quantized image (hybrid)
@@ -85,10 +88,12 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
+    if w.type != FLOAT32:
+        context.settle(w)
     prepare_weights(context, w, &op.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT64, op.shape.oc, &op.bias)
-    else:
+    elif x.type != INT8 and x.type != UINT8:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
     op.sums = context.request_scratch(4 * op.shape.oc)
@@ -156,6 +161,7 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     cdef ptrdiff_t c, k
     g.groups = 1
     if x.type == FLOAT32:
+        context.settle(context.input(node, 1))
         op.packed = context.persistent(sizeof(float) * packed_size(g.oc, taps))
         pack_columns(values, g.oc, taps, 1, g.oc, <float*>op.packed)
         op.runs = context.request_scratch(sizeof(Run) * taps)
@@ -169,7 +175,7 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
     if node.arithmetic != MICRO and ready_fixed_conv8(      # TFLM's plans may overlap: ops/overlaps.py
             context, &op.fast_single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
-            <const int64_t*>op.bias.values, &op.rescale):
+            context.input(node, 2), &op.rescale, &op.multipliers):
         node.invoke = convolve_single_vector8
         return 0
     op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
@@ -190,15 +196,19 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         raise ValueError(f"DEPTHWISE_CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("DEPTHWISE_CONV_2D: int16 zero_point != 0")
-    prepare_rescale(
+    plan_rescale(
         context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16,
-        op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, "DEPTHWISE_CONV_2D",
+        op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, &op.multipliers,
+        "DEPTHWISE_CONV_2D",
     )
     if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
             context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
-            <const int64_t*>op.bias.values, &op.rescale):
+            b, &op.rescale, &op.multipliers):
         node.invoke = convolve_vector8
         return 0
+    fill_factors(&op.multipliers)
+    if x.type != INT16 and node.arithmetic != MICRO:
+        prepare_bias(context, b, op.shape.oc, &op.bias)
     op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
@@ -220,7 +230,7 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
 
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    if op.fast32.run(&op.fast32.plan, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+    if run_depthwise_ordered32(&op.fast32, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
 
@@ -237,17 +247,13 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    op.fast.fast.run(
-        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    run_fixed_depthwise8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef int convolve_single_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    op.fast_single.fast.plan.run(
-        &op.fast_single.fast.plan, context.input(node, 0).data, context.scratch(op.fast_single.fast.scratch),
-        context.output(node, 0).data,
-    )
+    run_fixed_conv8(context, &op.fast_single, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
@@ -362,5 +368,5 @@ cdef inline int hybrid_images(Context context, Node* node, bint optimized) noexc
 
 
 OPERATORS = {
-    "DEPTHWISE_CONV_2D": register(prepare, version=7, reference_version=6),
+    "DEPTHWISE_CONV_2D": reads_late(register(prepare, version=7, reference_version=6), 1),
 }

@@ -1,17 +1,21 @@
 """How operators with 8-bit weights use the vector kernels for bytes outside of XNNPACK's arithmetic: exact sums, then fixed-point multipliers.
 
-    if ready_fixed_conv8(context, &op.fast, &op.shape, x, w, bytes, row, bias, &op.rescale):     # else: the scalar definition
-    op.fast.plan.run(&op.fast.plan, x, context.scratch(op.fast.scratch), y)
+    if ready_fixed_conv8(context, &op.fast, &op.shape, x, w, bytes, row, b, &op.rescale, &m):     # else: the scalar definition
+    run_fixed_conv8(context, &op.fast, x, y)
 
-Weights and biases are constants, of at most 8 bits and of int64 values.
+Weights and biases are constants, of at most 8 bits and of int32. They are packed at the first invoke, as TensorFlow's are in these modes; the
+multipliers, which nothing has filled in yet, as well.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.graph.context cimport Context
-from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, VectorDepthwise8, ready_conv8, ready_depthwise8
+from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
+from tflm_cy.ops.weighted cimport Multipliers, are_small, fill_factors
+from tflm_cy.ops.xnnpack.vector8 cimport (
+    Vector8, VectorDepthwise8, pack_conv8, pack_depthwise8, plan_conv8, plan_depthwise8,
+)
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.fixed8 cimport Fixed8
@@ -21,37 +25,43 @@ ctypedef fused Plan8:
     Conv8
     Depthwise8
 
+ctypedef void (*PackFixed8)(Fixed8* f) noexcept nogil
+
 cdef struct FixedConv8:
     Vector8 fast
     Fixed8 fixed
+    PackFixed8 pack              # NULL: other multipliers
+    bint waits                   # to be packed
+    Multipliers late             # to be filled in before, unless it has no channels
 
 cdef struct FixedDepthwise8:
     VectorDepthwise8 fast
     Fixed8 fixed
+    PackFixed8 pack
+    const void* w                # still to be packed, or NULL
+    Multipliers late
 
 
-cdef inline int32_t* narrow_bias(Context context, const int64_t* bias, ptrdiff_t n) except NULL:
-    """Sums are int32 and wrap."""
-    cdef int32_t* narrow = <int32_t*>context.persistent(4 * n + 4)
-    cdef ptrdiff_t i
-    for i in range(n):
-        narrow[i] = <int32_t>bias[i]
-    return narrow
+cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdiff_t channels) except? NULL:
+    """The file's values, which sums of int32 take as they are, or zeros; NULL when they are no constants."""
+    if b == NULL:
+        return <const int32_t*>context.persistent(4 * channels + 4)
+    return <const int32_t*>b.data if is_constant(b) and b.type == INT32 and count(b) >= channels else NULL
 
 
 cdef inline bint ready_fixed8(
-    Context context, Fixed8* f, ptrdiff_t groups, ptrdiff_t columns, ptrdiff_t depth, const Tensor* x, const int64_t* bias,
-    const Rescale* out,
+    Context context, Fixed8* f, ptrdiff_t groups, ptrdiff_t columns, ptrdiff_t depth, const Tensor* x, const int32_t* bias,
+    const Rescale* out, bint small,
 ) except -1:
-    """The multipliers; `depth`: products of a sum."""
+    """The multipliers; `depth`: products of a sum; `small`: the multipliers are still to come, and `are_small`."""
     cdef ptrdiff_t i
     if kernels().fixed8.plan == NULL or bias == NULL or out.wide or (x.type != INT8 and x.type != UINT8):
         return False
     f.groups = groups
     f.columns = columns
-    f.factors = out.factors
+    f.factors = NULL if small else out.factors
     f.most = 0
-    for i in range(groups * columns):
+    for i in range(0 if small else groups * columns):
         f.most = max(f.most, <double>bias[i] if bias[i] > 0 else -<double>bias[i])
     f.most += <double>depth * (255 * 255)
     f.is_signed = x.type == INT8
@@ -60,44 +70,80 @@ cdef inline bint ready_fixed8(
     f.high = out.high
     if not kernels().fixed8.plan(f):
         return False
-    f.packed = <int32_t*>context.persistent(f.packed_bytes)
-    kernels().fixed8.pack(f)
+    f.packed = <int32_t*>context.unfilled(f.packed_bytes)
+    f.factors = out.factors
     return True
 
 
 cdef inline int fill_fixed8(
-    Context context, Plan8* plan, const Fixed8* f, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const int64_t* bias,
+    Plan8* plan, const Fixed8* f, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const int32_t* bias,
 ) except -1:
     """What the plan of exact sums is told."""
     plan.shape = g[0]
     plan.is_signed = x.type == INT8
     plan.x_zero_point = x.zero_point
     plan.w_zero_point = w_zero_point
-    plan.out.bias = narrow_bias(context, bias, g.oc)
+    plan.out.bias = bias
     plan.finish = kernels().fixed8.finish
     plan.how = f
     plan.y_size = 1
     return 0
 
 
+cdef inline Multipliers late_multipliers(const Multipliers* m) noexcept nogil:
+    """Those that may be filled in later; the others are filled in now, and there are none left."""
+    cdef Multipliers late = m[0]
+    if not are_small(m):
+        fill_factors(m)
+        late.channels = 0
+    return late
+
+
 cdef inline bint ready_fixed_conv8(
     Context context, FixedConv8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
-    const int64_t* bias, const Rescale* out,
+    const Tensor* b, const Rescale* out, Multipliers* m,
 ) except -1:
-    """True when v.fast.plan.run serves. Filters of `row` values each, their taps in front."""
+    """True when run_fixed_conv8 serves. Filters of `row` values each, their taps in front. Else the multipliers are filled in."""
+    cdef const int32_t* bias = constant_bias(context, b, g.oc)
+    v.late = late_multipliers(m)
     if w == NULL or g.groups <= 0 or not ready_fixed8(
-            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out):
+            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out, v.late.channels > 0):
         return False
-    fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    return ready_conv8(context, &v.fast, x, w, row)
+    fill_fixed8(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
+    v.pack = kernels().fixed8.pack
+    v.waits = plan_conv8(context, &v.fast, x, w, row)
+    return v.waits
+
+
+cdef inline void run_fixed_conv8(Context context, FixedConv8* v, const void* x, void* y) noexcept nogil:
+    if v.waits:
+        if v.pack != NULL:
+            fill_factors(&v.late)
+            v.pack(&v.fixed)
+        pack_conv8(&v.fast)
+        v.waits = False
+    v.fast.plan.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)
 
 
 cdef inline bint ready_fixed_depthwise8(
-    Context context, FixedDepthwise8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, const int64_t* bias,
-    const Rescale* out,
+    Context context, FixedDepthwise8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, const Tensor* b,
+    const Rescale* out, Multipliers* m,
 ) except -1:
     """As ready_fixed_conv8."""
-    if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out):
+    cdef const int32_t* bias = constant_bias(context, b, g.oc)
+    v.late = late_multipliers(m)
+    if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out, v.late.channels > 0):
         return False
-    fill_fixed8(context, &v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    return ready_depthwise8(context, &v.fast, w)
+    fill_fixed8(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
+    v.pack = kernels().fixed8.pack
+    v.w = w
+    return plan_depthwise8(context, &v.fast)
+
+
+cdef inline void run_fixed_depthwise8(Context context, FixedDepthwise8* v, const void* x, void* y) noexcept nogil:
+    if v.w != NULL:
+        fill_factors(&v.late)
+        v.pack(&v.fixed)
+        pack_depthwise8(&v.fast, v.w)
+        v.w = NULL
+    v.fast.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)

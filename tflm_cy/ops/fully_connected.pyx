@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU6, ACT_SIGN_BIT
-from tflm_cy.graph.context cimport MICRO, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, reads_late, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, shape_of
 from tflm_cy.ops.fully_connected_float cimport prepare_float
 from tflm_cy.ops.fully_connected_hybrid cimport prepare_hybrid
@@ -43,6 +43,8 @@ cdef int prepare(Context context, Node* node) except -1:
         activation = ACT_NONE                    # what TensorFlow does not know is none
     if w.rank != 2:
         raise ValueError(f"FULLY_CONNECTED: NumDimensions(filter) != 2 ({w.rank} != 2)")
+    if w.type != FLOAT32:
+        context.settle(w)
     m.rows = w.dims[0]
     m.depth = w.dims[1]
     set_output_shape(context, node, &m, x, y)
@@ -101,5 +103,5 @@ cdef int nothing_to_sum(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "FULLY_CONNECTED": register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1),
+    "FULLY_CONNECTED": reads_late(register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1), 1),
 }

@@ -66,6 +66,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
             node.invoke = fully_connected_vector32
             return 0
     if is_constant(w):
+        context.settle(w)
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
             densify(w, dense, 4 * count(w))
@@ -125,6 +126,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
         node.invoke = fully_connected_vector32_row
         return 0
     if is_constant(w):
+        context.settle(w)
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:

@@ -93,19 +93,21 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
         move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth, op.moved)
         node.invoke = fully_connected_int4
         return 0
+    op.fast_rows = is_constant(w) and not op.sparse and use_hybrid8(context, op, context.input(node, 0), w)
+    op.sums = context.request_scratch(4 * op.m.rows + 4)
+    if op.fast_rows:
+        if op.asymmetric:
+            op.row_sums = <int32_t*>context.unfilled(4 * op.m.rows + 4)
+        node.invoke = choose_kernel
+        return 0
     if is_constant(w):
         op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth)
-        op.fast_rows = not op.minimum and not op.sparse and use_hybrid8(context, op, context.input(node, 0), w)
-        if op.fast_rows:
-            node.invoke = fully_connected_hybrid
-            return 0
         if not op.minimum:
             op.wide = <int16_t*>context.persistent(2 * op.m.rows * op.m.depth + 2)
             shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows * op.m.depth, 0, op.wide)
         if op.asymmetric:
             op.row_sums = <int32_t*>context.persistent(4 * op.m.rows + 4)
             sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth, op.row_sums)
-    op.sums = context.request_scratch(4 * op.m.rows + 4)
     node.invoke = fully_connected_hybrid
     return 0
 
@@ -153,6 +155,18 @@ cdef bint use_hybrid8(Context context, HybridMatrix* op, const Tensor* x, const 
         context, &op.fast_hybrid, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
         op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH,
         <const float*>op.bias.values, -INFINITY, INFINITY)
+
+
+cdef int choose_kernel(Context context, Node* node) noexcept nogil:
+    """The first invoke: a weight of -128 is not for the vector kernel."""
+    cdef HybridMatrix* op = <HybridMatrix*>node.data
+    cdef const int8_t* bytes = <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
+    op.minimum = has_minimum(bytes, op.m.rows, op.m.depth)
+    op.fast_rows = not op.minimum
+    if op.minimum and op.asymmetric:
+        sum_rows(bytes, op.m.rows, op.m.depth, op.row_sums)
+    node.invoke = fully_connected_hybrid
+    return fully_connected_hybrid(context, node)
 
 
 cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:

@@ -30,13 +30,13 @@ from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
-from tflm_cy.ops.fixed8 cimport FixedConv8, narrow_bias, ready_fixed8
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed8, run_fixed_conv8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport ready_conv8
+from tflm_cy.ops.xnnpack.vector8 cimport plan_conv8
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.table cimport kernels
@@ -256,24 +256,31 @@ cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, con
     """A 1x1 convolution over images of one pixel."""
     cdef Conv8* c = &op.fast.fast.plan
     cdef const int64_t* bias = <const int64_t*>op.bias.values
+    cdef int32_t* narrow
+    cdef ptrdiff_t o
     if bias == NULL or (w.type != UINT8 and w.scale_count == 1 and w.zero_point != 0):
         return False
+    narrow = <int32_t*>context.unfilled(4 * op.m.rows + 4)
+    for o in range(op.m.rows):
+        narrow[o] = <int32_t>bias[o]             # sums are int32 and wrap
     c.finish = finish_double if kernels().double8.finish == NULL else kernels().double8.finish
     c.how = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias
-        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, bias, &op.fixed):
+        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, False):
             return False
         c.finish = kernels().fixed8.finish
         c.how = &op.fast.fixed
+        op.fast.pack = kernels().fixed8.pack
     matrix_shape(&op.m, &c.shape)
     c.is_signed = x.type == INT8
     c.x_zero_point = x.zero_point
     c.w_zero_point = w.zero_point if w.type == UINT8 else 0
-    c.out.bias = narrow_bias(context, bias, op.m.rows)
+    c.out.bias = narrow
     c.y_size = 1
     op.rescale.columns = op.m.rows
-    return ready_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    op.fast.waits = plan_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    return op.fast.waits
 
 
 cdef void finish_double(
@@ -291,8 +298,7 @@ cdef void finish_double(
 
 cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
-    op.fast.fast.plan.run(
-        &op.fast.fast.plan, context.input(node, 0).data, context.scratch(op.fast.fast.scratch), context.output(node, 0).data)
+    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

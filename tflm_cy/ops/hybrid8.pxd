@@ -3,8 +3,8 @@
     if ready_hybrid8(context, &op.fast, &shape, x, w, scales, how, bias, low, high):     # else: the scalar definition
     run_hybrid8(&op.fast, image, zero_point, scale, context.scratch(op.fast.narrow), context.scratch(op.fast.sums.scratch), y)
 
-The plan is made for one image at a time. Weights and biases are constants. The zero point becomes known when an image is quantized: weights
-are packed for 0, and each sum loses the zero point times the sum of its weights.
+The plan is made for one image at a time. Weights and biases are constants, packed at the first invoke. The zero point becomes known when an
+image is quantized: weights are packed for 0, and each sum loses the zero point times the sum of its weights.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, ready_conv8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, pack_conv8, plan_conv8
 
 cdef enum Scaling:               # of a sum
     BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
@@ -31,6 +31,7 @@ cdef struct Hybrid8:
     float low
     float high
     int32_t* w_sums
+    bint waits                   # to be packed
     int32_t zero_point           # of the image
     float scale
 
@@ -66,8 +67,6 @@ cdef inline bint ready_hybrid8(
 ) except -1:
     """g: of one image."""
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
-    cdef ptrdiff_t c, k
-    cdef int32_t* bias_of_sums
     if w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0:
         return False
     h.columns = g.oc / g.groups
@@ -78,21 +77,29 @@ cdef inline bint ready_hybrid8(
     h.low = low
     h.high = high
     h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    bias_of_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    for c in range(g.oc):
-        for k in range(depth):
-            h.w_sums[c] += w[c * depth + k]
     h.sums.plan.shape = g[0]
     h.sums.plan.is_signed = True
     h.sums.plan.x_zero_point = 0
-    h.sums.plan.out.bias = bias_of_sums
+    h.sums.plan.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
     h.sums.plan.finish = finish_hybrid8
     h.sums.plan.how = h
     h.sums.plan.y_size = sizeof(float)
-    if not ready_conv8(context, &h.sums, x, w, depth):
+    if not plan_conv8(context, &h.sums, x, w, depth):
         return False
+    h.waits = True
     h.narrow = context.request_scratch(h.size + 64)      # products may read behind the image
     return True
+
+
+cdef inline void pack_hybrid8(Hybrid8* h) noexcept nogil:
+    cdef const int8_t* w = <const int8_t*>h.sums.plan.w
+    cdef ptrdiff_t depth = h.sums.plan.w_row
+    cdef ptrdiff_t c, k
+    for c in range(h.sums.plan.shape.oc):
+        for k in range(depth):
+            h.w_sums[c] += w[c * depth + k]
+    pack_conv8(&h.sums)
+    h.waits = False
 
 
 cdef inline void run_hybrid8(
@@ -100,6 +107,8 @@ cdef inline void run_hybrid8(
 ) noexcept nogil:
     cdef int8_t* bytes = <int8_t*>narrow
     cdef ptrdiff_t i
+    if h.waits:
+        pack_hybrid8(h)
     for i in range(h.size):
         bytes[i] = <int8_t>image[i]
     h.zero_point = zero_point

@@ -5,7 +5,10 @@
     if run_ordered32(&fast, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
         ...
 
-Weights are packed at the first invoke, as TensorFlow's are, unless they themselves say whether the kernel serves.
+and the same of depthwise convolutions.
+
+Weights are packed at the first invoke, as TensorFlow's are. Without panels those of windows themselves say whether the kernel serves:
+`pack_ordered32` does, before the first `run_ordered32`.
 """
 from libc.stddef cimport ptrdiff_t
 
@@ -18,6 +21,8 @@ ctypedef bint (*RunOrdered32)(const Ordered32* c, const float* x, void* scratch,
 
 ctypedef bint (*PackOrdered32)(
     Ordered32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+
+ctypedef void (*PackDepthwiseOrdered32)(DepthwiseOrdered32* d, const float* w, const float* bias) noexcept nogil
 
 ctypedef bint (*RunDepthwiseOrdered32)(const DepthwiseOrdered32* d, const float* x, float* y) noexcept nogil
 
@@ -33,33 +38,40 @@ cdef struct FastOrdered32:
 
 cdef struct FastDepthwiseOrdered32:
     RunDepthwiseOrdered32 run
+    PackDepthwiseOrdered32 pack
     DepthwiseOrdered32 plan
+    const float* w               # still to be packed, or NULL
+    const float* bias
 
 
 cdef inline bint ready_ordered32(
     Context context, FastOrdered32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+    ptrdiff_t least=0,
 ) except -1:
+    """The packed weights have `least` bytes, which the scalar definition may have instead."""
     if bias == NULL or w == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
         return False
-    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
+    v.plan.packed = <float*>context.unfilled(max(v.plan.packed_bytes, least))
     v.w = w
     v.bias = bias
     v.column_stride = column_stride
     v.k_stride = k_stride
-    if not (v.plan.panels or v.plan.window.flat):        # those take any weights
-        v.w = NULL
-        if not kernels().ordered32.pack(&v.plan, w, bias, column_stride, k_stride):
-            return False
     v.pack = kernels().ordered32.pack
     v.scratch = context.request_scratch(v.plan.scratch_bytes)
     v.run = kernels().ordered32.run
     return True
 
 
+cdef inline bint pack_ordered32(FastOrdered32* v) noexcept nogil:
+    """False where the scalar definition must serve."""
+    cdef const float* w = v.w
+    v.w = NULL
+    return v.pack(&v.plan, w, v.bias, v.column_stride, v.k_stride)
+
+
 cdef inline bint run_ordered32(FastOrdered32* v, const float* x, void* scratch, float* y) noexcept nogil:
     if v.w != NULL:
-        v.pack(&v.plan, v.w, v.bias, v.column_stride, v.k_stride)
-        v.w = NULL
+        pack_ordered32(v)
     return v.run(&v.plan, x, scratch, y)
 
 
@@ -67,6 +79,15 @@ cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered
     if bias == NULL or w == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
         return False
     v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
-    kernels().depthwise_ordered32.pack(&v.plan, w, bias)
+    v.w = w
+    v.bias = bias
+    v.pack = kernels().depthwise_ordered32.pack
     v.run = kernels().depthwise_ordered32.run
     return True
+
+
+cdef inline bint run_depthwise_ordered32(FastDepthwiseOrdered32* v, const float* x, float* y) noexcept nogil:
+    if v.w != NULL:
+        v.pack(&v.plan, v.w, v.bias)
+        v.w = NULL
+    return v.run(&v.plan, x, y)

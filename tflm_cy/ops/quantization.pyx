@@ -2,8 +2,8 @@
 
 QUANTIZE: float32 -> int8, uint8, int16, int4, per tensor; int8, uint8, int16 per channel; int8, uint8 -> int8, uint8;
 int16 -> int8, int16, int32; int32 -> int8, int16. TensorFlow 2.21 refuses int8, uint8 -> int16; TFLM takes int8 -> int16, int32.
-DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once, in
-prepare. TFLM dequantizes with the first scale, whatever their number.
+DEQUANTIZE: int8, uint8, int4, int2 per tensor and per channel; int16 with zero point 0; float16. What is constant is computed once: when the node
+is first run or its value asked for. TFLM dequantizes with the first scale, whatever their number.
 
 Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
 """
@@ -21,20 +21,25 @@ from tflm_cy.arithmetic.optimized.conversion cimport (
     SplitBytes, SplitFloats, dequantize_split, dequantized_in_block, lookup_split, quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, prepare_unary, required_input, type_limits,
+    Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, invoke_unary, prepare_unary, required_input, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
 
 
 cdef int done(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
+    """Nothing is left to do: the output is written."""
     return 0
+
+
+cdef int dequantize_once(Context context, Node* node) noexcept nogil:
+    node.invoke = done
+    return invoke_unary(context, node)
 
 
 cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
@@ -167,9 +172,11 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op = prepare_unary(context, node, name)
     choose_dequantize(context, node, op, x)
     if is_constant(x):
-        context.set_computed(y)
-        op.kernel(op.how, x.data, y.data, op.count)
-        node.invoke = done
+        node.work = NULL
+        node.invoke = dequantize_once
+        context.compute_later(node, y)
+        if node.arithmetic == MICRO:
+            context.settle(y)
     return 0
 
 
@@ -244,6 +251,6 @@ cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) ex
 
 
 OPERATORS = {
-    "DEQUANTIZE": register(prepare_dequantize, version=7),
+    "DEQUANTIZE": reads_late(register(prepare_dequantize, version=7), 0),
     "QUANTIZE": register(prepare_quantize, version=4),
 }

@@ -197,17 +197,55 @@ cdef inline int check_multiplier(Multiplier m, double real, bint wide, str name)
     return 0
 
 
+cdef struct Multipliers:         # of a convolution's channels, before they are taken apart
+    double x_scale
+    double y_scale
+    const float* scales          # of the filter; uint8: NULL
+    bint per_channel
+    ptrdiff_t channels
+    ptrdiff_t up                 # channels below round halves up, the others away from zero
+    Factor* factors
+
+
+cdef inline double multiplier_of(const Multipliers* m, ptrdiff_t c) noexcept nogil:
+    """A double product per channel; uint8 has the float32 product of the input scales as x_scale."""
+    return m.x_scale / m.y_scale if m.scales == NULL else m.x_scale * <double>m.scales[c if m.per_channel else 0] / m.y_scale
+
+
+cdef inline bint are_small(const Multipliers* m) noexcept nogil:
+    """No multiplier is negative, infinite, NaN, or leads to a left shift."""
+    cdef double factor = m.x_scale / m.y_scale
+    cdef ptrdiff_t c
+    cdef bint small = True
+    if m.scales == NULL:
+        return 0 <= factor < 0.99
+    for c in range(m.channels if m.per_channel else 1):
+        small &= 0 <= factor * m.scales[c] < 0.99
+    return small
+
+
+cdef inline void fill_factors(const Multipliers* m) noexcept nogil:
+    cdef ptrdiff_t c
+    for c in range(m.channels):
+        m.factors[c] = factor_of(quantize_multiplier(multiplier_of(m, c)), c < m.up)
+
+
 cdef inline int prepare_rescale(
     Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
     bint wide, ptrdiff_t up, Rescale* out, str name,
 ) except -1:
-    """Multipliers of a convolution: double products per channel; uint8 the float32 product of the input scales.
+    """The multipliers of a convolution; channels below `up` round halves up, the others away from zero."""
+    cdef Multipliers m
+    plan_rescale(context, x, w, b, y, activation, channels, wide, up, out, &m, name)
+    fill_factors(&m)
+    return 0
 
-    Channels below `up` round halves up, the others away from zero.
-    """
-    cdef Factor* factors
-    cdef Multiplier m
-    cdef double real
+
+cdef inline int plan_rescale(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
+    bint wide, ptrdiff_t up, Rescale* out, Multipliers* m, str name,
+) except -1:
+    """As prepare_rescale, all but `fill_factors`."""
     cdef ptrdiff_t c
     check_quantized(x, name, "input")
     check_quantized(w, name, "filter")
@@ -221,16 +259,17 @@ cdef inline int prepare_rescale(
     set_activation_range(activation, y, out, name)
     if x.type == UINT8:
         check_bias_scale(x, w, b, y, name)
-    factors = <Factor*>context.persistent(channels * sizeof(Factor) + 1)
-    for c in range(channels):
-        if x.type == UINT8:
-            real = <double><float>(x.scale * w.scale) / <double>y.scale
-        else:
-            real = <double>x.scale * <double>w.scales[c if w.scale_count > 1 else 0] / <double>y.scale
-        m = quantize_multiplier(real)
-        check_multiplier(m, real, wide, name)
-        factors[c] = factor_of(m, c < up)
-    out.factors = factors
+    m.x_scale = <double><float>(x.scale * w.scale) if x.type == UINT8 else <double>x.scale
+    m.y_scale = y.scale
+    m.scales = NULL if x.type == UINT8 else w.scales
+    m.per_channel = w.scale_count > 1
+    m.channels = channels
+    m.up = up
+    m.factors = <Factor*>context.unfilled(channels * sizeof(Factor) + 1)
+    if not are_small(m):
+        for c in range(channels):
+            check_multiplier(quantize_multiplier(multiplier_of(m, c)), multiplier_of(m, c), wide, name)
+    out.factors = m.factors
     out.wide = wide
     out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     return 0

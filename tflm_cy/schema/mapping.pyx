@@ -20,19 +20,11 @@ def printable(path):
 
 def open_regular(path):
     """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
-    from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
-
-    shown = printable(path)
-    hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
     try:
         # O_NONBLOCK: a named pipe must not make us wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        raise ModelNotFoundError(error.errno, f"Could not open '{shown}'.{hint}", shown) from None
-    except OSError as error:
-        raise ModelFileError(error.errno, f"Could not open '{shown}'. {error.strerror}", shown) from None
-    except ValueError as error:
-        raise ValueError(f"Could not open {shown!r}. {error}") from None
+    except (OSError, ValueError) as error:
+        raise open_error(path, error) from None
     status = os.fstat(descriptor)
     reason = None
     if stat.S_ISDIR(status.st_mode):
@@ -42,10 +34,26 @@ def open_regular(path):
     elif status.st_size == 0:
         reason = errno.EINVAL, "the file is empty"
     if reason is not None:
+        from tflm_cy.schema.errors import ModelFileError
+
         os.close(descriptor)
+        shown = printable(path)
         message = f"Mmap of '{shown}' at offset '0' failed with error '{reason[0]}': {reason[1]}."
         raise ModelFileError(reason[0], message, shown)
     return descriptor, status.st_size
+
+
+def open_error(path, error):
+    """What to raise for a file that cannot be opened."""
+    from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
+
+    shown = printable(path)
+    if isinstance(error, FileNotFoundError):
+        hint = " ('~' is not expanded: use os.path.expanduser)" if shown.startswith("~") else ""
+        return ModelNotFoundError(error.errno, f"Could not open '{shown}'.{hint}", shown)
+    if isinstance(error, OSError):
+        return ModelFileError(error.errno, f"Could not open '{shown}'. {error.strerror}", shown)
+    return ValueError(f"Could not open {shown!r}. {error}")
 
 
 cdef class Mapping:

@@ -1,4 +1,5 @@
 """The walk over a flatbuffer that nobody has looked at yet; see structure.pyx."""
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 
@@ -8,6 +9,7 @@ cdef struct Place:
     int64_t index            # element of the field when that is a vector of tables, else -1
 
 
+@cython.final
 cdef class Structure:
     cdef const uint8_t* base
     cdef uint64_t size

@@ -17,6 +17,7 @@ likewise; and at rank 0 TensorFlow takes any count.
 
 Source of the rules: google-ai-edge/LiteRT:tflite/core/interpreter_builder.cc, checked against TensorFlow 2.21.
 """
+cimport cython
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
@@ -83,6 +84,7 @@ cdef str foreign(const uint8_t* base, size_t size):
     return f"Model provided has model identifier {head[4:8]!r} at byte 4, should be b'TFL3'"
 
 
+@cython.final
 cdef class Meaning:
     """Checks of what a well-formed flatbuffer says."""
     cdef const uint8_t* base

@@ -5,7 +5,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-    cdef ptrdiff_t tiles, tiles_across
+    cdef ptrdiff_t tiles, tiles_across, most_extra
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -39,15 +39,14 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         c.panel_tiles = 4
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
-    plan_extra_steps(c)
     plan_copies(c)
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
         c.scratch_bytes = c.sums_at + chunk_of(c) * TILE * TILE * c.column_tiles * <ptrdiff_t>sizeof(int32_t)
+    most_extra = c.tile_steps + DEAREST_EXTRA if c.row_factor != 0 else 0        # or as many tiles of ones: packing decides
     c.packed_bytes = (
-        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
-        + 3 * 4 * TILE * c.column_tiles
-        + ((c.column_tiles + (c.row_factor != 0)) * c.tile_steps + c.extra_tiles) * TILE_BYTES + TAIL
+        round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + most_extra), 64)
+        + 3 * 4 * TILE * c.column_tiles + (c.column_tiles * c.tile_steps + most_extra) * TILE_BYTES + TAIL
     )
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
@@ -146,6 +145,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* f_bias
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
+    plan_extra_steps(c)
     at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
     sums = <int32_t*>at
     scales = <float*>(sums + columns)

@@ -21,7 +21,7 @@ ctypedef void (*Finish8)(
 cdef struct Fixed8:
     ptrdiff_t groups
     ptrdiff_t columns            # of a group
-    const Factor* factors        # one per column of all groups
+    const Factor* factors        # one per column of all groups; NULL for the plan: still to come, without left shifts
     double most                  # no sum is larger, nor smaller than its negative
     bint is_signed               # y is int8, else uint8
     int32_t zero_point

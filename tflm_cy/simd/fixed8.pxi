@@ -41,20 +41,21 @@ cdef bint plan_fixed8(Fixed8* f) noexcept nogil:
         return False
     if not lowest <= f.zero_point <= lowest + 255 or not lowest <= f.low <= f.high <= lowest + 255:
         return False
-    f.away = False
-    for i in range(f.groups * f.columns):
+    for i in range(f.groups * f.columns if f.factors != NULL else 0):
         if f.factors[i].value < 0 or f.factors[i].left > 30 or (f.factors[i].left > 0 and f.factors[i].right > 0) or f.factors[i].right > 31:
             return False
         if f.factors[i].left > 0 and not f.most * (<int64_t>1 << f.factors[i].left) < 2147483647.0:
             return False
-        f.away |= f.factors[i].away != 0
     f.packed_bytes = f.groups * fixed8_vectors(f) * FIXED8 * VL * <ptrdiff_t>sizeof(int32_t) + 64
     return True
 
 
 cdef void pack_fixed8(Fixed8* f) noexcept nogil:
-    cdef ptrdiff_t group, column, vector
+    cdef ptrdiff_t group, column, vector, i
     cdef int32_t* at
+    f.away = False
+    for i in range(f.groups * f.columns):
+        f.away |= f.factors[i].away != 0
     f.packed = <int32_t*>(((<size_t>f.packed) + 63) / 64 * 64)
     at = f.packed
     for group in range(f.groups):

@@ -18,7 +18,8 @@ from libc.math cimport fabsf
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from tflm_cy.delegates.xnnpack.datatype cimport NO_DATATYPE, datatype, has_blockwise, is_normal, same_parameters
+from tflm_cy.delegates.xnnpack.datatype cimport NO_DATATYPE, has_blockwise, is_normal, same_parameters
+from tflm_cy.delegates.xnnpack.families cimport is_binary, is_matrix, is_reduction, is_unary
 from tflm_cy.delegates.xnnpack.matrices cimport backward_geometry, batch_matmul, convolution, fully_connected, transpose_conv
 from tflm_cy.delegates.xnnpack.operands cimport (
     MOST_DIMS, Operands, clips, constant, counted, f32_q8, f32_s8, integers, is_f32, is_float, need, q8, ratio, shape_like, shaped,
@@ -27,6 +28,14 @@ from tflm_cy.delegates.xnnpack.operands import Reject
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count
+from tflm_cy.schema.builtins cimport (
+    BUILTIN_ADD, BUILTIN_ASSIGN_VARIABLE, BUILTIN_AVERAGE_POOL_2D, BUILTIN_BATCH_MATMUL, BUILTIN_CONCATENATION, BUILTIN_CONV_2D,
+    BUILTIN_CUSTOM, BUILTIN_DENSIFY, BUILTIN_DEPTHWISE_CONV_2D, BUILTIN_DEPTH_TO_SPACE, BUILTIN_DEQUANTIZE, BUILTIN_DIV,
+    BUILTIN_ELU, BUILTIN_FULLY_CONNECTED, BUILTIN_LEAKY_RELU, BUILTIN_LOGISTIC, BUILTIN_MAX_POOL_2D, BUILTIN_MUL, BUILTIN_PAD,
+    BUILTIN_PRELU, BUILTIN_QUANTIZE, BUILTIN_READ_VARIABLE, BUILTIN_RESHAPE, BUILTIN_RESIZE_BILINEAR, BUILTIN_SLICE,
+    BUILTIN_SOFTMAX, BUILTIN_SPACE_TO_DEPTH, BUILTIN_SPLIT, BUILTIN_STABLEHLO_COMPOSITE, BUILTIN_STRIDED_SLICE, BUILTIN_SUB,
+    BUILTIN_TANH, BUILTIN_TRANSPOSE, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE,
+)
 from tflm_cy.schema.table cimport table_f32, table_i8, table_i32, table_vector
 
 cdef enum:                       # slots of the options that the rules read
@@ -46,22 +55,18 @@ cdef enum:                       # slots of the options that the rules read
     SLICE_SHRINK_AXIS_MASK = 4
     COMPOSITE_NAME = 0
 
-MATRIX_OPERATORS = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D")
-
 
 cdef class Claims(Operands):
     """One look at one subgraph."""
 
-    def __init__(self, Subgraph graph):
-        Operands.__init__(self, graph)
+    def __cinit__(self, Subgraph graph):
         self.handles = {}
         self.proxies = {}
-        self.unpacked = set()
         self.reasons = {}
 
     # ---------------------------------------------------------------- element-wise
 
-    cdef int unary(self, const Node* n, str op) except -1:
+    cdef int unary(self, const Node* n) except -1:
         cdef const Tensor* x
         cdef const Tensor* y
         cdef float alpha, p, negative
@@ -69,16 +74,16 @@ cdef class Claims(Operands):
         x = self.x(n, 0)
         y = self.y(n, 0)
         shaped(x, 0, MOST_DIMS)
-        if op == "DEQUANTIZE":
+        if n.code == BUILTIN_DEQUANTIZE:
             q8(x)
             is_f32(y)
-        elif op == "ELU":
+        elif n.code == BUILTIN_ELU:
             f32_s8(x)
             f32_s8(y)
-        elif op == "LOGISTIC" or op == "TANH":
+        elif n.code == BUILTIN_LOGISTIC or n.code == BUILTIN_TANH:
             f32_q8(x)
             f32_q8(y)
-        elif op == "LEAKY_RELU":
+        elif n.code == BUILTIN_LEAKY_RELU:
             f32_q8(x)
             f32_q8(y)
             alpha = table_f32(n.options, LEAKY_ALPHA, 0)
@@ -88,11 +93,11 @@ cdef class Claims(Operands):
                 ratio(x.scale, y.scale, <float>(1.0 / 256), 128, True)
                 negative = p * alpha
                 need(<float>-127.99609375 <= negative <= 128 and fabsf(negative) >= <float>(1.0 / 256), "scale of the negative slope")
-        elif op == "QUANTIZE":
+        elif n.code == BUILTIN_QUANTIZE:
             f32_q8(x)
             q8(y)
             if x.type != FLOAT32:
-                need(x.type == y.type and datatype(self.g, x) != NO_DATATYPE and datatype(self.g, y) != NO_DATATYPE,
+                need(x.type == y.type and self.datatype_of(x.index) != NO_DATATYPE and self.datatype_of(y.index) != NO_DATATYPE,
                      "requantization between types")
                 ratio(x.scale, y.scale, <float>(1.0 / 256), 128, True)
         else:
@@ -100,7 +105,7 @@ cdef class Claims(Operands):
             is_float(y)
         return 0
 
-    cdef int binary(self, const Node* n, str op) except -1:
+    cdef int binary(self, const Node* n) except -1:
         cdef const Tensor* a
         cdef const Tensor* b
         cdef const Tensor* y
@@ -110,12 +115,12 @@ cdef class Claims(Operands):
         y = self.y(n, 0)
         shaped(a, 0, MOST_DIMS)
         shaped(b, 0, MOST_DIMS)
-        if op == "ADD" or op == "SUB" or op == "MUL":
+        if n.code == BUILTIN_ADD or n.code == BUILTIN_SUB or n.code == BUILTIN_MUL:
             f32_q8(a)
             f32_q8(b)
             f32_q8(y)
             need(a.type == b.type and b.type == y.type, "mixed types")
-            if a.type != FLOAT32 and op == "MUL":
+            if a.type != FLOAT32 and n.code == BUILTIN_MUL:
                 ratio(a.scale * b.scale, y.scale, <float>(1.0 / 65536), 256, False)
             elif a.type != FLOAT32:
                 ratio(a.scale, y.scale, <float>(1.0 / 1024), 256, False)
@@ -124,15 +129,15 @@ cdef class Claims(Operands):
         is_f32(a)
         is_f32(b)
         is_f32(y)
-        if op == "DIV":
+        if n.code == BUILTIN_DIV:
             clips(table_i8(n.options, ACTIVATION_OF_BINARY, 0))
-        if op == "PRELU":
+        if n.code == BUILTIN_PRELU:
             self.static_input(n, 1)
         return 0
 
     # ---------------------------------------------------------------- windows, shapes and movement
 
-    cdef int pool(self, const Node* n, str op) except -1:
+    cdef int pool(self, const Node* n) except -1:
         cdef const Tensor* x
         cdef const Tensor* y
         cdef int sw = table_i32(n.options, POOL_STRIDE_W, 0)
@@ -142,7 +147,7 @@ cdef class Claims(Operands):
         counted(n, 1, 1, 1, 1)
         x = self.x(n, 0)
         y = self.y(n, 0)
-        if op == "AVERAGE_POOL_2D":
+        if n.code == BUILTIN_AVERAGE_POOL_2D:
             is_f32(x)
             is_f32(y)
         else:
@@ -153,13 +158,13 @@ cdef class Claims(Operands):
         need(0 <= table_i8(n.options, POOL_PADDING, 0) <= 1, "padding")
         return clips(table_i8(n.options, POOL_ACTIVATION, 0))
 
-    cdef int softmax(self, const Node* n, str op) except -1:
+    cdef int softmax(self, const Node* n) except -1:
         need(table_f32(n.options, SOFTMAX_BETA, 0) == 1, "beta")
         counted(n, 1, 1, 1, 1)
         is_f32(self.x(n, 0))
         return is_f32(self.y(n, 0))
 
-    cdef int concatenation(self, const Node* n, str op) except -1:
+    cdef int concatenation(self, const Node* n) except -1:
         cdef const Tensor* y
         cdef int i
         counted(n, 2, 5, 1, 1)
@@ -172,7 +177,7 @@ cdef class Claims(Operands):
             f32_q8(self.x(n, i))
         return 0
 
-    cdef int split(self, const Node* n, str op) except -1:
+    cdef int split(self, const Node* n) except -1:
         cdef const Tensor* axis
         cdef int i
         need(table_i32(n.options, SPLIT_COUNT, 0) == n.output_count, "num_splits")
@@ -185,7 +190,7 @@ cdef class Claims(Operands):
             f32_q8(self.y(n, i))
         return 0
 
-    cdef int depth_space(self, const Node* n, str op) except -1:
+    cdef int depth_space(self, const Node* n) except -1:
         cdef const Tensor* x
         cdef int block = table_i32(n.options, BLOCK_SIZE, 0)
         counted(n, 1, 1, 1, 1)
@@ -193,11 +198,11 @@ cdef class Claims(Operands):
         f32_q8(x)
         f32_q8(self.y(n, 0))
         need(block > 1, "block size")
-        if op == "SPACE_TO_DEPTH":
+        if n.code == BUILTIN_SPACE_TO_DEPTH:
             need(x.rank >= 3 and x.dims[1] % block == 0 and x.dims[2] % block == 0, "height and width are no multiples of the block")
         return 0
 
-    cdef int reduce(self, const Node* n, str op) except -1:
+    cdef int reduce(self, const Node* n) except -1:
         cdef const Tensor* axes
         counted(n, 2, 2, 1, 1)
         axes = self.x(n, 1)
@@ -207,7 +212,7 @@ cdef class Claims(Operands):
         need(count(axes) > 0, "no axes")
         return f32_q8(self.y(n, 0))
 
-    cdef int pad(self, const Node* n, str op) except -1:
+    cdef int pad(self, const Node* n) except -1:
         cdef const Tensor* x
         cdef const Tensor* p
         counted(n, 2, 2, 1, 1)
@@ -221,7 +226,7 @@ cdef class Claims(Operands):
         shaped(self.y(n, 0), 1, MOST_DIMS)
         return need(min(integers(p)) >= 0, "negative padding")
 
-    cdef int reshape(self, const Node* n, str op) except -1:
+    cdef int reshape(self, const Node* n) except -1:
         cdef const Tensor* x
         cdef const Tensor* y
         cdef const Tensor* s
@@ -241,7 +246,7 @@ cdef class Claims(Operands):
             constant(s)
         return 0
 
-    cdef int resize_bilinear(self, const Node* n, str op) except -1:
+    cdef int resize_bilinear(self, const Node* n) except -1:
         cdef const Tensor* s
         counted(n, 2, 2, 1, 1)
         s = self.x(n, 1)
@@ -255,7 +260,7 @@ cdef class Claims(Operands):
         sizes = integers(s)
         return need(len(sizes) > 0 and sizes[0] > 0, "height")       # only the first one is looked at
 
-    cdef int slice(self, const Node* n, str op) except -1:
+    cdef int slice(self, const Node* n) except -1:
         cdef const Tensor* begin = self.x(n, 1)
         cdef const Tensor* size = self.x(n, 2)
         shape_like(begin, False)
@@ -269,7 +274,7 @@ cdef class Claims(Operands):
         f32_q8(self.y(n, 0))
         return need(min(integers(size), default=1) > 0, "a size is not positive")
 
-    cdef int strided_slice(self, const Node* n, str op) except -1:
+    cdef int strided_slice(self, const Node* n) except -1:
         cdef const Tensor* t
         cdef int i
         need(not (table_i32(n.options, SLICE_ELLIPSIS_MASK, 0) or table_i32(n.options, SLICE_NEW_AXIS_MASK, 0)
@@ -284,7 +289,7 @@ cdef class Claims(Operands):
         f32_q8(self.x(n, 0))
         return f32_q8(self.y(n, 0))
 
-    cdef int transpose(self, const Node* n, str op) except -1:
+    cdef int transpose(self, const Node* n) except -1:
         counted(n, 2, 2, 1, 1)
         f32_q8(self.x(n, 0))
         shaped(self.x(n, 0), 1, MOST_DIMS)
@@ -292,8 +297,8 @@ cdef class Claims(Operands):
 
     # ---------------------------------------------------------------- variables: one type and shape per handle
 
-    cdef int variable(self, const Node* n, str op) except -1:
-        cdef bint read = op == "READ_VARIABLE"
+    cdef int variable(self, const Node* n) except -1:
+        cdef bint read = n.code == BUILTIN_READ_VARIABLE
         cdef const Tensor* value
         cdef const Tensor* first
         cdef int d
@@ -310,9 +315,10 @@ cdef class Claims(Operands):
 
     # ---------------------------------------------------------------- custom operators and composites
 
-    cdef int custom(self, const Node* n, str op) except -1:
+    cdef int custom(self, const Node* n) except -1:
         cdef int32_t[7] fields
         cdef int padding
+        cdef str op = self.g.operator_names[n.index]
         fields[:] = [0, 0, 0, 0, 0, 0, 0]
         if n.custom_options != NULL:
             memcpy(fields, n.custom_options, min(n.custom_options_size, 28))
@@ -347,7 +353,7 @@ cdef class Claims(Operands):
             return self.attention(n)
         raise Reject("a custom operator")
 
-    cdef int composite(self, const Node* n, str op) except -1:
+    cdef int composite(self, const Node* n) except -1:
         name = table_vector(n.options, COMPOSITE_NAME)
         need(name.data != NULL and (<const char*>name.data)[:name.length] == b"odml.scaled_dot_product_attention", "name of the composite")
         return self.attention(n)
@@ -371,77 +377,85 @@ cdef class Claims(Operands):
 
     # ---------------------------------------------------------------- the whole subgraph
 
-    cdef int judge(self, const Node* n, str op) except -1:
+    cdef int judge(self, const Node* n) except -1:
         """Raise Reject when the delegate leaves a node."""
-        if n.index in self.g.custom_nodes:
-            return self.custom(n, op)
-        if op in UNARY:
-            return self.unary(n, op)
-        if op in BINARY:
-            return self.binary(n, op)
-        if op == "CONV_2D" or op == "DEPTHWISE_CONV_2D":
-            return convolution(self, n, op)
-        if op == "FULLY_CONNECTED":
-            return fully_connected(self, n, op)
-        if op in REDUCTIONS:
-            return self.reduce(n, op)
-        if op == "AVERAGE_POOL_2D" or op == "MAX_POOL_2D":
-            return self.pool(n, op)
-        if op == "SOFTMAX":
-            return self.softmax(n, op)
-        if op == "RESHAPE":
-            return self.reshape(n, op)
-        if op == "CONCATENATION":
-            return self.concatenation(n, op)
-        if op == "PAD":
-            return self.pad(n, op)
-        if op == "TRANSPOSE":
-            return self.transpose(n, op)
-        if op == "RESIZE_BILINEAR":
-            return self.resize_bilinear(n, op)
-        if op == "STRIDED_SLICE":
-            return self.strided_slice(n, op)
-        if op == "SLICE":
-            return self.slice(n, op)
-        if op == "SPLIT":
-            return self.split(n, op)
-        if op == "BATCH_MATMUL":
-            return batch_matmul(self, n, op)
-        if op == "TRANSPOSE_CONV":
-            return transpose_conv(self, n, op)
-        if op == "DEPTH_TO_SPACE" or op == "SPACE_TO_DEPTH":
-            return self.depth_space(n, op)
-        if op == "READ_VARIABLE" or op == "ASSIGN_VARIABLE":
-            return self.variable(n, op)
-        if op == "STABLEHLO_COMPOSITE":
-            return self.composite(n, op)
-        if op == "VAR_HANDLE":
+        cdef int code = n.code
+        if code == BUILTIN_CUSTOM:
+            return self.custom(n)
+        if is_unary(code):
+            return self.unary(n)
+        if is_binary(code):
+            return self.binary(n)
+        if code == BUILTIN_CONV_2D or code == BUILTIN_DEPTHWISE_CONV_2D:
+            return convolution(self, n)
+        if code == BUILTIN_FULLY_CONNECTED:
+            return fully_connected(self, n)
+        if is_reduction(code):
+            return self.reduce(n)
+        if code == BUILTIN_AVERAGE_POOL_2D or code == BUILTIN_MAX_POOL_2D:
+            return self.pool(n)
+        if code == BUILTIN_SOFTMAX:
+            return self.softmax(n)
+        if code == BUILTIN_RESHAPE:
+            return self.reshape(n)
+        if code == BUILTIN_CONCATENATION:
+            return self.concatenation(n)
+        if code == BUILTIN_PAD:
+            return self.pad(n)
+        if code == BUILTIN_TRANSPOSE:
+            return self.transpose(n)
+        if code == BUILTIN_RESIZE_BILINEAR:
+            return self.resize_bilinear(n)
+        if code == BUILTIN_STRIDED_SLICE:
+            return self.strided_slice(n)
+        if code == BUILTIN_SLICE:
+            return self.slice(n)
+        if code == BUILTIN_SPLIT:
+            return self.split(n)
+        if code == BUILTIN_BATCH_MATMUL:
+            return batch_matmul(self, n)
+        if code == BUILTIN_TRANSPOSE_CONV:
+            return transpose_conv(self, n)
+        if code == BUILTIN_DEPTH_TO_SPACE or code == BUILTIN_SPACE_TO_DEPTH:
+            return self.depth_space(n)
+        if code == BUILTIN_READ_VARIABLE or code == BUILTIN_ASSIGN_VARIABLE:
+            return self.variable(n)
+        if code == BUILTIN_STABLEHLO_COMPOSITE:
+            return self.composite(n)
+        if code == BUILTIN_VAR_HANDLE:
             counted(n, 0, 0, 1, 1)
             self.handles[n.outputs[0]] = n.index
             raise Reject("a handle goes with its readers and writers")
         raise Reject("the delegate has no such operator")
 
-    cdef bint is_unpacking(self, const Node* n, str op):
+    cdef bint is_unpacking(self, const Node* n) except -1:
         """A DEQUANTIZE or DENSIFY of a constant, whose output is then quasi-static."""
         cdef const Tensor* x
         cdef const Tensor* y
-        if (op != "DEQUANTIZE" and op != "DENSIFY") or n.input_count != 1 or n.output_count != 1:
+        if (n.code != BUILTIN_DEQUANTIZE and n.code != BUILTIN_DENSIFY) or n.input_count != 1 or n.output_count != 1:
             return False
         if n.inputs[0] < 0 or n.outputs[0] < 0:
             return False
         x = &self.g.tensors[n.inputs[0]]
         y = &self.g.tensors[n.outputs[0]]
-        if op == "DENSIFY":
+        if n.code == BUILTIN_DENSIFY:
             return (x.allocation == CONSTANT and x.sparsity != NULL and y.type == x.type
                     and (x.type == FLOAT16 or x.type == INT8 or x.type == FLOAT32))
-        if x.sparsity != NULL or not (x.allocation == CONSTANT or n.inputs[0] in self.quasi) or y.type != FLOAT32:
+        if x.sparsity != NULL or not (x.allocation == CONSTANT or self.quasi[x.index] >= 0) or y.type != FLOAT32:
             return False
         if x.type == FLOAT16:
-            if all([self.g.operator_names[user] in MATRIX_OPERATORS and self.g.nodes[<int>user].inputs[0] != n.outputs[0]
-                    for user in self.readers_of(n.outputs[0])]):
-                self.elided[n.outputs[0]] = n.inputs[0]
+            self.elided[y.index] = self.is_matrix_weight(y.index)
             return True
         return x.type == INT8 and (x.scale_count > 0 or has_blockwise(self.g, x))
+
+    cdef bint is_matrix_weight(self, int tensor) except -1:
+        """Only matrix products and convolutions read it, and not as their input."""
+        cdef const Node* n
+        for user in self.readers_of(tensor):
+            n = &self.g.nodes[<int>user]
+            if n.inputs[0] == tensor or not is_matrix(n.code):
+                return False
+        return True
 
     cdef list readers_of(self, int tensor):
         """Nodes of the plan; who reads what is noted when it is first asked, by models with float16 weights."""
@@ -459,31 +473,24 @@ cdef class Claims(Operands):
         """Node indices of the plan that the delegate takes, ascending."""
         cdef const Node* n
         cdef set taken = set()
-        cdef int i
+        cdef int index, i
         if self.g.name.startswith("VALIDATION:"):
             return []
         for index in self.g.execution_plan:
-            n = &self.g.nodes[<int>index]
-            op = self.g.operator_names[index]
-            if self.is_unpacking(n, op):
-                self.unpacked.add(index)
+            n = &self.g.nodes[index]
+            if self.is_unpacking(n):
+                self.unpacked[index] = True
                 self.quasi[n.outputs[0]] = index
                 continue
             try:
-                self.judge(n, op)
+                self.judge(n)
             except Reject as reject:
                 self.reasons[index] = str(reject)
                 for i in range(n.input_count):         # who reads it outside of the delegate keeps the node there
-                    self.unpacked.discard(self.quasi.get(n.inputs[i]))
+                    if n.inputs[i] >= 0 and self.quasi[n.inputs[i]] >= 0:
+                        self.unpacked[self.quasi[n.inputs[i]]] = False
                 continue
             taken.add(index)
-        taken.update(self.handles[handle] for handle in self.proxies)
-        return sorted(taken | self.unpacked)
-
-
-UNARY = frozenset((
-    "ABS", "CEIL", "COS", "DEQUANTIZE", "ELU", "EXP", "FLOOR", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "NEG", "QUANTIZE", "RELU",
-    "RELU6", "RELU_N1_TO_1", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE", "TANH",
-))
-BINARY = frozenset(("ADD", "DIV", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SQUARED_DIFFERENCE", "SUB"))
-REDUCTIONS = frozenset(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
+        taken.update([self.handles[handle] for handle in self.proxies])
+        taken.update([index for index in range(self.g.node_count) if self.unpacked[index]])
+        return sorted(taken)

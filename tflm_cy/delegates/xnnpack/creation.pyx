@@ -8,23 +8,20 @@ graph does, and there is no way back then. One bad node spoils its partition, an
 Source: google/XNNPACK:src/subgraph/.
 """
 from tflm_cy.delegates.xnnpack.claims cimport Claims
-from tflm_cy.delegates.xnnpack.claims import UNARY
 from tflm_cy.delegates.xnnpack.datatype cimport (
-    FP16, FP32, NO_DATATYPE, QCINT32, QINT8, QINT32, QUINT8, datatype, same_parameters, zero_point_0,
+    FP16, FP32, NO_DATATYPE, QCINT32, QINT8, QINT32, QUINT8, same_parameters, zero_point_0,
 )
+from tflm_cy.delegates.xnnpack.families cimport is_matrix, is_unary, keeps_parameters, keeps_type, reads_first_only
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.tensor cimport CONSTANT, INT8, RESOURCE, Tensor
-
-FIRST_ONLY = frozenset((
-    "MEAN", "PAD", "REDUCE_MAX", "REDUCE_MIN", "SUM", "RESHAPE", "RESIZE_BILINEAR", "STRIDED_SLICE", "SLICE", "TRANSPOSE"))
-SAME_PARAMETERS = frozenset((
-    "TRANSPOSE", "SLICE", "STRIDED_SLICE", "PAD", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MAX_POOL_2D", "RESIZE_BILINEAR", "CONCATENATION",
-    "RESHAPE"))
-SAME_TYPE = frozenset(("SPLIT", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
+from tflm_cy.schema.builtins cimport (
+    BUILTIN_ASSIGN_VARIABLE, BUILTIN_BATCH_MATMUL, BUILTIN_CUSTOM, BUILTIN_DEQUANTIZE, BUILTIN_FULLY_CONNECTED,
+    BUILTIN_QUANTIZE, BUILTIN_READ_VARIABLE, BUILTIN_SPLIT, BUILTIN_TRANSPOSE_CONV,
+)
 
 
 cdef int type_of(Claims claims, int t) except -1:
-    return FP16 if len(claims.elided) > 0 and t in claims.elided else datatype(claims.g, &claims.g.tensors[t])
+    return NO_DATATYPE if t < 0 else FP16 if claims.elided[t] else claims.datatype_of(t)
 
 
 cdef bint agree(Claims claims, int a, int b) except -1:
@@ -34,9 +31,9 @@ cdef bint agree(Claims claims, int a, int b) except -1:
     return type == FP32 or type == FP16 or same_parameters(&claims.g.tensors[a], &claims.g.tensors[b])
 
 
-cdef str matrix_defect(Claims claims, const Node* node, str op, int x, int y):
+cdef str matrix_defect(Claims claims, const Node* node, int x, int y):
     """FULLY_CONNECTED and the convolutions: biases and the scale of the result."""
-    cdef int k = 3 if op == "TRANSPOSE_CONV" else 2
+    cdef int k = 3 if node.code == BUILTIN_TRANSPOSE_CONV else 2
     cdef int w = node.inputs[1]
     cdef const Tensor* filter = &claims.g.tensors[w]
     cdef int x_type = type_of(claims, x)
@@ -54,7 +51,7 @@ cdef str matrix_defect(Claims claims, const Node* node, str op, int x, int y):
         return None
     if w_type == FP32 or w_type == FP16:
         return "a float filter with a quantized input"
-    if op != "FULLY_CONNECTED" and w_type == QINT8 and zero_point_0(filter) != 0:
+    if node.code != BUILTIN_FULLY_CONNECTED and w_type == QINT8 and zero_point_0(filter) != 0:
         return "an int8 filter has a zero point"
     if bias != NO_DATATYPE and bias != (QINT32 if w_type == QINT8 or w_type == QUINT8 else QCINT32):
         return "the bias has one scale and the filter several, or the reverse"
@@ -65,15 +62,16 @@ cdef str matrix_defect(Claims claims, const Node* node, str op, int x, int y):
     return None
 
 
-cpdef str creation_defect(Claims claims, int index):
+cdef str creation_defect(Claims claims, int index):
     """Why this node of a partition cannot be created, None when it can; not for nodes that are unpacked, nor for VAR_HANDLE."""
     cdef const Node* node = &claims.g.nodes[index]
     cdef str op = claims.g.operator_names[index]
-    cdef int first = 1 if op == "SPLIT" or op == "TRANSPOSE_CONV" else 0
-    cdef int end = 1 if op in FIRST_ONLY else 2 if op == "SPLIT" else node.input_count
+    cdef int code = node.code
+    cdef int first = 1 if code == BUILTIN_SPLIT or code == BUILTIN_TRANSPOSE_CONV else 0
+    cdef int end = 1 if reads_first_only(code) else 2 if code == BUILTIN_SPLIT else node.input_count
     cdef int i, x, y, t
     cdef int count = end - first + node.output_count
-    cdef bint custom = index in claims.g.custom_nodes
+    cdef bint custom = code == BUILTIN_CUSTOM
     cdef const Tensor* value
     for i in range(count):
         t = node.inputs[first + i] if first + i < end else node.outputs[first + i - end]
@@ -85,28 +83,28 @@ cpdef str creation_defect(Claims claims, int index):
             return f"{op}: the type or the quantization of tensor {t} is not supported (scale not positive, zero point out of range)"
         if claims.g.tensors[t].rank > 6:
             return f"{op}: tensor {t} has rank {claims.g.tensors[t].rank}"
-    if op == "READ_VARIABLE" or op == "ASSIGN_VARIABLE":
-        value = &claims.g.tensors[node.outputs[0] if op == "READ_VARIABLE" else node.inputs[1]]
+    if code == BUILTIN_READ_VARIABLE or code == BUILTIN_ASSIGN_VARIABLE:
+        value = &claims.g.tensors[node.outputs[0] if code == BUILTIN_READ_VARIABLE else node.inputs[1]]
         if not same_parameters(value, &claims.g.tensors[<int>claims.proxies[node.inputs[0]]]):
             return f"{op}: the variable's values have different quantization parameters"
         return None
-    x = node.inputs[2 if op == "TRANSPOSE_CONV" else 1 if op == "SPLIT" else 0] if node.input_count else -1
+    x = node.inputs[2 if code == BUILTIN_TRANSPOSE_CONV else 1 if code == BUILTIN_SPLIT else 0] if node.input_count else -1
     y = node.outputs[0]
-    if op in SAME_PARAMETERS:
+    if keeps_parameters(code):
         for i in range(first, end):
             if not agree(claims, node.inputs[i], y):
                 return f"{op}: the quantization parameters of input and output differ"
-    elif op in SAME_TYPE:
+    elif keeps_type(code):
         for i in range(node.output_count):
             if type_of(claims, x) != type_of(claims, node.outputs[i]):
                 return f"{op}: the types of input and output differ"
-    elif op in UNARY and op != "QUANTIZE" and op != "DEQUANTIZE":
+    elif is_unary(code) and code != BUILTIN_QUANTIZE and code != BUILTIN_DEQUANTIZE:
         if type_of(claims, x) != type_of(claims, y):
             return f"{op}: the types of input and output differ"
-    elif op in ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"):
-        why = matrix_defect(claims, node, op, x, y)
+    elif is_matrix(code) or code == BUILTIN_TRANSPOSE_CONV:
+        why = matrix_defect(claims, node, x, y)
         return None if why is None else f"{op}: {why}"
-    elif op == "BATCH_MATMUL":
+    elif code == BUILTIN_BATCH_MATMUL:
         if type_of(claims, x) == QUINT8:
             return "BATCH_MATMUL: uint8 is not supported"
         value = &claims.g.tensors[node.inputs[1]]

@@ -1,4 +1,6 @@
 """A tensor's type as XNNPACK sees it, with its quantization looked at."""
+from libc.math cimport fabsf
+
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -16,8 +18,12 @@ cdef enum Datatype:
     QBINT4 = 10                  # one scale per row and block of columns
 
 
+cdef inline bint is_normal(float value) noexcept nogil:
+    """Finite, neither zero nor subnormal."""
+    return <float>1.17549435e-38 <= fabsf(value) <= <float>3.4028234664e38
+
+
 cdef int datatype(Subgraph g, const Tensor* t) except -1
-cdef bint is_normal(float value) noexcept
 cdef bint has_blockwise(Subgraph g, const Tensor* t) except -1
 cdef int block_size(Subgraph g, const Tensor* t) except? -1
 cdef int zero_point_0(const Tensor* t) noexcept

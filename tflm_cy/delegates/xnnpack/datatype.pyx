@@ -9,7 +9,6 @@
 
 Source: LiteRT:tflite/delegates/xnnpack/quantization_util.cc, xnnpack_delegate.cc.
 """
-from libc.math cimport fabsf, isfinite
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy
 
@@ -22,11 +21,6 @@ from tflm_cy.schema.table cimport table_i32, table_table, table_u8, table_vector
 
 cdef enum:
     BLOCKWISE = 2                # of the union QuantizationDetails
-
-
-cdef bint is_normal(float value) noexcept:
-    """Finite, neither zero nor subnormal."""
-    return isfinite(value) and fabsf(value) >= <float>1.17549435e-38
 
 
 cdef const uint8_t* blockwise(Subgraph g, const Tensor* t) noexcept:

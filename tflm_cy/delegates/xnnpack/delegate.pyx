@@ -5,13 +5,15 @@ same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delega
 BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare, by the optimized body.
 """
 from tflm_cy.delegates.xnnpack.claims cimport Claims
-from tflm_cy.delegates.xnnpack.creation import creation_defect
-from tflm_cy.delegates.xnnpack.rewrites import rewrite
-from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node
+from tflm_cy.delegates.xnnpack.creation cimport creation_defect
+from tflm_cy.delegates.xnnpack.rewrites cimport rewrite
+from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node, Registration
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT16, INT2, INT4, INT8, UINT8
+from tflm_cy.schema.builtins cimport BUILTIN_VAR_HANDLE
+
 from tflm_cy.ops import find_xnnpack
 from tflm_cy.ops.generation import supported
 
@@ -54,20 +56,23 @@ class XnnpackDelegate(Delegate):
 
     def build(self, Subgraph subgraph, Partition partition):
         cdef Claims claims = self.claims[subgraph.index]
+        cdef Registration registration
+        cdef Node* node
         cdef int n
         partition.flushes = True
         for n in partition.nodes:
-            subgraph.nodes[n].arithmetic = OPTIMIZED if n in claims.unpacked else XNNPACK
-            if n in claims.unpacked or subgraph.operator_names[n] == "VAR_HANDLE":
+            node = &subgraph.nodes[n]
+            node.arithmetic = OPTIMIZED if claims.unpacked[n] else XNNPACK
+            if claims.unpacked[n] or node.code == BUILTIN_VAR_HANDLE:
                 continue
             if partition.defect is None:
                 partition.defect = creation_defect(claims, n)
-            if has_type(subgraph, &subgraph.nodes[n], FLOAT16, FLOAT16, FLOAT16, FLOAT16):
+            if has_type(subgraph, node, FLOAT16, FLOAT16, FLOAT16, FLOAT16):
                 values = "float16"
             else:
-                values = "quantized" if has_type(subgraph, &subgraph.nodes[n], INT8, UINT8, INT4, INT2) else "float32"
+                values = "quantized" if has_type(subgraph, node, INT8, UINT8, INT4, INT2) else "float32"
             registration = find_xnnpack(subgraph.operator_names[n], values)
-            if registration is not None and (registration.sparse_input >= 0 or not has_sparse_input(subgraph, &subgraph.nodes[n])):
+            if registration is not None and (registration.sparse_input >= 0 or not has_sparse_input(subgraph, node)):
                 subgraph.registrations[n] = registration
         rewrite(subgraph, partition, float32_registration)
 

@@ -6,13 +6,14 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.delegates.xnnpack.datatype cimport block_size, datatype, has_blockwise
+from tflm_cy.delegates.xnnpack.datatype cimport block_size, has_blockwise
 from tflm_cy.delegates.xnnpack.operands cimport (
     Operands, bias_type, clips, constant, counted, f32_q8, f32_qc8, integers, need, per_tensor, shape_like, shaped,
 )
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count
+from tflm_cy.schema.builtins cimport BUILTIN_DEPTHWISE_CONV_2D
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
 cdef enum:                       # slots of the options that the rules read
@@ -47,7 +48,7 @@ cdef int fully_connected_filter(Subgraph g, const Tensor* w) except -1:
     return 0                                       # without any quantization: taken, and refused when it is created
 
 
-cdef int fully_connected(Operands o, const Node* n, str op) except -1:
+cdef int fully_connected(Operands o, const Node* n) except -1:
     cdef const Tensor* x
     cdef const Tensor* w
     cdef const Tensor* b
@@ -76,8 +77,8 @@ cdef int fully_connected(Operands o, const Node* n, str op) except -1:
     return clips(table_i8(n.options, FC_ACTIVATION, 0))
 
 
-cdef int convolution(Operands o, const Node* n, str op) except -1:
-    cdef bint depthwise = op == "DEPTHWISE_CONV_2D"
+cdef int convolution(Operands o, const Node* n) except -1:
+    cdef bint depthwise = n.code == BUILTIN_DEPTHWISE_CONV_2D
     cdef const Tensor* x
     cdef const Tensor* w
     cdef const Tensor* b
@@ -126,7 +127,7 @@ cdef int backward_geometry(
     return need(kh >= sh and kw >= sw, "the stride exceeds the filter")
 
 
-cdef int transpose_conv(Operands o, const Node* n, str op) except -1:
+cdef int transpose_conv(Operands o, const Node* n) except -1:
     cdef const Tensor* shape
     cdef const Tensor* w
     cdef const Tensor* x
@@ -158,11 +159,11 @@ cdef int transpose_conv(Operands o, const Node* n, str op) except -1:
     return clips(table_i8(n.options, TRANSPOSE_CONV_ACTIVATION, 0))
 
 
-cdef int batch_matmul(Operands o, const Node* n, str op) except -1:
+cdef int batch_matmul(Operands o, const Node* n) except -1:
     cdef const Tensor* a = o.x(n, 0)
     cdef const Tensor* b = o.x(n, 1)
     f32_q8(a)
     f32_qc8(b, b.rank - (2 if table_bool(n.options, MATMUL_ADJ_Y, False) else 1))
     f32_q8(o.y(n, 0))
-    need(datatype(o.g, a) == datatype(o.g, b) or (a.type == FLOAT32 and b.type == INT8), "mixed types")
+    need(o.datatype_of(n.inputs[0]) == o.datatype_of(n.inputs[1]) or (a.type == FLOAT32 and b.type == INT8), "mixed types")
     return need(a.rank >= 2 and b.rank >= 2, "rank")

@@ -1,4 +1,6 @@
 """What the rules of the default delegate ask of a node's tensors; told in operands.pyx."""
+from libc.stdint cimport int8_t, int32_t, uint8_t
+
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport Tensor
@@ -28,11 +30,14 @@ cdef int counted(const Node* n, int low, int high, int out_low, int out_high) ex
 
 cdef class Operands:
     cdef Subgraph g
-    cdef readonly dict quasi         # quasi-static tensor -> the node that unpacks it
-    cdef readonly dict elided        # float32 output of an elided DEQUANTIZE -> its float16 constant
+    cdef int32_t* quasi              # per tensor: the node that unpacks it if it is quasi-static, else -1
+    cdef int8_t* types               # per tensor: its Datatype, once looked at
+    cdef uint8_t* unpacked           # per node: it is unpacked once
+    cdef uint8_t* elided             # per tensor: the float32 output of an elided DEQUANTIZE of a float16 constant
 
     cdef const Tensor* x(self, const Node* n, int i) except NULL
     cdef const Tensor* y(self, const Node* n, int i) except NULL
     cdef int static_input(self, const Node* n, int i) except -1
-    cdef int float_type(self, int t)
+    cdef int datatype_of(self, int t) except -1
+    cdef int float_type(self, int t) noexcept
     cdef int agreeing_floats(self, int filter, int bias) except -1

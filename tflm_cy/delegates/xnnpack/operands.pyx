@@ -5,9 +5,11 @@ constant or quasi-static (the output of a DEQUANTIZE or DENSIFY of a constant, w
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
-from libc.stdint cimport int64_t, uint8_t
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
-from tflm_cy.delegates.xnnpack.datatype cimport is_normal, zero_point_0
+from tflm_cy.delegates.xnnpack.datatype cimport datatype, is_normal, zero_point_0
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count
@@ -139,10 +141,19 @@ cdef int counted(const Node* n, int low, int high, int out_low, int out_high) ex
 cdef class Operands:
     """Of the nodes of one subgraph."""
 
-    def __init__(self, Subgraph graph):
+    def __cinit__(self, Subgraph graph):
+        cdef Py_ssize_t n = graph.tensor_count
         self.g = graph
-        self.quasi = {}
-        self.elided = {}
+        self.quasi = <int32_t*>PyMem_RawCalloc(6 * n + graph.node_count + 1, 1)
+        if self.quasi == NULL:
+            raise MemoryError()
+        self.types = <int8_t*>(self.quasi + n)
+        self.elided = <uint8_t*>(self.types + n)
+        self.unpacked = self.elided + n
+        memset(self.quasi, -1, 5 * n)
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.quasi)
 
     cdef const Tensor* x(self, const Node* n, int i) except NULL:
         """Input i, which must exist."""
@@ -156,13 +167,18 @@ cdef class Operands:
         return &self.g.tensors[n.outputs[i]]
 
     cdef int static_input(self, const Node* n, int i) except -1:
-        if n.inputs[i] not in self.quasi:
-            constant(self.x(n, i))
-        return 0
+        cdef const Tensor* t = self.x(n, i)
+        return 0 if self.quasi[t.index] >= 0 else constant(t)
 
-    cdef int float_type(self, int t):
+    cdef int datatype_of(self, int t) except -1:
+        """As `datatype`, of which it keeps the answer."""
+        if self.types[t] < 0:
+            self.types[t] = datatype(self.g, &self.g.tensors[t])
+        return self.types[t]
+
+    cdef int float_type(self, int t) noexcept:
         """The type that a tensor has for XNNPACK: FLOAT16 behind an elided DEQUANTIZE."""
-        return FLOAT16 if t in self.elided else self.g.tensors[t].type
+        return FLOAT16 if t >= 0 and self.elided[t] else self.g.tensors[t].type
 
     cdef int agreeing_floats(self, int filter, int bias) except -1:
         cdef int type = self.float_type(filter)

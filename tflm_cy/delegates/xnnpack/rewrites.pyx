@@ -17,18 +17,22 @@ import struct
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from tflm_cy.delegates.xnnpack.families cimport begins_rewrite
 from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_GATE, FUSED_PAD, FUSED_SQUARE, XNNPACK, Node
 from tflm_cy.graph.partition cimport Partition
 from tflm_cy.graph.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, UINT8, Tensor, count
 from tflm_cy.ops.xnnpack.fused_pad cimport VALID
+from tflm_cy.schema.builtins cimport (
+    BUILTIN_AVERAGE_POOL_2D, BUILTIN_CONV_2D, BUILTIN_DEPTHWISE_CONV_2D, BUILTIN_DEQUANTIZE, BUILTIN_DIV, BUILTIN_LOGISTIC,
+    BUILTIN_MAX_POOL_2D, BUILTIN_MEAN, BUILTIN_MUL, BUILTIN_PAD, BUILTIN_RELU, BUILTIN_RELU6, BUILTIN_RELU_N1_TO_1,
+    BUILTIN_SQUARE, BUILTIN_SUM,
+)
 from tflm_cy.schema.table cimport table_i8
 
 cdef float INFINITE = float("inf")
-PADDED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 ACTIVATIONS = {1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
-BEGINNINGS = frozenset(("PAD", "LOGISTIC", "SUM", "MEAN", "RELU", "RELU6", "RELU_N1_TO_1"))      # one of them is part of every pattern
 CLAMPS = {"RELU": (0.0, INFINITE), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
 
 
@@ -39,12 +43,11 @@ cdef bint is_float(Subgraph g, const Node* node) noexcept:
 cdef int squared(Subgraph g, int n) except -2:
     """x when node n computes x * x, else -1."""
     cdef const Node* node = &g.nodes[n]
-    cdef str op = g.operator_names[n]
     if not is_float(g, node):
         return -1
-    if op == "SQUARE" and node.input_count == 1:
+    if node.code == BUILTIN_SQUARE and node.input_count == 1:
         return node.inputs[0]
-    if op == "MUL" and node.input_count == 2 and node.inputs[0] == node.inputs[1] and table_i8(node.options, 0, 0) == 0:
+    if node.code == BUILTIN_MUL and node.input_count == 2 and node.inputs[0] == node.inputs[1] and table_i8(node.options, 0, 0) == 0:
         return node.inputs[0]
     return -1
 
@@ -79,7 +82,7 @@ cdef object single_constant(Subgraph g, int t):
     if tensor.allocation != CONSTANT:
         for n in range(g.node_count):
             node = &g.nodes[n]
-            if node.output_count == 1 and node.outputs[0] == t and node.input_count == 1 and g.operator_names[n] == "DEQUANTIZE":
+            if node.output_count == 1 and node.outputs[0] == t and node.input_count == 1 and node.code == BUILTIN_DEQUANTIZE:
                 source = &g.tensors[node.inputs[0]]
     if source.allocation != CONSTANT or source.sparsity != NULL:
         return None
@@ -92,59 +95,68 @@ cdef object single_constant(Subgraph g, int t):
     return None
 
 
-cdef bint is_mean_factor(Subgraph g, str op, int factor, int64_t n):
+cdef bint is_mean_factor(Subgraph g, int code, int factor, int64_t n):
     """True for a constant of one element that turns a sum of n elements into their mean."""
     value = single_constant(g, factor)
     if n <= 0 or value is None:
         return False
-    return <float>value == (<float>n if op == "DIV" else <float>1.0 / <float>n)
+    return <float>value == (<float>n if code == BUILTIN_DIV else <float>1.0 / <float>n)
 
 
-def rewrite(Subgraph g, Partition partition, find):
+cdef int rewrite(Subgraph g, Partition partition, find) except -1:
     """Set the partition's steps; `find(name)` gives the registration of a float32 operator's xnnpack arithmetic."""
     cdef dict makers = {}                              # tensor -> node of the partition that computes it
     cdef dict readers = {}                             # tensor -> number of nodes of the partition that read it
     cdef dict sums = {}                                # output of a SUM -> the node that computes it now
     cdef list steps = []
     cdef Node* node
-    cdef int n, i, x, source, variant
+    cdef int n, i, x, code, source, variant
     for n in partition.nodes:
-        if g.operator_names[n] in BEGINNINGS:
+        if begins_rewrite(g.nodes[n].code):
             break
     else:
         partition.steps = list(partition.nodes)
-        return
+        return 0
     for n in partition.nodes:
         node = &g.nodes[n]
         for i in range(node.output_count):
-            makers[node.outputs[i]] = n
+            if node.outputs[i] >= 0:
+                makers[node.outputs[i]] = n
         for i in range(node.input_count):
-            readers[node.inputs[i]] = readers.get(node.inputs[i], 0) + 1
+            x = node.inputs[i]
+            if x >= 0 and g.tensors[x].allocation != CONSTANT:       # constants are nobody's work
+                readers[x] = readers.get(x, 0) + 1
     for n in partition.nodes:
         node = &g.nodes[n]
-        op = g.operator_names[n]
+        code = node.code
         x = node.inputs[0] if node.input_count > 0 else -1
-        if (op == "SUM" or op == "MEAN") and is_float(g, node):
+        if (code == BUILTIN_SUM or code == BUILTIN_MEAN) and is_float(g, node):
             source = squared(g, makers[x]) if x in makers else -1
             variant = n
             if source >= 0:
                 variant = add_variant(g, n, [source, node.inputs[1]], [node.outputs[0]])
                 g.nodes[variant].fusion = FUSED_SQUARE
-            if op == "SUM":
+            if code == BUILTIN_SUM:
                 sums[g.nodes[n].outputs[0]] = variant
             steps.append(variant)
-        elif op == "MUL" and (variant := gated(g, partition, n, makers, readers, steps)) >= 0:
+        elif code == BUILTIN_MUL and (variant := gated(g, partition, n, makers, readers, steps)) >= 0:
             steps.append(variant)
-        elif (op == "MUL" or op == "DIV") and is_float(g, node) and node.input_count == 2:
-            steps += as_mean(g, n, op, sums, find)
-        elif op in PADDED and x in makers and readers[x] == 1 and x not in partition.outputs and takes_pad(g, makers[x], n):
+        elif (code == BUILTIN_MUL or code == BUILTIN_DIV) and is_float(g, node) and node.input_count == 2:
+            if sums:
+                steps += as_mean(g, n, sums, find)
+            else:
+                steps.append(n)
+        elif (code == BUILTIN_CONV_2D or code == BUILTIN_DEPTHWISE_CONV_2D) and x in makers and takes_pad(g, makers[x], n) and (
+                readers[x] == 1 and x not in partition.outputs):
             steps.remove(makers[x])
             steps.append(with_pad(g, makers[x], n))
         else:
-            if op in CLAMPS and is_float(g, node) and x in makers and readers[x] == 1 and x not in partition.outputs:
-                merge_clamp(g, makers[x], CLAMPS[op])
+            if (code == BUILTIN_RELU or code == BUILTIN_RELU6 or code == BUILTIN_RELU_N1_TO_1) and is_float(g, node) and x in makers and (
+                    readers[x] == 1 and x not in partition.outputs):
+                merge_clamp(g, makers[x], CLAMPS[g.operator_names[n]])
             steps.append(n)
     partition.steps = steps
+    return 0
 
 
 cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
@@ -157,7 +169,7 @@ cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
     cdef const Tensor* paddings
     cdef int32_t[8] sizes
     cdef int i
-    if not g.fuse or g.preserve_all or g.operator_names[pad] != "PAD" or table_i8(node.options, 0, 0) != VALID:
+    if not g.fuse or g.preserve_all or border.code != BUILTIN_PAD or table_i8(node.options, 0, 0) != VALID:
         return False
     if border.input_count != 2 or node.input_count < 2 or node.input_count > 3 or border.inputs[1] < 0 or node.inputs[1] < 0:
         return False
@@ -194,7 +206,7 @@ cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers
     for i in range(2):
         t = node.inputs[i]
         maker = makers.get(t, -1)
-        if maker < 0 or g.operator_names[maker] != "LOGISTIC" or readers[t] != 1 or t in partition.outputs:
+        if maker < 0 or g.nodes[maker].code != BUILTIN_LOGISTIC or readers[t] != 1 or t in partition.outputs:
             continue
         x = &g.tensors[node.inputs[1 - i]]
         if g.nodes[maker].inputs[0] != node.inputs[1 - i] or maker not in steps:
@@ -212,7 +224,7 @@ cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers
     return -1
 
 
-cdef list as_mean(Subgraph g, int n, str op, dict sums, find):
+cdef list as_mean(Subgraph g, int n, dict sums, find):
     """The MEAN that a product with a SUM is (and the clamp of its activation), or the node itself."""
     cdef const Node* node = &g.nodes[n]
     cdef const Node* total
@@ -224,11 +236,12 @@ cdef list as_mean(Subgraph g, int n, str op, dict sums, find):
             continue
         added = sums[node.inputs[i]]
         total = &g.nodes[added]
-        if not is_mean_factor(g, op, node.inputs[1 - i], summed(g, total)):
+        if not is_mean_factor(g, node.code, node.inputs[1 - i], summed(g, total)):
             continue
         fusion = total.fusion
         variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [y])
         g.operator_names[variant] = "MEAN"
+        g.nodes[variant].code = BUILTIN_MEAN
         g.registrations[variant] = find("MEAN")
         g.nodes[variant].fusion = fusion
         return [variant] if clamp is None else [variant, add_clamp(g, clamp, y, find)]
@@ -244,7 +257,7 @@ cdef int add_clamp(Subgraph g, str op, int tensor, find) except -1:
 
 
 cdef int merge_clamp(Subgraph g, int n, tuple bounds) except -1:
-    if g.operator_names[n] == "AVERAGE_POOL_2D" or g.operator_names[n] == "MAX_POOL_2D":
+    if g.nodes[n].code == BUILTIN_AVERAGE_POOL_2D or g.nodes[n].code == BUILTIN_MAX_POOL_2D:
         g.nodes[n].fusion = FUSED_CLAMP
         g.nodes[n].clamp_low, g.nodes[n].clamp_high = bounds
     return 0

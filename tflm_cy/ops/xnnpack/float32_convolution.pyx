@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, tile
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
-from tflm_cy.graph.context cimport Context, Node, extent_of, register
+from tflm_cy.graph.context cimport Context, Node, extent_of, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
@@ -391,8 +391,8 @@ cdef int convolve_transposed_custom(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "CONV_2D": register(prepare_conv, version=99),
-    "Convolution2DTransposeBias": register(prepare_custom_transpose, version=99),
-    "DEPTHWISE_CONV_2D": register(prepare_depthwise, version=99),
-    "TRANSPOSE_CONV": register(prepare_transpose, version=99),
+    "CONV_2D": packs(register(prepare_conv, version=99), 1),
+    "Convolution2DTransposeBias": packs(register(prepare_custom_transpose, version=99), 1),
+    "DEPTHWISE_CONV_2D": packs(register(prepare_depthwise, version=99), 1),
+    "TRANSPOSE_CONV": packs(register(prepare_transpose, version=99), 1),
 }

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
@@ -254,5 +254,5 @@ cdef const float* turned(const float* x, ptrdiff_t rows, ptrdiff_t columns, floa
 
 OPERATORS = {
     "BATCH_MATMUL": register(prepare_batch_matmul, version=99),
-    "FULLY_CONNECTED": register(prepare_fully_connected, version=99, reference_version=99, lowest_version=1, sparse_input=1),
+    "FULLY_CONNECTED": packs(register(prepare_fully_connected, version=99, reference_version=99, lowest_version=1, sparse_input=1), 1),
 }

@@ -4,10 +4,14 @@
         divide8(context, node, &fast, compute_range)
     fast.plan.run(&fast.plan, x, context.scratch(fast.scratch), y)
 
+    if plan_conv8(context, &fast, x, w, row):               # the same in two steps: memory in prepare,
+        pack_conv8(&fast)                                   # weights when they are wanted
+
     range8(context, &fast, x, y, first, end, hand)          # in the function for a range of the node
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of
 from tflm_cy.graph.tensor cimport Tensor, is_constant
@@ -21,38 +25,64 @@ from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*RunDepthwise8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
 
+ctypedef void (*PackDepthwise8)(Depthwise8* d, const void* w) noexcept nogil
+
 cdef struct Vector8:
     int scratch
     Conv8 plan
 
 cdef struct VectorDepthwise8:
     RunDepthwise8 run
+    PackDepthwise8 pack
     int scratch
     Depthwise8 plan
 
 
-cdef inline bint ready_conv8(Context context, Vector8* v, const Tensor* x, const void* w, ptrdiff_t row) except -1:
-    """True when v.plan.run serves; the caller has filled in the first part of v.plan."""
+cdef inline bint plan_conv8(Context context, Vector8* v, const Tensor* x, const void* w, ptrdiff_t row) except -1:
+    """True when v.plan.run will serve; the caller has filled in the first part of v.plan."""
     cdef Conv8* c = &v.plan
     c.slack = context.aligned_slack and not is_constant(x)
     c.w, c.w_row = w, row
     if kernels().conv8.plan == NULL or not kernels().conv8.plan(c):
         return False
-    c.packed = <unsigned char*>context.persistent(c.packed_bytes)
+    c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
     v.scratch = context.request_scratch(context.all_hands(c.scratch_bytes))
-    c.pack(c, w, row)
     return True
 
 
-cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v, const void* w) except -1:
-    """As ready_conv8."""
+cdef inline void pack_conv8(Vector8* v) noexcept nogil:
+    memset(v.plan.packed, 0, v.plan.packed_bytes)
+    v.plan.pack(&v.plan, v.plan.w, v.plan.w_row)
+
+
+cdef inline bint ready_conv8(Context context, Vector8* v, const Tensor* x, const void* w, ptrdiff_t row) except -1:
+    if not plan_conv8(context, v, x, w, row):
+        return False
+    pack_conv8(v)
+    return True
+
+
+cdef inline bint plan_depthwise8(Context context, VectorDepthwise8* v) except -1:
+    """As plan_conv8."""
     cdef Depthwise8* d = &v.plan
     if kernels().depthwise8.plan == NULL or not kernels().depthwise8.plan(d):
         return False
-    d.packed = <unsigned char*>context.persistent(d.packed_bytes)
+    d.packed = <unsigned char*>context.unfilled(d.packed_bytes)
     v.scratch = context.request_scratch(context.all_hands(d.scratch_bytes))
-    kernels().depthwise8.pack(d, w)
     v.run = kernels().depthwise8.run
+    v.pack = kernels().depthwise8.pack
+    return True
+
+
+cdef inline void pack_depthwise8(VectorDepthwise8* v, const void* w) noexcept nogil:
+    memset(v.plan.packed, 0, v.plan.packed_bytes)
+    v.pack(&v.plan, w)
+
+
+cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v, const void* w) except -1:
+    if not plan_depthwise8(context, v):
+        return False
+    pack_depthwise8(v, w)
     return True
 
 

@@ -1,0 +1,133 @@
+"""Values that are known in prepare and written later, and weights that the first invoke packs."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter, OpResolverType
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((1, 6, 6, 3)).astype(np.float32)
+HALVES = RNG.standard_normal((4, 3, 3, 3)).astype(np.float16)
+BIAS = RNG.standard_normal(4).astype(np.float16)
+OPTIONS = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
+EVERY_MODE = pytest.mark.parametrize(
+    "mode", ["AUTO", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN_REF"], ids=["auto", "optimized", "reference"]
+)
+
+
+def convolutions(halves, filters, more=False):
+    """Two convolutions with the same weights, which are float16 or not; `more`: they are an output, too."""
+    model = Model()
+    main = model.subgraph("main")
+    x, y, z = Tensor(list(X.shape), "float32"), Tensor([1, 6, 6, 4], "float32"), Tensor([1, 3, 3, 4], "float32")
+    w, b = Tensor.constant(filters.astype(np.float32)), Tensor.constant(BIAS.astype(np.float32))
+    if halves:
+        w, b = Tensor(list(filters.shape), "float32"), Tensor([4], "float32")
+        main.op("DEQUANTIZE", [Tensor.constant(filters)], [w], 3)
+        main.op("DEQUANTIZE", [Tensor.constant(BIAS)], [b], 3)
+    main.op("CONV_2D", [x, w, b], [y], **OPTIONS)
+    main.op("CONV_2D", [x, w, b], [z], **{**OPTIONS, "stride_w": 2, "stride_h": 2})
+    main.inputs = [x]
+    main.outputs = [y, z, w] if more else [y, z]
+    return model.to_bytes()
+
+
+def outputs(blob, mode, runs=2, **options):
+    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType[mode], **options)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
+    for _ in range(runs):
+        interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("runs", [1, 3])
+def test_float16_weights_are_as_their_floats(mode, runs):
+    expected = outputs(convolutions(False, HALVES), mode, runs)
+    for a, b in zip(outputs(convolutions(True, HALVES), mode, runs), expected, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("more", [False, True])
+def test_weights_that_the_vector_kernel_refuses(mode, more):
+    """The reference leaves out taps outside of the image, so that an infinite weight shows in some outputs only."""
+    filters = HALVES.copy()
+    filters[1, 0, 0, 0] = np.inf
+    whole = outputs(convolutions(False, filters), mode)
+    for a, b in zip(outputs(convolutions(True, filters, more), mode), whole, strict=False):
+        assert a.tobytes() == b.tobytes()
+    reached = ~(np.abs(whole[0]) < 1e30)  # infinite sums are clamped
+    assert reached.any()
+    assert not reached.all()
+
+
+@pytest.mark.parametrize("mode", ["BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN_REF"])
+@pytest.mark.parametrize("look", ["get_tensor", "tensor"])
+def test_a_user_who_looks_before_the_first_invoke_sees_the_value(mode, look):
+    blob = convolutions(True, HALVES, more=True)
+    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType[mode])
+    interpreter.allocate_tensors()
+    index = interpreter.get_output_details()[2]["index"]
+    value = interpreter.get_tensor(index) if look == "get_tensor" else interpreter.tensor(index)().copy()
+    assert value.tobytes() == HALVES.astype(np.float32).tobytes()
+
+
+def test_a_single_node_has_its_weights():
+    blob = convolutions(True, HALVES)
+    mode = OpResolverType.BUILTIN_REF
+    options = {"experimental_op_resolver_type": mode, "experimental_preserve_all_tensors": True}
+    interpreter = Interpreter(model_content=blob, **options)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
+    interpreter._interpreter.run_node(2)
+    y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    assert y.tobytes() == outputs(blob, "BUILTIN_REF")[0].tobytes()
+
+
+def test_a_replaced_constant_is_what_is_packed():
+    blob = convolutions(False, HALVES)
+    other = RNG.standard_normal(HALVES.shape).astype(np.float32)
+    mode = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    results = []
+    for invoked_before in (False, True):
+        interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=mode)
+        interpreter.allocate_tensors()
+        if invoked_before:
+            interpreter.invoke()
+        [w] = [d["index"] for d in interpreter.get_tensor_details() if tuple(d["shape"]) == HALVES.shape]
+        interpreter.set_tensor(w, other)
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
+        interpreter.invoke()
+        results.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes())
+    assert results[0] == results[1] == outputs(convolutions(False, other), mode.name)[0].tobytes()
+
+
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_the_smallest_int8_weight_leaves_the_other_rows_as_they_are(asymmetric):
+    """Weights of -128 are not for the vector kernel of hybrid products, which the first invoke finds out."""
+    x = RNG.standard_normal((3, 40)).astype(np.float32)
+    w = RNG.integers(-127, 128, (9, 40)).astype(np.int8)
+    results = []
+    for least in (-127, -128):
+        w[8, 7] = least
+        model = Model.single(
+            "FULLY_CONNECTED",
+            [Tensor(list(x.shape), "float32"), Tensor.constant(w, scale=0.02), Tensor.constant(np.float32(range(9)))],
+            [Tensor([3, 9], "float32")],
+            9,
+            asymmetric_quantize_inputs=asymmetric,
+        )
+        interpreter = Interpreter(
+            model_content=model.to_bytes(),
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        )
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(0, x)
+        for _ in range(2):
+            interpreter.invoke()
+        results.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
+    assert results[0][:, :8].tobytes() == results[1][:, :8].tobytes()
+    assert (results[0][:, 8] != results[1][:, 8]).all()

@@ -1,0 +1,96 @@
+"""Values that are known in prepare and written later: what DEQUANTIZE and DENSIFY make of constants.
+
+    context.compute_later(node, y)        # in prepare: node.invoke writes y, when it first runs ...
+    context.settle(y)                     # ... or when somebody wants the value before: a prepare, a user
+
+TensorFlow does the same outside of its delegate, so that a model is ready before megabytes of weights are unpacked. Before a node is
+prepared its inputs are settled, but the one that its registration calls `late_input`.
+
+In a partition, whose nodes run with flushed denormals and prepares without, values are written while nodes are prepared. What is packed then
+and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
+"""
+from tflm_cy.graph.context cimport Context, Node, Registration
+from tflm_cy.graph.tensor cimport COMPUTED, Tensor
+from tflm_cy.memory.block cimport new_block
+
+
+cdef class LateValues(Workspace):
+    """See the module."""
+
+    cdef int compute_later(self, Node* node, Tensor* tensor) except -1:
+        """As `set_computed`; node.invoke is there."""
+        cdef LateValue* late
+        if self.late is None:
+            self.late = new_block(self.tensor_count * sizeof(LateValue), 16)
+            self.note_readers()
+        late = &(<LateValue*>self.late.data)[tensor.index]
+        late.node = node.index
+        late.write = node.invoke
+        late.lent = False
+        if self.step_partitions is None or self.step_partitions[self.current_step] is None:
+            return self.set_computed(tensor)
+        if late.kept or not self.hidden[tensor.index]:
+            self.set_computed(tensor)
+            return self.settle(tensor)
+        late.lent = True
+        node.invoke = written
+        tensor.allocation = COMPUTED
+        tensor.data = NULL
+        return 0
+
+    cdef int note_readers(self) except -1:
+        """Tensors that somebody else than a prepare looks at."""
+        cdef LateValue* late = <LateValue*>self.late.data
+        cdef Registration registration
+        cdef const Node* node
+        cdef int step, i, packed
+        for step in range(self.plan_count):
+            node = &self.nodes[self.plan[step]]
+            registration = self.registrations[node.index]
+            packed = -1 if registration is None else registration.packed_input
+            for i in range(node.input_count):
+                if node.inputs[i] >= 0 and i != packed:
+                    late[node.inputs[i]].kept = True
+        return 0
+
+    cdef int settle(self, const Tensor* tensor) except -1:
+        """Have the value written of a tensor that has been left for later."""
+        cdef LateValue* late
+        cdef Node* node
+        if self.late is None or tensor == NULL or tensor.allocation != COMPUTED:
+            return 0
+        late = &(<LateValue*>self.late.data)[tensor.index]
+        if late.write == NULL:
+            return 0
+        node = &self.nodes[late.node]
+        self.settle_inputs(node, -1)
+        if late.lent:
+            if self.room is None or self.room.size < tensor.bytes:
+                self.room = None
+                self.room = new_block(tensor.bytes, self.alignment)
+            self.borrowed = &self.tensors[tensor.index]
+            self.borrowed.data = self.room.data
+        if late.write(self, node) != 0:
+            raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
+        if not late.lent:
+            late.write = NULL
+        return 0
+
+    cdef int settle_inputs(self, const Node* node, int but) except -1:
+        cdef int i
+        for i in range(node.input_count):
+            if i != but:
+                self.settle(self.input(node, i))
+        return 0
+
+    cdef int give_back(self) noexcept:
+        """A node has been prepared."""
+        if self.borrowed != NULL:
+            self.borrowed.data = NULL
+            self.borrowed = NULL
+        return 0
+
+
+cdef int written(Context context, Node* node) noexcept nogil:
+    """Nothing is left to do while invoking."""
+    return 0
