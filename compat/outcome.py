@@ -2,7 +2,7 @@
 
 An outcome is "ok" with every output's bytes after every invoke, "raised" with the exception's type and the call that
 raised it, "crashed" with the signal that ended the process, or "hung". Outcomes compare by bytes: a NaN's payload and
-the sign of a zero count. Texts of exceptions are kept for the report and never compared. What the default delegate has
+the sign of a zero count. Of exceptions the type and the call compare; their texts are kept for the report. What the default delegate has
 taken counts too: the inputs and outputs of each of the main graph's DELEGATE nodes, as users see them, and of every
 subgraph the execution plan and which nodes each delegate node runs.
 """
@@ -76,9 +76,9 @@ class Outcome:
         return cls(**{**plain, "invokes": invokes})
 
 
-def difference(a, b):
-    """None when both sides did the same, else what differs first, for people."""
-    if a.status != b.status or a.error != b.error:
+def difference(a, b, calls=True):
+    """None when both sides did the same, else what differs first, for people. Without `calls` either may have raised in another call."""
+    if a.status != b.status or a.error != b.error or (calls and a.status == "raised" and a.stage != b.stage):
         return f"{a.summary()}  <>  {b.summary()}"
     found = _delegates_difference(a.delegates, b.delegates) or _plans_difference(a.plans, b.plans)
     if found:

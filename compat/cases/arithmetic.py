@@ -145,6 +145,25 @@ def comparison(d):
     return d.case(Model.single(d.op, [a, b], [Tensor(shape, "bool")], 2), feed)
 
 
+@cases("EQUAL", "NOT_EQUAL", dtypes=("string",), variants=("random", "broadcast", "scalar"))
+@cases("LESS", "GREATER_EQUAL", dtypes=("string",))
+def string_comparison(d):
+    """A single string is a constant: TensorFlow's set_tensor stores the address of one that has no dimension."""
+    shape_a, shape_b, shape = operand_shapes(d)
+
+    def words(size):
+        return np.array([d.choice(b"", b"a", b"b", b"ab", b"a\0") for _ in range(int(np.prod(size)))], object).reshape(
+            size
+        )
+
+    operands = [
+        Tensor(s, "string") if len(s) else Tensor.constant(words(s), dtype="string") for s in (shape_a, shape_b)
+    ]
+    model = Model.single(d.op, operands, [Tensor(shape, "bool")], 4 if d.op == "EQUAL" else 2)
+    refused = d.op not in ("EQUAL", "NOT_EQUAL")
+    return d.case(model, lambda: [words(s) for s in (shape_a, shape_b) if len(s)], refused=refused)
+
+
 @cases("LOGICAL_AND", "LOGICAL_OR", dtypes=("bool",), variants=_SHAPES)
 @cases("LOGICAL_NOT", dtypes=("bool",), variants=("random", "zero size"))
 def logical(d):

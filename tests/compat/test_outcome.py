@@ -97,3 +97,10 @@ def test_plans_of_all_subgraphs_count():
     assert "plan of subgraph 0: [0, 1] <> [2]" in difference(planned(main), planned(branch))
     assert difference(planned(main), planned(main, branch)) == "1 <> 2 subgraphs"
     assert difference(planned(main), Outcome("ok", [[Array.of(np.int8([1]))]])) is None  # a side that shows none
+
+
+def test_the_call_that_raises_counts_unless_asked_otherwise():
+    early, late = (Outcome("raised", stage=stage, error="RuntimeError") for stage in ("allocate_tensors", "invoke"))
+    assert difference(early, early) is None
+    assert "in allocate_tensors" in difference(early, late) and "in invoke" in difference(early, late)
+    assert difference(early, late, calls=False) is None

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from compat.builder import Tensor
+
 from .evaluate import REFUSED, evaluate, like, real, same_bytes
 
 RNG = np.random.default_rng(3)
@@ -42,6 +44,17 @@ def test_bool(name):
     assert same_bytes(evaluate(name, [a, b], bool), RELATIONS[name](a, b))
     with pytest.raises(REFUSED, match="Does not support type BOOL"):
         evaluate("LESS", [a, b], bool)
+
+
+@pytest.mark.parametrize("name", ["EQUAL", "NOT_EQUAL"])
+def test_strings(name):
+    words = np.array([[b"", b"a", b"ab"], [b"a\0", b"b", b"ab"]], object)
+    for other in (np.array([[b"", b"b", b"ab"], [b"a", b"b", b"abc"]], object), np.array([b"a", b"b", b"ab"], object)):
+        inputs = [Tensor(list(a.shape), "string") for a in (words, other)]
+        got = evaluate(name, [words, other], Tensor([2, 3], "bool"), inputs=inputs)
+        assert same_bytes(got, (words == other) == (name == "EQUAL"))
+    with pytest.raises(REFUSED, match="kTfLiteString"):
+        evaluate("LESS", [words, words], Tensor([2, 3], "bool"), inputs=[Tensor([2, 3], "string")] * 2)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint8, np.int16, np.int32, np.int64])

@@ -9,7 +9,7 @@ Source: LiteRT:tflite/core/string_util.h (its comment on the format).
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 
 cdef struct StringWriter:
@@ -27,6 +27,12 @@ cdef inline int32_t string_offset(const void* data, int64_t i) noexcept nogil:
 
 cdef inline int64_t string_length(const void* data, int64_t i) noexcept nogil:
     return string_offset(data, i + 1) - string_offset(data, i)
+
+
+cdef inline bint same_string(const void* a, int64_t i, const void* b, int64_t j) noexcept nogil:
+    """String i of one tensor is string j of another."""
+    cdef int64_t length = string_length(a, i)
+    return length == string_length(b, j) and memcmp(<const char*>a + string_offset(a, i), <const char*>b + string_offset(b, j), length) == 0
 
 
 cdef inline bint has_strings(const void* data, size_t bytes, int64_t n) noexcept nogil:

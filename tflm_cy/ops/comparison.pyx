@@ -1,6 +1,6 @@
 """Comparisons, MAXIMUM, MINIMUM, LOGICAL_AND, LOGICAL_OR: two operands broadcast as numpy does, to any rank.
 
-Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool too.
+Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool and strings, byte for byte, too.
 MAXIMUM, MINIMUM: float32, float16, int8, uint8, int16, int32, int64, raw values whatever the scales.
 - int8 and uint8 are compared as real values (with a scale of 1 or more as nonsense that x86's shifts make); quantized
   int16 too by EQUAL and NOT_EQUAL, but raw, whatever the scales, by the others.
@@ -19,8 +19,9 @@ from tflm_cy.arithmetic.comparison cimport (
 )
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale
+from tflm_cy.arithmetic.strings cimport has_strings, same_string
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
-from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
+from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
 )
@@ -85,10 +86,14 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     cdef Kernels by_type = kernels_of(relation)
     cdef Binary* op
     check_same_type(a, b, name)
+    if a.type == STRING and relation != EQUAL_TO and relation != NOT_EQUAL_TO:
+        raise ValueError(f"{name}: input1->type != kTfLiteString was not true")
     if y != NULL:
         adopt_type(y, BOOL)
     op = prepare_binary(context, node, name, swapped)
-    if a.type == FLOAT32:
+    if a.type == STRING and node.arithmetic != MICRO:
+        node.invoke = equal_strings if relation == EQUAL_TO else unequal_strings
+    elif a.type == FLOAT32:
         op.kernel = by_type.f32
     elif a.type == FLOAT16:
         op.kernel = by_type.half
@@ -112,6 +117,38 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
         op.kernel = <BinaryKernel>not_equal[uint8_t]
     else:
         raise LateRefusalError(f"{name}: Does not support type {type_name(a.type)}, requires float|int|uint8")
+    return 0
+
+
+cdef int equal_strings(Context context, Node* node) noexcept nogil:
+    return compare_strings(context, node, True)
+
+
+cdef int unequal_strings(Context context, Node* node) noexcept nogil:
+    return compare_strings(context, node, False)
+
+
+cdef int compare_strings(Context context, const Node* node, bint wanted) noexcept nogil:
+    """One by one, along the runs and loops of the plan."""
+    cdef const Binary* op = <const Binary*>node.data
+    cdef const Tensor* a = context.input(node, 0)
+    cdef const Tensor* b = context.input(node, 1)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t i, outer, at_a, at_b
+    cdef int d
+    if count(y) == 0:
+        return 0
+    if not has_strings(a.data, a.bytes, count(a)) or not has_strings(b.data, b.bytes, count(b)):
+        return context.fail(b"an input does not hold the strings of its shape")
+    for i in range(count(y)):
+        outer = i // op.plan.inner
+        at_a = 0 if op.plan.a_stands else i % op.plan.inner
+        at_b = 0 if op.plan.b_stands else i % op.plan.inner
+        for d in range(op.plan.loops - 1, -1, -1):
+            at_a += outer % op.plan.count[d] * op.plan.a_step[d]
+            at_b += outer % op.plan.count[d] * op.plan.b_step[d]
+            outer //= op.plan.count[d]
+        (<uint8_t*>y.data)[i] = same_string(a.data, at_a, b.data, at_b) == wanted
     return 0
 
 

@@ -16,6 +16,8 @@ from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor
 from tflm_cy.ops.state cimport note_state
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # VarHandleOptions
     CONTAINER = 0
     SHARED_NAME = 1
@@ -163,7 +165,12 @@ cdef int prepare_call_once(Context context, Node* node) except -1:
     cdef Resources resources = context.resources()
     if callee.input_total() != 0 or callee.output_total() != 0 or node.input_count != 0 or node.output_count != 0:
         raise ValueError("CALL_ONCE and its subgraph must have no inputs and no outputs")
-    callee.prepare_call()
+    try:
+        callee.prepare_call()
+    except RuntimeError as error:
+        if node.arithmetic == MICRO or callee is context:
+            raise
+        raise LateRefusalError(str(error)) from None         # TensorFlow prepares the subgraph when it is called
     data = <CallData*>context.persistent(sizeof(CallData))
     data.resources = <void*>resources
     data.callee = <void*>callee
