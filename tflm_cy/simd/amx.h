@@ -108,7 +108,9 @@ typedef struct {
 
 SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const Panel *p, const Waiting *u) {
   Finish f;
-  if (even) _Pragma("GCC unroll 4") for (int m = 0; m < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); m++) f.y[m] = u->positions[m]->y + u->column;
+  if (even) {
+    _Pragma("GCC unroll 4") for (int m = 0; m < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); m++) f.y[m] = u->positions[m]->y + u->column;
+  }
   f.steps = u->steps;
   f.sums = u->sums;
   f.positions = u->positions;
@@ -142,7 +144,7 @@ SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, int m, int r) {
 
 SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r, int m, int j) {
   const Positions *positions = f->positions[m];
-  float *y = (float *)amx_row(even, f, positions, r) + j * VL;
+  float *y = (float *)amx_row(even, f, m, r) + j * VL;
   sum = vi_add(sum, vi_mul(vi_load(f->bias + j * VL), vi_set1(positions->terms[r])));
   vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(positions->inverses[r])), f->scales[j], vf_load(f->f_bias + j * VL));
   v = vf_min(vf_max(v, f->f_low), f->f_high);
@@ -177,6 +179,9 @@ SIMD_INLINE void amx_store_bytes(const int NT, const int even, const Finish *f, 
       _mm_storeu_si128((__m128i *)ROW(2), PART16(2));
       _mm_storeu_si128((__m128i *)ROW(3), PART16(3));
     }
+  } else if (even && f->n == 8 && f->y_row == 8) {
+    const __m512i together = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6), out);
+    _mm256_storeu_si256((__m256i *)ROW(0), _mm512_castsi512_si256(together));
   } else {
     const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)f->n);
     _mm_mask_storeu_epi8(ROW(0), some, PART16(0));
@@ -382,6 +387,24 @@ static void finish_waiting(const Panel *p, Pipeline *line) {
 static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdiff_t count, Pipeline *line) {
   if (line->tiles != tiles) finish_waiting(p, line);
   AMX_RUN[p->even][amx_kind(p)][tiles - 1](p, m, count, line);
+}
+
+/* n windows of `rows` times `bytes` bytes, whole ones `y_row` apart. Copies reach behind their rows, and what they write there is written over or
+ * multiplied by 0. */
+SIMD_INLINE void amx_gather(const int wide, const uint8_t *x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes,
+                            ptrdiff_t n, uint8_t *y, ptrdiff_t y_row) {
+  for (ptrdiff_t i = 0; i < n; i++, x += stride, y += y_row)
+    for (ptrdiff_t r = 0; r < rows; r++) {
+      if (wide) _mm256_storeu_si256((__m256i *)(y + r * bytes), _mm256_loadu_si256((const __m256i *)(x + r * x_row)));
+      else _mm_storeu_si128((__m128i *)(y + r * bytes), _mm_loadu_si128((const __m128i *)(x + r * x_row)));
+    }
+}
+
+static void gather_windows(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes, ptrdiff_t n, uint8_t *y,
+                           ptrdiff_t y_row) {
+  if (bytes > 16) amx_gather(1, x, x_row, stride, rows, bytes, n, y, y_row);
+  else if (rows == 3) amx_gather(0, x, x_row, stride, 3, bytes, n, y, y_row);
+  else amx_gather(0, x, x_row, stride, rows, bytes, n, y, y_row);
 }
 
 /* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */

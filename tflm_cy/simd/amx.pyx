@@ -10,6 +10,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | output positions of a tile | |
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
+| windows of few bytes a row (first layers) | the same, of copies of whole windows, which take fewer steps than their rows would |
 | sixteen or more in an output row | the same within a row |
 | fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
@@ -73,6 +74,9 @@ cdef extern from "amx.h" nogil:
     void ready_tiles() noexcept
     void finish_waiting(const Panel* p, Pipeline* line) noexcept
     void multiply_panel(const Panel* p, int tiles, const Positions* m, ptrdiff_t count, Pipeline* line) noexcept
+    void gather_windows(
+        const uint8_t* x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes, ptrdiff_t n, uint8_t* y,
+        ptrdiff_t y_row) noexcept
     void window_sums(const Panel* p, const int8_t* ones, int32_t factor, Positions* m, ptrdiff_t count) noexcept
 
 cdef extern from "peak.h" nogil:
@@ -86,6 +90,7 @@ cdef enum:
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
     L1_POSITIONS = 16384
     L2_SUMS = 262144             # waiting for `finish`
+    LARGEST_GATHERED = 32        # bytes of a row of a window
     LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
@@ -104,6 +109,7 @@ cdef struct Work:                # memory of a run
     Pipeline* line
     uint8_t* nowhere             # outputs thrown away
     uint8_t* copy
+    uint8_t* windows             # gathered
     int32_t* sums                # finish
 
 
@@ -116,6 +122,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
     k.copy = at + round_up(c.y_size * c.shape.oc, 64) + TAIL
+    k.windows = <uint8_t*>scratch + c.windows_at
     k.sums = <int32_t*>(<uint8_t*>scratch + c.sums_at)
     k.line.current = 0
     k.line.filled = 0
@@ -129,8 +136,10 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = c.row_factor != 0 and not c.centred
     p.y_row = c.shape.oc * c.y_size
-    p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and c.shape.ow >= TILE)
-    p.x_row = c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
+    p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and not c.gathered and c.shape.ow >= TILE)
+    if c.gathered:
+        p.even = c.finish == NULL and c.shape.oh * c.shape.ow >= TILE
+    p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
         p.sum_row = TILE * c.column_tiles * sizeof(int32_t)
@@ -212,6 +221,8 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
     cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.shape.ic)
     cdef ptrdiff_t limit = CHUNK
+    if c.gathered:
+        most = L1_POSITIONS / (TILE * STEP * c.tile_steps)
     if c.finish != NULL:
         limit = L2_SUMS / (4 * TILE * TILE * c.column_tiles) / 4 * 4
         limit = 4 if limit < 4 else CHUNK if limit > CHUNK else limit
@@ -315,7 +326,9 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
                 copy_pixels(c, x, k.copy)
             else:
                 copy_image(c, x, &steps, k.copy)
-        if c.across:
+        if c.gathered:
+            run_gathered(c, &p, &k, image, y)
+        elif c.across:
             run_across(c, &p, &k, image, y)
         else:
             run_rows(c, &p, &k, image, y)
@@ -344,6 +357,45 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
                 count = 0
     if count > 0:
         multiply_chunk(c, p, k, count)
+
+
+cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+    """Tiles of positions in a row, from output row to output row."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t y_row = g.oc * c.y_size
+    cdef ptrdiff_t positions = g.oh * g.ow
+    cdef ptrdiff_t most = chunk_of(c)
+    cdef ptrdiff_t count = 0
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t at
+    cdef uint8_t* windows
+    while first < positions:
+        at = positions - TILE if p.even and first + TILE > positions else first
+        windows = k.windows + count * TILE * p.x_row
+        describe(&k.positions[count], windows, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
+        gather(c, image, at, min(<ptrdiff_t>TILE, positions - at), windows)
+        first = at + TILE
+        count += 1
+        if count == most or first >= positions:
+            multiply_chunk(c, p, k, count)
+            count = 0
+
+
+cdef void gather(const Conv8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
+    """The windows of n positions, one after the other."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t oy = first / g.ow
+    cdef ptrdiff_t ox = first % g.ow
+    cdef ptrdiff_t run
+    while n > 0:
+        run = min(n, g.ow - ox)
+        gather_windows(
+            image + oy * g.stride_h * c.row_bytes + ox * g.stride_w * g.ic, g.dilation_h * c.row_bytes, g.stride_w * g.ic, g.kh,
+            g.kw * g.ic, run, windows, STEP * c.tile_steps)
+        windows += run * STEP * c.tile_steps
+        n -= run
+        ox = 0
+        oy += 1
 
 
 cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:

@@ -5,7 +5,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     """As plan_conv8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-    cdef ptrdiff_t tiles, tiles_across, most_extra
+    cdef ptrdiff_t tiles, tiles_across, whole_windows, most_extra
     cdef double products
     if not vectors.conv8.plan(c):
         return False
@@ -14,7 +14,12 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
     c.column_tiles = (g.oc + TILE - 1) / TILE
     c.across = c.sampled = 0
-    if c.flat:
+    whole_windows = (c.segments * c.segment + STEP - 1) / STEP
+    c.gathered = not c.flat and c.segments == g.kh and c.segment <= LARGEST_GATHERED and 2 * whole_windows <= c.tile_steps
+    if c.gathered:
+        c.tile_steps = whole_windows
+        tiles = g.batches * ((g.oh * g.ow + TILE - 1) / TILE)
+    elif c.flat:
         tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
@@ -35,10 +40,13 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         return True
     # Two tiles of columns by two of positions load less, four by one go through x once, one by four through the weights.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
-    if g.ic * g.stride_w < TILE:           # rows of x lie across lines of the cache, and loading them takes twice as long
+    if g.ic * g.stride_w < TILE and not c.gathered:        # rows of x lie across lines of the cache, and loading them takes twice as long
         c.panel_tiles = 4
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
+    if c.gathered:
+        c.segment *= c.segments
+        c.segments = 1
     plan_copies(c)
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
@@ -121,7 +129,9 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
         return
-    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and g.ow >= TILE and (c.slack or not behind)
+    if c.gathered:
+        behind = True                              # sixteen bytes or 32 are copied at a time
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and (g.ow >= TILE or c.gathered) and (c.slack or not behind)
     if c.sampled:
         c.direct = False
         c.row_bytes = g.ow * g.ic
@@ -132,6 +142,9 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
     c.image_bytes = padded_h * padded_w * g.ic
     if not c.direct:
         c.scratch_bytes += c.image_bytes + TILE * g.stride_w * g.ic + TAIL
+    if c.gathered:
+        c.windows_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = c.windows_at + chunk_of(c) * TILE * STEP * c.tile_steps + TAIL
 
 
 cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:

@@ -66,6 +66,8 @@ cdef struct Conv8:
     bint centred                 # it is subtracted: the sums of windows' bytes are not needed
     bint near_zero               # no product of a sum and its scale leaves -2^22 .. 2^22
     bint across                  # tiles run from row to row of the padded image
+    bint gathered                # windows of few bytes a row are copied together: `segment` is a whole one
+    ptrdiff_t windows_at         # gathered: where in the scratch memory
     bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed
     uint8_t* packed
