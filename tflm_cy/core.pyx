@@ -497,4 +497,4 @@ cdef class Core:
 
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
-        return self.primary.arena.used_bytes
+        return self.primary.arena.used_bytes + (0 if self.primary.bulk is None else self.primary.bulk.used_bytes)
