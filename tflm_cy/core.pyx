@@ -493,7 +493,7 @@ cdef class Core:
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
         cdef bint mine = self.enter_to_look()
         try:
-            return self.primary.arena.used_bytes
+            return self.primary.arena.used_bytes + (0 if self.primary.bulk is None else self.primary.bulk.used_bytes)
         finally:
             if mine:
                 self.leave()

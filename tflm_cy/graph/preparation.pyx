@@ -35,8 +35,8 @@ from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef struct LaterStage:          # by its first step
-    bint begun                   # the five below are what was there before it
-    size_t mark
+    bint begun                   # the six below are what was there before it
+    size_t mark, bulk_mark
     int scratch
     int blocks
     int kept
@@ -69,9 +69,8 @@ cdef class Preparation(LateValues):
         cdef Tensor* tensor
         cdef int t
         if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
-            self.arena.rewind(self.loaded)
-        self.kept = []
-        self.stage_blocks = []
+            self.rewind(self.loaded, 0)
+        self.kept, self.stage_blocks = [], []
         self.later_stages = self.late = self.room = None
         self.borrowed = NULL
         self.scratch_count = self.scratch_planned = 0
@@ -356,6 +355,7 @@ cdef class Preparation(LateValues):
         if first == 0:
             owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
+            self.trim_bulk()
             fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
         elif shared is not None and plan.high_water_mark + SLACK <= <int64_t>shared.size:
             base = shared.data
@@ -434,7 +434,7 @@ cdef class Preparation(LateValues):
                 return 0
             self.forget_later_stages(step)
             stage.begun = True
-            stage.mark = self.arena.mark()
+            stage.mark, stage.bulk_mark = self.arena.mark(), self.bulk_mark()
             stage.scratch = self.scratch_count
             stage.blocks = <int>len(self.stage_blocks)
             stage.kept = <int>len(self.kept)
@@ -478,7 +478,7 @@ cdef class Preparation(LateValues):
         cdef const Node* node
         cdef int step, i
         if stages[first].begun:
-            self.arena.rewind(stages[first].mark)
+            self.rewind(stages[first].mark, stages[first].bulk_mark)
             self.scratch_count = self.scratch_planned = stages[first].scratch
             del self.stage_blocks[stages[first].blocks:]
             del self.kept[stages[first].kept:]

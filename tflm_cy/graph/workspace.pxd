@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.memory.arena cimport Arena
+from tflm_cy.memory.growing_arena cimport GrowingArena
 
 cdef enum:
     HEAD_ALIGNMENT = 64
@@ -19,6 +20,7 @@ cdef struct Scratch:                 # a request of a node for memory while it r
 
 cdef class Workspace(Context):
     cdef readonly Arena arena
+    cdef readonly GrowingArena bulk  # large memory that nobody clears, apart from what is small, so that its pages wait for who fills them
     cdef size_t alignment            # of what operators get and of planned tensors
     cdef bint micro                  # TFLM's way: one arena for all subgraphs, planned by `micro`; nothing is shaped while invoking
     cdef void** owned                # memory of tensors that the arena does not hold: strings, dynamic outputs
@@ -31,6 +33,10 @@ cdef class Workspace(Context):
     cdef bint dynamic_seen
     cdef object failure              # an exception to be raised as it is
 
+    cdef void* take_unfilled(self, size_t bytes) except NULL
+    cdef size_t bulk_mark(self) except? 0
+    cdef int rewind(self, size_t mark, size_t bulk_mark) except -1
+    cdef int trim_bulk(self) noexcept
     cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int reserve_owned(self, int index, size_t bytes) noexcept nogil
     cdef int set_text(self, int index, list items) except -1

@@ -4,7 +4,7 @@
 
 | what | where |
 | --- | --- |
-| persistent data and computed outputs | the arena's tail, until the next prepare |
+| persistent data and computed outputs | the arena's tail, until the next prepare; what is large and need not be zero in an arena of its own |
 | scratch buffers and planned tensors | the head, when the plan is known |
 | dynamic and string tensors | blocks of their own, which only grow |
 
@@ -22,8 +22,10 @@ from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_OP_DATA
+from tflm_cy.memory.growing_arena cimport GrowingArena
 
 cdef enum:
+    BULK_BYTES = 1 << 15
     MOST_STRINGS = 1 << 27   # in one tensor
 
 
@@ -81,7 +83,7 @@ cdef class Workspace(Context):
         if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
             raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
         tensor.allocation = COMPUTED
-        tensor.data = self.arena.allocate_unfilled(tensor.bytes, self.alignment, KIND_OP_DATA)
+        tensor.data = self.take_unfilled(tensor.bytes)
         return 0
 
     cdef void* persistent(self, size_t bytes) except NULL:
@@ -94,7 +96,29 @@ cdef class Workspace(Context):
         """As persistent, but with any bytes in it."""
         if self.state != PREPARE:
             raise RuntimeError("persistent memory can be had in prepare only")
-        return self.arena.allocate_unfilled(bytes, self.alignment, KIND_OP_DATA)
+        return self.take_unfilled(bytes)
+
+    cdef void* take_unfilled(self, size_t bytes) except NULL:
+        if bytes < BULK_BYTES or self.micro:
+            return self.arena.allocate_unfilled(bytes, self.alignment, KIND_OP_DATA)
+        if self.bulk is None:
+            self.bulk = GrowingArena(self.alignment, SLACK)
+        return self.bulk.allocate_unfilled(bytes, self.alignment, KIND_OP_DATA)
+
+    cdef size_t bulk_mark(self) except? 0:
+        return 0 if self.bulk is None else self.bulk.mark()
+
+    cdef int rewind(self, size_t mark, size_t bulk_mark) except -1:
+        """Give back what has been taken since the marks of the tail and of the bulk."""
+        self.arena.rewind(mark)
+        if self.bulk is not None:
+            self.bulk.rewind(bulk_mark)
+        return 0
+
+    cdef int trim_bulk(self) noexcept:
+        if self.bulk is not None:
+            self.bulk.trim_tail()
+        return 0
 
     cdef int request_scratch(self, size_t bytes) except -1:
         """Memory while this node runs; the handle is for `scratch`."""

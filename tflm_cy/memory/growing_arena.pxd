@@ -20,6 +20,7 @@ cdef class GrowingArena(Arena):
 
     cdef int push(self, Chunk** top, size_t capacity, size_t size, size_t alignment) except -1
     cdef int drop_temps(self) noexcept
+    cdef void trim_tail(self) noexcept
 
 
 cdef GrowingArena new_growing_arena(size_t alignment, size_t slack)

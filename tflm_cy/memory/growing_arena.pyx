@@ -92,7 +92,7 @@ cdef class GrowingArena(Arena):
             block = new_mapped_block(size + self.slack, self.alignment)
             self.block = block
         self.head_used = size
-        trim(self.tail_chunk)
+        self.trim_tail()
         return self.block.data
 
     cpdef size_t mark(self) except? 0:
@@ -154,6 +154,11 @@ cdef class GrowingArena(Arena):
         top[0] = chunk
         return 0
 
+    cdef void trim_tail(self) noexcept:
+        """What a large chunk has not used costs nothing until it is."""
+        if self.tail_chunk != NULL:
+            trim(self.tail_chunk)
+
     cdef int drop_temps(self) noexcept:
         """All temporaries go; the last chunk, the largest usually, stays for the next node."""
         while self.temp_chunk != NULL and self.temp_chunk.previous != NULL:
@@ -193,6 +198,5 @@ cdef void drop_below(Chunk* chunk) noexcept:
 
 
 cdef void trim(const Chunk* chunk) noexcept:
-    """What a large chunk has not used costs nothing until it is."""
-    if chunk != NULL and chunk.capacity >= LARGE_STEP:
+    if chunk.capacity >= LARGE_STEP:
         give_back(chunk.start + chunk.used, chunk.start + chunk.capacity)

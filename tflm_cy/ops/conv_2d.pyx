@@ -217,14 +217,13 @@ cdef int prepare_eigen(Context context, Node* node, Conv* op) except -1:
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = convolve_vector32_eigen
         return 0
+    node.invoke = convolve_f32_eigen
     if is_constant(w):
-        context.settle(w)
-        op.packed = <float*>context.persistent(sizeof(float) * packed_panels(&op.product) + 1)
-        pack_panels(&op.product, <const float*>w.data, op.packed)
+        op.packed = <float*>context.unfilled(sizeof(float) * packed_panels(&op.product) + 1)
+        node.invoke = pack_first
     else:
         op.packing = context.request_scratch(sizeof(float) * packed_panels(&op.product) + 1)
     op.sums = context.request_scratch(2 * sizeof(float) * g.oc)
-    node.invoke = convolve_f32_eigen
     return 0
 
 
@@ -422,6 +421,14 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
         <float*>context.scratch(op.patches), <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
+
+
+cdef int pack_first(Context context, Node* node) noexcept nogil:
+    """The first invoke."""
+    cdef Conv* op = <Conv*>node.data
+    pack_panels(&op.product, <const float*>context.input(node, 1).data, op.packed)
+    node.invoke = convolve_f32_eigen
+    return convolve_f32_eigen(context, node)
 
 
 cdef int convolve_f32_contraction(Context context, Node* node) noexcept nogil:

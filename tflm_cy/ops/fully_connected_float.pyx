@@ -126,7 +126,8 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
         node.invoke = fully_connected_vector32_row
         return 0
     if is_constant(w):
-        context.settle(w)
+        if op.product.method == PANELS:
+            context.settle(w)
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
