@@ -90,7 +90,8 @@ cdef enum:
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
     L1_POSITIONS = 16384
     L2_SUMS = 262144             # waiting for `finish`
-    LARGEST_GATHERED = 32        # bytes of a row of a window
+    MOST_GATHERED = 3            # rows of a window: copying them takes its time, too
+    LARGEST_GATHERED = 32        # their bytes
     LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take

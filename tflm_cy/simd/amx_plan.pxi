@@ -15,7 +15,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     c.column_tiles = (g.oc + TILE - 1) / TILE
     c.across = c.sampled = 0
     whole_windows = (c.segments * c.segment + STEP - 1) / STEP
-    c.gathered = not c.flat and c.segments == g.kh and c.segment <= LARGEST_GATHERED and 2 * whole_windows <= c.tile_steps
+    c.gathered = not c.flat and c.segments == g.kh <= MOST_GATHERED and c.segment <= LARGEST_GATHERED and 2 * whole_windows <= c.tile_steps
     if c.gathered:
         c.tile_steps = whole_windows
         tiles = g.batches * ((g.oh * g.ow + TILE - 1) / TILE)
