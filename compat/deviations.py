@@ -62,7 +62,7 @@ DEVIATIONS = (
     ),
     Deviation(
         "*",
-        "ok  <>  raised RuntimeError in invoke: the variable is read before a value is assigned to it.*",
+        "ok  <>  raised RuntimeError in invoke: the variable is read before a value is assigned to it*",
         "a variable that is read before it is assigned raises; TensorFlow's delegate returns memory that nobody wrote",
         DEFAULT,
     ),

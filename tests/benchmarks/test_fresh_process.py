@@ -1,5 +1,7 @@
 """What a fresh process says about itself."""
 
+import sysconfig
+
 import pytest
 
 from benchmarks import imports
@@ -16,7 +18,8 @@ def test_resident_bytes_are_read_from_the_status_text():
 
 def test_memory_that_an_import_takes_is_seen():
     answer = ask("import", "kept = b'x' * 50_000_000; freed = b'x' * 30_000_000; del freed")
-    assert 45e6 < answer["rss"] < 60e6
+    most = 90e6 if sysconfig.get_config_var("Py_GIL_DISABLED") else 60e6  # its allocator gives freed memory back later
+    assert 45e6 < answer["rss"] < most
     assert 75e6 < answer["peak"] < 90e6
 
 

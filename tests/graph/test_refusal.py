@@ -69,7 +69,7 @@ WITH_CONSTANTS = [
     ),
     ("SPACE_TO_BATCH_ND", "bool", [constant(2, 2), EDGES], [4, 2, 2, 2], "not supported by SpaceToBatch", {}),
     ("STABLEHLO_ADD", "complex64", [Tensor(IMAGE, "complex64")], IMAGE, "Data Type: COMPLEX64", {}),
-    ("BITWISE_XOR", "int4", [Tensor(IMAGE, "int4")], IMAGE, "BITWISE_XOR", {}),
+    ("BITWISE_XOR", "int4", [Tensor(IMAGE, "int4")], IMAGE, "BitwiseXor currently only supports", {}),
     ("ADD", "int4", [Tensor(IMAGE, "int4")], IMAGE, "Type INT4 is unsupported by op Add", {}),
     ("EQUAL", "complex64", [Tensor(IMAGE, "complex64")], IMAGE, "Does not support type COMPLEX64", {}),
 ]

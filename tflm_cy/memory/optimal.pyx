@@ -40,8 +40,8 @@ cpdef Plan optimal(Problem problem, int64_t budget=200_000, double seconds=0):
 
 cpdef Plan fit(Problem problem, int64_t capacity, int64_t budget=1_000_000, double seconds=0):
     """A plan of at most `capacity` bytes, or None if the search finds none; what is lower is not looked for."""
-    cdef Packing packing = packing_of(problem, False, budget, seconds)
     cdef Plan plan = greedy(problem)
+    cdef Packing packing = packing_of(problem, False, budget, seconds)
     cdef int verdict
     if packing is None:
         return plan if plan.high_water_mark <= capacity else None

@@ -48,10 +48,6 @@ cdef int unsupported(const Tensor* x, str name) except -1:
     raise ValueError(f"Type {type_name(x.type)} is not supported by {name}.")
 
 
-cdef int unsupported_when_invoked(const Tensor* x, str name) except -1:
-    raise LateRefusalError(f"Type {type_name(x.type)} is not supported by {name}.")
-
-
 cdef int prepare_sign(Context context, Node* node) except -1:
     cdef Tensor* x = required_input(context, node, 0, "SIGN")
     cdef Unary* op = prepare_unary(context, node, "SIGN")
@@ -63,7 +59,7 @@ cdef int prepare_sign(Context context, Node* node) except -1:
     elif x.type == INT32:
         op.kernel = <UnaryKernel>sign_of[int32_t]
     else:
-        unsupported_when_invoked(x, "sign")
+        raise LateRefusalError(f"Unsupported datatype for sign output: {type_name(x.type)}")
     return 0
 
 
@@ -106,7 +102,8 @@ cdef Binary* prepare_bits(Context context, Node* node, str name) except NULL:
         adopt_type(y, a.type)
     op = prepare_binary(context, node, name)
     if a.type not in (INT8, UINT8, INT16, UINT16, INT32, UINT32):
-        unsupported_when_invoked(a, name)
+        raise LateRefusalError(
+            f"{name.title().replace('_', '')} currently only supports 8-bit/16-bit/32-bit integer/unsigned integer, got {type_name(a.type)}")
     return op
 
 

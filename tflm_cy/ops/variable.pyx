@@ -147,7 +147,7 @@ cdef int read_variable(Context context, Node* node) noexcept nogil:
     if variable == NULL:
         return -1
     if not variable.assigned:
-        return context.fail(b"the variable is read before a value is assigned to it")
+        return context.fail(b"the variable is read before a value is assigned to it (variable != nullptr was not true)")
     if variable.type != y.type:
         return context.fail_with(b"the variable has type %ld, the output %ld", variable.type, y.type)
     if y.allocation == DYNAMIC and context.resize(y, variable.rank, variable.dims) != 0:
