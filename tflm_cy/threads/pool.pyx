@@ -5,9 +5,9 @@ Workers start at the first engagement that asks for them. They spin while the po
 invoke, finds them awake; then they sleep. Waking takes longer than a small model: the invoke wakes them once, at its start, and only
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
 
-On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Such a wait is remembered: for
-ten times as long everybody computes alone, and twice as long again when it soon happens once more, so that several threads lose little where
-one would do better.
+On a machine with more to do than it has processors, a worker may be suspended amid a part, and the caller waits for it. Where such waits take more than
+a fifth of the time, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
+threads lose little where one would do better. Rarer waits, of a machine that does something else now and then, change nothing.
 
 A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. The caller takes
 parts from the front, workers from the back, so that in node after node the same thread meets the same rows in its cache. A job is
@@ -92,7 +92,7 @@ cdef enum:
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
     LONGEST_ALONE_NS = 1000000000
-    SOON_NS = 1000000000         # after computing alone has ended
+    WORTH = 4                    # times the wait that threads have computed together before it: they are worth it
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
@@ -110,6 +110,8 @@ cdef struct Pool:
     bint alone                   # this crew's worker was suspended
     int64_t alone_until          # when the pool may be engaged again
     int doublings                # of the time, since waits follow each other
+    int64_t engaged_at
+    int64_t together             # time with the pool engaged since the last wait, up to engaged_at
     int64_t seen                 # when it was last asked for
     pthread_t owner              # who has engaged the pool
     pthread_mutex_t mutex
@@ -130,7 +132,7 @@ cdef void begin_anew() noexcept nogil:
     store64(&pool.ticket, 0)
     pool.number = 0
     pool.done = pool.busy = pool.engaged = pool.sleeping = pool.workers = pool.calls = 0
-    pool.alone_until = pool.seen = 0
+    pool.alone_until = pool.seen = pool.together = 0
     pthread_mutex_init(&pool.mutex, NULL)
     pthread_cond_init(&pool.wake, NULL)
 
@@ -195,6 +197,7 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
     pool.members = crew
     pool.wakes = wake
     pool.alone = False
+    pool.engaged_at = now
     store32(&pool.engaged, 1)
     if wake and load32(&pool.sleeping) > 0:
         call_workers()
@@ -202,6 +205,8 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
 
 
 cdef void release() noexcept nogil:
+    if not pool.alone:
+        pool.together += now_ns() - pool.engaged_at
     store32(&pool.engaged, 0)
     store32(&pool.busy, 0)
 
@@ -241,18 +246,23 @@ cdef void share(Part part, void* argument, int parts) noexcept nogil:
 cdef void wait_for_others(int parts) noexcept nogil:
     """Somebody was suspended amid a part, or it is a very large one: let others run, and see how long it takes."""
     cdef int64_t since = now_ns()
-    cdef int64_t now
+    cdef int64_t now, waited
     while load32(&pool.done) < <uint32_t>parts:
         sched_yield()
     now = now_ns()
-    if now - since > DISTURBED_NS and pretended == 0:
+    waited = now - since
+    if waited <= DISTURBED_NS or pretended != 0:
+        return
+    if pool.together + since - pool.engaged_at > WORTH * waited:
+        pool.doublings = 0
+    else:
         pool.alone = True
-        if since - pool.alone_until > SOON_NS:
-            pool.doublings = 0
-        elif pool.doublings < MOST_DOUBLINGS:
+        waited = ALONE * waited << pool.doublings
+        pool.alone_until = now + (waited if waited < LONGEST_ALONE_NS else LONGEST_ALONE_NS)
+        if pool.doublings < MOST_DOUBLINGS:
             pool.doublings += 1
-        since = ALONE * (now - since) << pool.doublings
-        pool.alone_until = now + (since if since < LONGEST_ALONE_NS else LONGEST_ALONE_NS)
+    pool.together = 0
+    pool.engaged_at = now
 
 
 cdef bint take(uint32_t hand) noexcept nogil:
