@@ -2,11 +2,7 @@
 
 Exit code: 0 nothing crashed, hung or raised an undocumented exception, 1 something did, 2 wrong usage.
 
-Under the sanitizers (a build with TFLM_CY_SANITIZE=1):
-
-    export LD_PRELOAD=$(gcc -print-file-name=libasan.so) UBSAN_OPTIONS=print_stacktrace=0
-    export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=1024:handle_segv=1
-    python -m compat.fuzz --models DIR --edits 500 --seconds 120
+Under the sanitizers: python -m compat.fuzz.sanitized --into BUILD python -m compat.fuzz --models DIR --edits 500 --seconds 120
 """
 
 import argparse

@@ -16,6 +16,8 @@ import tflm_cy
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
+from .fork import in_a_fork
+
 ROOT = Path(__file__).resolve().parents[2]
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 MODES = list(OpResolverType)
@@ -41,22 +43,6 @@ def run(interpreter, x=X):
 
 
 WANTED = (X + np.float32([1, 2, 3, 4])).tolist()
-
-
-def in_a_fork(function):
-    """Exit code of a forked child that runs a function; a child that hangs is killed and gives -9."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = 0 if function() else 2
-        finally:
-            os._exit(code)
-    timer = threading.Timer(30, os.kill, (child, 9))
-    timer.start()
-    _, status = os.waitpid(child, 0)
-    timer.cancel()
-    return os.waitstatus_to_exitcode(status)
 
 
 @pytest.mark.parametrize("mode", MODES)

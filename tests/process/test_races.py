@@ -17,6 +17,8 @@ import pytest
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
 
+from .fork import in_a_fork
+
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 8
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -226,18 +228,7 @@ def test_threads_of_a_child_share_what_the_fork_has_left():
     busy.start()
     try:
         for _ in range(5):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    code = 0 if at_once(*[use] * 4) == [] else 2
-                finally:
-                    os._exit(code)
-            killer = threading.Timer(60, os.kill, (child, 9))
-            killer.start()
-            _, status = os.waitpid(child, 0)
-            killer.cancel()
-            assert os.waitstatus_to_exitcode(status) == 0
+            assert in_a_fork(lambda: at_once(*[use] * 4) == [], seconds=60) == 0
     finally:
         stop.set()
         busy.join()

@@ -3,8 +3,11 @@
     for isa in ISAS:
         check(isa, blob, arrays)        # the model's outputs with these kernels and with none at all, byte for byte
 
-`run` gives the outputs alone. Models are made as in tests/ops; the kernels are chosen for the prepare.
+`run` gives the outputs alone; `with telling("seed 3"): check(...)` says which draw differs. Models are made as in tests/ops; the kernels
+are chosen for the prepare.
 """
+
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -42,3 +45,12 @@ def check(isa, blob, arrays, **options):
             raise AssertionError(
                 f"{isa}: {len(different)} of {got.size} differ, first {at}: {got.reshape(-1)[at]!r}, not {want.reshape(-1)[at]!r}"
             )
+
+
+@contextmanager
+def telling(draw):
+    """Put the name of a draw in front of what differs."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{draw}: {error}") from None

@@ -8,7 +8,7 @@ import pytest
 from compat.builder import Model, Tensor
 from tflm_cy.ops import generation
 
-from .instruction_sets import ISAS, check
+from .instruction_sets import ISAS, check, telling
 from .products8 import CHANNELS, activation, floats, values, zero_point
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
@@ -85,10 +85,8 @@ def draw_arg(rng, dtype, op):
 def check_all(draw, op, dtype, isa):
     for seed in range(CASES):
         blob, feeds = draw(np.random.default_rng(seed), dtype, op)
-        try:
+        with telling(f"seed {seed}"):
             check(isa, blob, feeds)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from None
 
 
 @pytest.mark.parametrize("isa", ISAS)

@@ -11,7 +11,7 @@ import pytest
 from tflm_cy.ops import generation
 
 from .float32 import DRAWS, share
-from .instruction_sets import ISAS, check
+from .instruction_sets import ISAS, check, telling
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
@@ -22,7 +22,5 @@ CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 def test_floats(op, isa):
     for seed in range(share(op, CASES)):
         blob, feeds = DRAWS[op](np.random.default_rng(seed))
-        try:
+        with telling(f"seed {seed}"):
             check(isa, blob, feeds)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from None

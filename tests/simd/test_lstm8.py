@@ -7,7 +7,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 
-from .instruction_sets import ISAS, check
+from .instruction_sets import ISAS, check, telling
 
 GATES = 4
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
@@ -76,7 +76,5 @@ def layer(seed):
 def test_steps(isa):
     for seed in range(CASES):
         blob, feeds = layer(seed)
-        try:
+        with telling(f"seed {seed}"):
             check(isa, blob, feeds)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from None

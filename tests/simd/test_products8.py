@@ -10,7 +10,7 @@ import pytest
 
 from tflm_cy.ops import generation
 
-from .instruction_sets import ISAS, check
+from .instruction_sets import ISAS, check, telling
 from .products8 import DRAWS
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
@@ -26,7 +26,5 @@ def test_products(op, dtype, isa):
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         blob, feeds = DRAWS[op](rng, dtype)
-        try:
+        with telling(f"seed {seed}"):
             check(isa, blob, feeds)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from None

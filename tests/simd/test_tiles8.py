@@ -5,7 +5,7 @@ import pytest
 
 from tflm_cy.ops import generation
 
-from .instruction_sets import ISAS, check
+from .instruction_sets import ISAS, check, telling
 from .products8 import node, weights
 
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
@@ -46,10 +46,8 @@ def test_cuts(shapes, dtype, isa):
     for seed in range(12):
         for shape in shapes:
             blob, feeds = draw(np.random.default_rng(seed), dtype, *shape)
-            try:
+            with telling(f"seed {seed}, {shape}"):
                 check(isa, blob, feeds)
-            except AssertionError as error:
-                raise AssertionError(f"seed {seed}, {shape}: {error}") from None
 
 
 @pytest.mark.parametrize("isa", ISAS)

@@ -4,12 +4,12 @@
     context.settle(y)                     # ... or when somebody wants the value before: a prepare, a user
 
 TensorFlow does the same outside of its delegate, so that a model is ready before megabytes of weights are unpacked. Before a node is
-prepared its inputs are settled, but the one that its registration calls `late_input`.
+prepared its inputs are settled, but the one that its registration calls `late_input`. A microcontroller writes such values in prepare.
 
 In a partition, whose nodes run with flushed denormals and prepares without, values are written while nodes are prepared. What is packed then
 and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
 """
-from tflm_cy.graph.context cimport Context, Node, Registration
+from tflm_cy.graph.context cimport MICRO, Context, Node, Registration
 from tflm_cy.graph.tensor cimport COMPUTED, Tensor
 from tflm_cy.memory.block cimport new_block
 
@@ -27,6 +27,9 @@ cdef class LateValues(Workspace):
         late.node = node.index
         late.write = node.invoke
         late.lent = False
+        if node.arithmetic == MICRO:
+            self.set_computed(tensor)
+            return self.settle(tensor)
         if self.step_partitions is None or self.step_partitions[self.current_step] is None:
             return self.set_computed(tensor)
         if late.kept or not self.hidden[tensor.index]:

@@ -10,9 +10,9 @@ schema.fbs.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport MICRO, Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, type_name, type_size
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
+from tflm_cy.ops.operand cimport accept, adopt_type, operand, result, want_arity
 from tflm_cy.schema.slots cimport (
     DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES, DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS,
     DIMENSION_SEGMENTS_TYPE, SPARSITY_BLOCK_MAP, SPARSITY_DIM_METADATA, SPARSITY_TRAVERSAL_ORDER,
@@ -72,8 +72,6 @@ cdef int prepare(Context context, Node* node) except -1:
     node.data = expansion
     node.invoke = write_out
     context.compute_later(node, y)
-    if node.arithmetic == MICRO:
-        context.settle(y)
     return 0
 
 
@@ -90,11 +88,8 @@ cdef int write_out(Context context, Node* node) noexcept nogil:
 cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:
     """Write a sparse constant as a dense one of so many bytes."""
     cdef Expansion expansion
-    cdef const char* refusal
     read_sparsity(&expansion, x)
-    refusal = dense_values(&expansion, dense, bytes)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(dense_values(&expansion, dense, bytes))
     return 0
 
 

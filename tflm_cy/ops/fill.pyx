@@ -30,7 +30,7 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
+    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
     want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
@@ -48,7 +48,6 @@ cdef int known(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_fill(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* shape = operand(context, node, 0)
     cdef Tensor* value = operand(context, node, 1)
@@ -65,9 +64,7 @@ cdef int prepare_fill(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = fill_dynamic
     else:
-        refusal = read_dims(shape, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(read_dims(shape, dims))
         context.set_shape(y, shape.dims[0], dims)
         node.invoke = fill_strings if y.type == STRING else fill_value
     if value.type not in (INT8, INT16, INT32, INT64, FLOAT16, FLOAT32, BOOL, STRING):
@@ -147,7 +144,6 @@ cdef int zeros(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_range(Context context, Node* node) except -1:
-    cdef const char* refusal
     cdef Tensor* t
     cdef int32_t length
     cdef int i
@@ -163,9 +159,7 @@ cdef int prepare_range(Context context, Node* node) except -1:
             raise ValueError(f"start, limit and delta of RANGE must be scalars: NumDimensions is {t.rank}, not 0")
     adopt_type(y, start.type)
     if is_constant(start) and is_constant(context.input(node, 1)) and is_constant(context.input(node, 2)):
-        refusal = range_length(start, context.input(node, 1), context.input(node, 2), &length)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(range_length(start, context.input(node, 1), context.input(node, 2), &length))
         context.set_shape(y, 1, &length)
         context.set_computed(y)
         write_range(y, start, context.input(node, 2))

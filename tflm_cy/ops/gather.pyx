@@ -25,7 +25,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_bytes
+from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, want_arity, want_bytes
 from tflm_cy.schema.table cimport table_i32
 
 cdef enum:                       # GatherOptions
@@ -273,7 +273,6 @@ cdef int gather_nd_strings(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_scatter_nd(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 3, 3, 1)
     cdef Tensor* indices = operand(context, node, 0)
     cdef Tensor* updates = operand(context, node, 1)
@@ -294,9 +293,7 @@ cdef int prepare_scatter_nd(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = scatter_nd_dynamic
         return 0
-    refusal = plan_scatter(<GatherData*>node.data, indices, updates, shape, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_scatter(<GatherData*>node.data, indices, updates, shape, dims))
     context.set_shape(y, shape.dims[0], dims)
     node.invoke = scatter_nd
     return 0

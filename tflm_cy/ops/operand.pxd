@@ -44,6 +44,13 @@ cdef inline Tensor* result(Context context, const Node* node, int i) except NULL
     return tensor
 
 
+cdef inline int accept(const char* refusal) except -1:
+    """Raise what a function without the GIL says against the operands, unless it says nothing."""
+    if refusal != NULL:
+        raise ValueError(refusal.decode())
+    return 0
+
+
 cdef inline int want_type_of(const Tensor* y, const Tensor* x) except -1:
     """Refuse tensors of different types."""
     if y.type != x.type:

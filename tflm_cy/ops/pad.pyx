@@ -23,7 +23,7 @@ from tflm_cy.graph.tensor cimport (
     is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
+    accept, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
     want_symmetric, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8
@@ -52,7 +52,6 @@ cdef struct PadData:             # dimensions without padding are merged into `r
 
 cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     cdef int32_t zero_point = 0
     cdef int lowest
     cdef PadData* data
@@ -83,9 +82,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = pad_dynamic
     else:
-        refusal = plan_pad(data, x, paddings, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(plan_pad(data, x, paddings, dims))
         context.set_shape(y, x.rank, dims)
         node.invoke = pad
     if x.type not in (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, INT32, INT64, BOOL):
@@ -193,7 +190,6 @@ cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexc
 
 cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     cdef PadData* data
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -212,9 +208,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = mirror_pad_dynamic
     else:
-        refusal = plan_mirror_pad(data, x, paddings, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(plan_mirror_pad(data, x, paddings, dims))
         context.set_shape(y, x.rank, dims)
         node.invoke = mirror_pad
     if x.type not in (FLOAT32, INT32, UINT8, INT8, INT64, INT16):

@@ -20,7 +20,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_type_of,
+    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
@@ -193,7 +193,6 @@ cdef void copy_nibbles(uint8_t* y, int64_t to, const uint8_t* x, int64_t start, 
 # ---- SPARSE_TO_DENSE
 cdef int prepare_sparse_to_dense(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     cdef int64_t depth, rows
     want_arity(context, node, 4, 4, 1)
     cdef Tensor* indices = operand(context, node, 0)
@@ -218,9 +217,7 @@ cdef int prepare_sparse_to_dense(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = sparse_to_dense_dynamic
         return 0
-    refusal = read_shape(shape, values.type, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(read_shape(shape, values.type, dims))
     context.set_shape(y, shape.dims[0], dims)
     node.invoke = sparse_to_dense
     return 0
@@ -273,7 +270,6 @@ cdef int sparse_to_dense(Context context, Node* node) noexcept nogil:
 # ---- DILATE
 cdef int prepare_dilate(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* dilations = operand(context, node, 1)
@@ -291,9 +287,7 @@ cdef int prepare_dilate(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = dilate_dynamic
         return 0
-    refusal = dilated_dims(x, dilations, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(dilated_dims(x, dilations, dims))
     context.set_shape(y, x.rank, dims)
     node.invoke = dilate
     return 0

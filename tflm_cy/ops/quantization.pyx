@@ -175,8 +175,6 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
         node.work = NULL
         node.invoke = dequantize_once
         context.compute_later(node, y)
-        if node.arithmetic == MICRO:
-            context.settle(y)
     return 0
 
 

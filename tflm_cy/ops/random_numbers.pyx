@@ -21,7 +21,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_one
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_one
 from tflm_cy.schema.table cimport table_i8, table_i64
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -64,7 +64,6 @@ cdef Source* seeded(Context context, Node* node) except NULL:
 # ---- RANDOM_UNIFORM, RANDOM_STANDARD_NORMAL
 cdef int prepare_numbers(Context context, Node* node, bint normal) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* shape = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
@@ -75,9 +74,7 @@ cdef int prepare_numbers(Context context, Node* node, bint normal) except -1:
         context.set_dynamic(y)
         node.invoke = numbers_dynamic
     else:
-        refusal = read_shape(shape, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(read_shape(shape, dims))
         context.set_shape(y, shape.dims[0], dims)
         node.invoke = numbers
     if y.type != FLOAT32:

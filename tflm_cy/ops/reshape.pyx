@@ -25,7 +25,7 @@ from tflm_cy.graph.tensor cimport (
     INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, type_name,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
+    accept, adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
     want_symmetric,
 )
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
@@ -94,7 +94,6 @@ cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
 
 cdef int prepare_reshape(Context context, Node* node) except -1:
     cdef Wanted wanted
-    cdef const char* refusal
     want_arity(context, node, 1, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
@@ -114,9 +113,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_option(node, &wanted)
         if wanted.rank == 1 and wanted.dims[0] == 0:
             wanted.rank = 0
-    refusal = resolve(x, &wanted)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(resolve(x, &wanted))
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     node.in_place = 1
@@ -217,7 +214,6 @@ cdef const char* expand(const Tensor* x, int64_t axis, Wanted* wanted) noexcept 
 
 cdef int prepare_expand_dims(Context context, Node* node) except -1:
     cdef Wanted wanted
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axis = operand(context, node, 1)
@@ -232,9 +228,7 @@ cdef int prepare_expand_dims(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = expand_dynamic
         return 0
-    refusal = expand(x, index_at(axis.type, axis.data, 0), &wanted)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(expand(x, index_at(axis.type, axis.data, 0), &wanted))
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     node.in_place = 1

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.segment cimport JOIN_LARGEST, JOIN_PRODUCT, JOIN_SMALLEST, JOIN_SUM, join_segments
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, type_name
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_type_of
 
 cdef struct Segments:
     int32_t joining
@@ -21,7 +21,6 @@ cdef struct Segments:
 cdef int prepare_segments(Context context, Node* node, int joining, bint is_sorted) except -1:
     cdef int32_t[MAX_RANK + 1] dims
     cdef Segments* op
-    cdef const char* refusal
     cdef int rank = 0
     want_arity(context, node, 2 if is_sorted else 3, 2 if is_sorted else 3, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -37,9 +36,7 @@ cdef int prepare_segments(Context context, Node* node, int joining, bint is_sort
     op.sorted = is_sorted
     node.data = op
     if is_constant(segments) and is_constant(x if is_sorted else context.input(node, 2)):
-        refusal = shape_of_segments(context, node, &rank, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(shape_of_segments(context, node, &rank, dims))
         context.set_shape(y, rank, dims)
         node.invoke = join
         return 0

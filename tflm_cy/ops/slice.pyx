@@ -28,7 +28,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
 from tflm_cy.schema.table cimport table_bool, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -78,7 +78,6 @@ cdef int want_kernel(const Tensor* x, str name, bint now) except -1:
 cdef int prepare_slice(Context context, Node* node) except -1:
     cdef int32_t[SLICE_RANK] dims
     cdef Part* part
-    cdef const char* refusal
     cdef bint sized = True
     cdef int d
     want_arity(context, node, 3, 3, 1)
@@ -98,9 +97,7 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     node.data = part
     node.invoke = slice_dynamic
     if is_constant(begin) and is_constant(size):
-        refusal = plan_slice(part, x, begin, size, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(plan_slice(part, x, begin, size, dims))
         context.set_shape(y, x.rank, dims)
         node.invoke = copy_part
         return want_kernel(x, "Slice", False)
@@ -174,7 +171,6 @@ cdef struct Selection:           # of one dimension, as STRIDED_SLICE's kernel w
 
 cdef int prepare_strided_slice(Context context, Node* node) except -1:
     cdef int32_t[SLICE_RANK] dims
-    cdef const char* refusal
     cdef int rank = 0
     want_arity(context, node, 4, 4, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -198,9 +194,7 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = strided_slice_dynamic
         return want_kernel(x, "StridedSlice", node.arithmetic == MICRO)
-    refusal = plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims))
     context.set_shape(y, rank, dims)
     node.invoke = copy_part if is_constant(begin) else strided_slice_sized
     want_kernel(x, "StridedSlice", node.arithmetic == MICRO or (is_constant(x) and is_constant(begin)))

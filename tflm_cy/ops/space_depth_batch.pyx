@@ -15,7 +15,7 @@ from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_same_quantization, want_symmetric, want_type_of
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_same_quantization, want_symmetric, want_type_of
 from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -202,7 +202,6 @@ cdef const char* plan_batch_to_space(Blocks* blocks, const Tensor* x, int32_t* d
 cdef int prepare_space_to_batch(Context context, Node* node) except -1:
     cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
     cdef int32_t[4] dims
-    cdef const char* refusal
     want_blocks(context, node)
     node.data = blocks
     if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
@@ -210,9 +209,7 @@ cdef int prepare_space_to_batch(Context context, Node* node) except -1:
         node.invoke = space_to_batch_dynamic
         return want_kernel(context.input(node, 0), "SpaceToBatch")
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
-    refusal = plan_space_to_batch(blocks, context.input(node, 0), dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_space_to_batch(blocks, context.input(node, 0), dims))
     context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
     node.invoke = space_to_batch
     return want_kernel(context.input(node, 0), "SpaceToBatch")
@@ -221,7 +218,6 @@ cdef int prepare_space_to_batch(Context context, Node* node) except -1:
 cdef int prepare_batch_to_space(Context context, Node* node) except -1:
     cdef Blocks* blocks = <Blocks*>context.persistent(sizeof(Blocks))
     cdef int32_t[4] dims
-    cdef const char* refusal
     want_blocks(context, node)
     node.data = blocks
     if not is_constant(context.input(node, 1)) or not is_constant(context.input(node, 2)):
@@ -229,9 +225,7 @@ cdef int prepare_batch_to_space(Context context, Node* node) except -1:
         node.invoke = batch_to_space_dynamic
         return want_kernel(context.input(node, 0), "BatchToSpace")
     read_blocks(blocks, context.input(node, 1), context.input(node, 2))
-    refusal = plan_batch_to_space(blocks, context.input(node, 0), dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_batch_to_space(blocks, context.input(node, 0), dims))
     context.set_shape(context.output(node, 0), context.input(node, 0).rank, dims)
     node.invoke = batch_to_space
     return want_kernel(context.input(node, 0), "BatchToSpace")

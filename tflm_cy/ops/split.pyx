@@ -15,7 +15,7 @@ from tflm_cy.graph.tensor cimport (
     type_name, type_size,
 )
 from tflm_cy.ops.operand cimport (
-    adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_same_quantization, want_type_of,
+    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
 
@@ -64,7 +64,6 @@ cdef int64_t resolve_axis(int64_t axis, int rank) noexcept nogil:
 
 cdef int prepare_split(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     cdef int i
     want_arity(context, node, 2, 2, -1)
     cdef Tensor* axis = operand(context, node, 0)
@@ -80,9 +79,7 @@ cdef int prepare_split(Context context, Node* node) except -1:
             context.set_dynamic(context.output(node, i))
         node.invoke = split_dynamic
         return 0
-    refusal = plan_split(node, axis, x, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_split(node, axis, x, dims))
     for i in range(node.output_count):
         context.set_shape(context.output(node, i), x.rank, dims)
     node.invoke = split
@@ -125,7 +122,6 @@ cdef int split(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_split_v(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     cdef Cut* cut
     cdef int i
     want_arity(context, node, 3, 3, -1)
@@ -149,9 +145,7 @@ cdef int prepare_split_v(Context context, Node* node) except -1:
             context.set_dynamic(context.output(node, i))
         node.invoke = split_v_dynamic
         return 0
-    refusal = plan_split_v(node, x, sizes, axis)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_split_v(node, x, sizes, axis))
     for i in range(node.output_count):
         shape_part(node, x, axis, i, dims)
         context.set_shape(context.output(node, i), x.rank, dims)

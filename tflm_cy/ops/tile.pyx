@@ -21,7 +21,7 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element, want_type_of
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_element, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -31,7 +31,6 @@ cdef enum:
 
 cdef int prepare_tile(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* multipliers = operand(context, node, 1)
@@ -47,9 +46,7 @@ cdef int prepare_tile(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = tile_dynamic
         return want_kernel(x, False)
-    refusal = plan_tile(<Walk*>node.data, x, multipliers, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_tile(<Walk*>node.data, x, multipliers, dims))
     context.set_shape(y, x.rank, dims)
     node.invoke = tile_strings if x.type == STRING else walk
     want_kernel(x, is_constant(x))
@@ -139,7 +136,6 @@ cdef int tile_strings(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_broadcast(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* shape = operand(context, node, 1)
@@ -158,9 +154,7 @@ cdef int prepare_broadcast(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = broadcast_dynamic
         return 0
-    refusal = plan_broadcast(<Walk*>node.data, x, shape, dims)
-    if refusal != NULL:
-        raise ValueError(refusal.decode())
+    accept(plan_broadcast(<Walk*>node.data, x, shape, dims))
     context.set_shape(y, shape.dims[0], dims)
     node.invoke = walk
     return 0

@@ -18,7 +18,7 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_type_of
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -29,7 +29,6 @@ cdef enum:
 
 cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* perm = operand(context, node, 1)
@@ -46,9 +45,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
     else:
-        refusal = plan_transpose(<Walk*>node.data, x, perm, dims)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(plan_transpose(<Walk*>node.data, x, perm, dims))
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
@@ -117,7 +114,6 @@ cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_reverse(Context context, Node* node) except -1:
-    cdef const char* refusal
     want_arity(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axes = operand(context, node, 1)
@@ -136,9 +132,7 @@ cdef int prepare_reverse(Context context, Node* node) except -1:
     node.invoke = reverse
     if is_constant(axes):
         node.data = context.persistent(sizeof(ReverseData))
-        refusal = plan_reverse(<ReverseData*>node.data, x, axes)
-        if refusal != NULL:
-            raise ValueError(refusal.decode())
+        accept(plan_reverse(<ReverseData*>node.data, x, axes))
     return 0
 
 
