@@ -407,6 +407,18 @@ static void gather_windows(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t stride, 
   else amx_gather(0, x, x_row, stride, rows, bytes, n, y, y_row);
 }
 
+/* One window of which some rows, or columns, lie outside of the image: rows `first` to `end` and `valid` bytes behind `before` are in it. */
+static void gather_clipped(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t end, ptrdiff_t bytes, ptrdiff_t before,
+                           ptrdiff_t valid, int zero, uint8_t *y) {
+  const __mmask32 inside = _bzhi_u32(~0u, (unsigned)(before + valid)) & ~_bzhi_u32(~0u, (unsigned)before);
+  const __m256i fill = _mm256_set1_epi8((char)zero);
+  for (ptrdiff_t r = 0; r < rows; r++) {
+    const __m256i row = r < first || r >= end ? fill : _mm256_mask_loadu_epi8(fill, inside, x + r * x_row);
+    if (bytes > 16) _mm256_storeu_si256((__m256i *)(y + r * bytes), row);
+    else _mm_storeu_si128((__m128i *)(y + r * bytes), _mm256_castsi256_si128(row));
+  }
+}
+
 /* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */
 static void window_sums(const Panel *p, const int8_t *ones, int32_t factor, Positions *m, ptrdiff_t count) {
   int32_t sums[256] __attribute__((aligned(64)));

@@ -10,7 +10,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | output positions of a tile | |
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
-| windows of few bytes a row (first layers) | the same, of copies of whole windows, which take fewer steps than their rows would |
+| windows of few bytes a row (first layers) | the same, of copies of whole windows, which take fewer steps than their rows would; with few channels neighbours share one |
 | sixteen or more in an output row | the same within a row |
 | fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
@@ -77,6 +77,9 @@ cdef extern from "amx.h" nogil:
     void gather_windows(
         const uint8_t* x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes, ptrdiff_t n, uint8_t* y,
         ptrdiff_t y_row) noexcept
+    void gather_clipped(
+        const uint8_t* x, ptrdiff_t x_row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t end, ptrdiff_t bytes, ptrdiff_t before,
+        ptrdiff_t valid, int zero, uint8_t* y) noexcept
     void window_sums(const Panel* p, const int8_t* ones, int32_t factor, Positions* m, ptrdiff_t count) noexcept
 
 cdef extern from "peak.h" nogil:
@@ -92,6 +95,8 @@ cdef enum:
     L2_SUMS = 262144             # waiting for `finish`
     MOST_GATHERED = 3            # rows of a window: copying them takes its time, too
     LARGEST_GATHERED = 32        # their bytes
+    MOST_ABREAST = 4             # positions of a row of a tile
+    FEWEST_ABREAST = 32          # rows
     LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
@@ -122,7 +127,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     k.positions = <Positions*>at
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
-    k.copy = at + round_up(c.y_size * c.shape.oc, 64) + TAIL
+    k.copy = at + round_up(c.y_size * c.columns, 64) + TAIL
     k.windows = <uint8_t*>scratch + c.windows_at
     k.sums = <int32_t*>(<uint8_t*>scratch + c.sums_at)
     k.line.current = 0
@@ -136,10 +141,10 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = c.row_factor != 0 and not c.centred
-    p.y_row = c.shape.oc * c.y_size
+    p.y_row = c.columns * c.y_size
     p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and not c.gathered and c.shape.ow >= TILE)
     if c.gathered:
-        p.even = c.finish == NULL and c.shape.oh * c.shape.ow >= TILE
+        p.even = c.finish == NULL and c.shape.oh * c.shape.ow >= TILE * c.abreast
     p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
@@ -179,7 +184,7 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
         p.column = TILE * first * size
-        p.n = c.shape.oc - TILE * first if c.shape.oc - TILE * first < TILE * tiles else TILE * tiles
+        p.n = c.columns - TILE * first if c.columns - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         first += tiles
     finish_waiting(p, k.line)
@@ -363,8 +368,8 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
 cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles of positions in a row, from output row to output row."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t y_row = g.oc * c.y_size
-    cdef ptrdiff_t positions = g.oh * g.ow
+    cdef ptrdiff_t y_row = c.columns * c.y_size
+    cdef ptrdiff_t positions = g.oh * g.ow / c.abreast
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t first = 0
@@ -383,20 +388,59 @@ cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, 
 
 
 cdef void gather(const Conv8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
-    """The windows of n positions, one after the other."""
+    """The windows of n positions, or of so many that are abreast, one after the other."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t oy = first / g.ow
-    cdef ptrdiff_t ox = first % g.ow
-    cdef ptrdiff_t run
+    cdef ptrdiff_t width = g.ow / c.abreast
+    cdef ptrdiff_t size = STEP * c.tile_steps
+    cdef ptrdiff_t oy = first / width
+    cdef ptrdiff_t ox = first % width
+    cdef ptrdiff_t end
     while n > 0:
-        run = min(n, g.ow - ox)
-        gather_windows(
-            image + oy * g.stride_h * c.row_bytes + ox * g.stride_w * g.ic, g.dilation_h * c.row_bytes, g.stride_w * g.ic, g.kh,
-            g.kw * g.ic, run, windows, STEP * c.tile_steps)
-        windows += run * STEP * c.tile_steps
-        n -= run
+        end = min(width, ox + n)
+        n -= end - ox
+        gather_row(c, image, oy, ox, end, windows)
+        windows += (end - ox) * size
         ox = 0
         oy += 1
+
+
+cdef void gather_row(const Conv8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
+    """Those of an output row: of the padded copy, or where x is read, all bytes of the image with the padding around them made up."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t stride = c.abreast * g.stride_w * g.ic
+    cdef ptrdiff_t size = STEP * c.tile_steps
+    cdef ptrdiff_t row = g.dilation_h * c.row_bytes
+    cdef ptrdiff_t top = oy * g.stride_h
+    cdef ptrdiff_t left = ox * stride
+    cdef ptrdiff_t first_row = 0
+    cdef ptrdiff_t end_row = g.kh
+    cdef ptrdiff_t whole, before, valid
+    if not c.direct:
+        gather_windows(image + top * c.row_bytes + left, row, stride, g.kh, c.window_row, end - ox, windows, size)
+        return
+    top -= g.pad_h
+    left -= g.pad_w * g.ic
+    while first_row < g.kh and top + first_row * g.dilation_h < 0:
+        first_row += 1
+    while end_row > first_row and top + (end_row - 1) * g.dilation_h >= g.ih:
+        end_row -= 1
+    image += top * c.row_bytes
+    while ox < end:
+        whole = 0
+        if left >= 0 and first_row == 0 and end_row == g.kh and (c.slack or top + (g.kh - 1) * g.dilation_h < g.ih - 1):
+            whole = min(end - ox, (c.row_bytes - c.window_row - left + stride) / stride if left + c.window_row <= c.row_bytes else 0)
+        if whole > 0:
+            gather_windows(image + left, row, stride, g.kh, c.window_row, whole, windows, size)
+        else:
+            whole = 1
+            before = -left if left < 0 else 0
+            valid = min(c.window_row, c.row_bytes - left) - before
+            gather_clipped(
+                image + left, row, g.kh, first_row, end_row, c.window_row, min(before, c.window_row), max(valid, 0), c.x_zero_point & 255,
+                windows)
+        ox += whole
+        left += whole * stride
+        windows += whole * size
 
 
 cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:

@@ -12,13 +12,15 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     if g.groups != 1:
         return True
     c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
-    c.column_tiles = (g.oc + TILE - 1) / TILE
+    c.abreast = 1
     c.across = c.sampled = 0
     whole_windows = (c.segments * c.segment + STEP - 1) / STEP
     c.gathered = not c.flat and c.segments == g.kh <= MOST_GATHERED and c.segment <= LARGEST_GATHERED and 2 * whole_windows <= c.tile_steps
     if c.gathered:
         c.tile_steps = whole_windows
-        tiles = g.batches * ((g.oh * g.ow + TILE - 1) / TILE)
+        c.abreast = most_abreast(c)
+        c.window_row = ((c.abreast - 1) * g.stride_w + g.kw) * g.ic
+        tiles = g.batches * ((g.oh * g.ow / c.abreast + TILE - 1) / TILE)
     elif c.flat:
         tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
     elif g.ow >= TILE:
@@ -33,10 +35,12 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         if c.sampled:
             padded_w = g.ow
         tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
+    c.columns = c.abreast * g.oc
+    c.column_tiles = (c.columns + TILE - 1) / TILE
     products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
     if products < SMALL or g.batches * g.oh * g.ow < 4:
         return True
-    if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * c.column_tiles * c.steps * VECTOR_TIME:
+    if tiles * c.column_tiles * c.tile_steps * TILE_TIME > g.batches * g.oh * g.ow * ((g.oc + TILE - 1) / TILE) * c.steps * VECTOR_TIME:
         return True
     # Two tiles of columns by two of positions load less, four by one go through x once, one by four through the weights.
     c.panel_tiles = 2 if (tiles == 2 or tiles > 3) and c.tile_steps >= (12 if c.flat else 6) else 4
@@ -45,7 +49,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
     if c.gathered:
-        c.segment *= c.segments
+        c.segment = c.segments * c.window_row
         c.segments = 1
     plan_copies(c)
     if c.finish != NULL:
@@ -56,12 +60,30 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + most_extra), 64)
         + 3 * 4 * TILE * c.column_tiles + (c.column_tiles * c.tile_steps + most_extra) * TILE_BYTES + TAIL
     )
+    if c.abreast > 1:
+        c.packed_bytes += c.columns * c.segment
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
     c.end_tile = c.column_tiles
     c.pack = pack_tiles
     c.run = run_tiles
     return True
+
+
+cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
+    """How many neighbouring positions one row of a tile computes: their windows overlap and fill its steps, their channels its columns."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t n = MOST_ABREAST if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
+    cdef ptrdiff_t row
+    while n > 1:
+        row = ((n - 1) * g.stride_w + g.kw) * g.ic
+        if (
+            g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 4 * TILE
+            and g.kh * row <= STEP * c.tile_steps and row <= LARGEST_GATHERED
+        ):
+            return n
+        n /= 2
+    return 1
 
 
 cdef ptrdiff_t panels_of(const Conv8* c) noexcept nogil:
@@ -74,7 +96,7 @@ cdef ptrdiff_t tiles_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
     return left if left < c.panel_tiles else c.panel_tiles
 
 
-cdef void plan_extra_steps(Conv8* c) noexcept nogil:
+cdef void plan_extra_steps(Conv8* c, const uint8_t* w, ptrdiff_t row) noexcept nogil:
     """How many there are, and whether they are fewer than what the sums of windows' bytes take."""
     cdef ptrdiff_t panel, step, steps
     c.centred = False
@@ -83,9 +105,9 @@ cdef void plan_extra_steps(Conv8* c) noexcept nogil:
         return
     for panel in range(panels_of(c)):
         steps = 0
-        if leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, 0, c.segments * c.segment):
+        if leaves_range(c, w, row, panel, 0, c.segments * c.segment):
             for step in range(c.tile_steps):
-                steps += leaves_range(c, <const uint8_t*>c.w, c.w_row, panel, tap_of(c, step), taps_of(c, step))
+                steps += leaves_range(c, w, row, panel, tap_of(c, step), taps_of(c, step))
         c.extra_steps += steps
         c.extra_tiles += steps * tiles_of_panel(c, panel)
     c.centred = c.extra_tiles <= c.tile_steps + DEAREST_EXTRA
@@ -97,7 +119,7 @@ cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_
     """Is one of these weights less the zero point no int8?"""
     cdef ptrdiff_t first = panel * c.panel_tiles * TILE
     cdef ptrdiff_t column
-    for column in range(first, min(first + c.panel_tiles * TILE, c.shape.oc)):
+    for column in range(first, min(first + c.panel_tiles * TILE, c.columns)):
         if any_far(w + column * row + tap, taps, c.w_zero_point):
             return True
     return False
@@ -121,7 +143,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
     cdef ptrdiff_t padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
     cdef bint behind = c.segment % STEP != 0       # the last step reads behind its stretch
-    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * g.oc, 64) + 4 * TAIL
+    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * c.columns, 64) + 4 * TAIL
     if c.flat:
         c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
         c.row_bytes = g.ic
@@ -129,9 +151,9 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
         return
+    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and g.ow >= TILE and (c.slack or not behind)
     if c.gathered:
-        behind = True                              # sixteen bytes or 32 are copied at a time
-    c.direct = not c.dynamic and g.pad_h == 0 and g.pad_w == 0 and inside(g) and not c.across and (g.ow >= TILE or c.gathered) and (c.slack or not behind)
+        c.direct = not c.dynamic                   # windows are copied anyway
     if c.sampled:
         c.direct = False
         c.row_bytes = g.ow * g.ic
@@ -158,7 +180,10 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* f_bias
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
-    plan_extra_steps(c)
+    if c.abreast > 1:
+        w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - c.columns * c.segment)
+        row = c.segment
+    plan_extra_steps(c, <const uint8_t*>w, row)
     at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
     sums = <int32_t*>at
     scales = <float*>(sums + columns)
@@ -186,17 +211,30 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
                     offsets[0] = offset_of(c, step)
                     offsets += 1
                     at += tiles * TILE_BYTES
-    for column in range(g.oc):
-        pack_constants(c, w, row, column, column, 0, sums, scales, f_bias)
+    for column in range(c.columns):
+        pack_constants(c, w, row, column % g.oc, column, 0, sums, scales, f_bias)
     c.near_zero = c.finish == NULL and not c.dynamic
-    for column in range(g.oc):
+    for column in range(c.columns):
         if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
             c.near_zero = False
 
 
+cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
+    """Filters over the windows of several positions: each position's channels at its place, 0 elsewhere."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t taps = g.kw * g.ic
+    cdef ptrdiff_t n, channel, r
+    memset(wide, 0 if c.is_signed or c.dynamic else c.w_zero_point, c.columns * c.segment)
+    for n in range(c.abreast):
+        for channel in range(g.oc):
+            for r in range(g.kh):
+                memcpy(wide + (n * g.oc + channel) * c.segment + r * c.window_row + n * g.stride_w * g.ic, w + channel * row + r * taps, taps)
+    return wide
+
+
 cdef bint stays_near_zero(const Conv8* c, int32_t bias, float scale) noexcept nogil:
     """Can a column's sums, whatever x and the weights are, be rounded as floats below 2^22? False for scales that are no number."""
-    cdef double most = <double>LARGEST_PRODUCT * c.segments * c.segment + fabs(<double>bias)
+    cdef double most = <double>LARGEST_PRODUCT * c.shape.kh * c.shape.kw * c.shape.ic + fabs(<double>bias)
     return most < 2e9 and most * fabs(scale) < 4e6
 
 
@@ -212,7 +250,7 @@ cdef void pack_extra_step(
     """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
     cdef ptrdiff_t tile, column, k
     for tile in range(tiles):
-        for column in range(min(TILE, c.shape.oc - TILE * (first + tile))):
+        for column in range(min(TILE, c.columns - TILE * (first + tile))):
             for k in range(taps_of(c, step)):
                 panel[tile_place(0, tiles, tile, column, k)] = far_by(
                     w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k], c.w_zero_point)
@@ -242,5 +280,5 @@ cdef void pack_tile_columns(
         column = TILE * (first + tile)
         for step in range(c.tile_steps):
             turn_taps(
-                w + column * row + tap_of(c, step), row, c.shape.oc - column if c.shape.oc - column < TILE else TILE, taps_of(c, step),
+                w + column * row + tap_of(c, step), row, c.columns - column if c.columns - column < TILE else TILE, taps_of(c, step),
                 c.w_offset, less, panel + tile_place(step, tiles, tile, 0, 0), 64)
