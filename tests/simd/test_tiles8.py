@@ -20,6 +20,11 @@ SHAPES = {  # image, filter, stride, channels in and out
         ((5, 4), (3, 3), 1, 4, 130),
         ((33, 33), (3, 3), 2, 7, 24),
     ],
+    "several chunks, the last columns in part": [
+        ((24, 24), (1, 1), 1, 64, 120),
+        ((28, 20), (1, 1), 1, 70, 30),
+        ((40, 20), (1, 1), 1, 30, 13),
+    ],
     "windows of neighbours": [
         ((20, 36), (3, 3), 2, 3, 8),
         ((31, 16), (3, 3), 1, 1, 5),

@@ -284,6 +284,109 @@ SIMD_INLINE void amx_start(const int NT, const int t, const int kind, const int3
   if (t == 3 && NT != 3) _tile_loadd(3, from, 0);
 }
 
+SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positions *positions, ptrdiff_t count, int steps) {
+  _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); j++) u->positions[j] = positions + (j < count ? j : count - 1);
+  u->bias = p->bias;
+  u->scales = p->scales;
+  u->f_bias = p->f_bias;
+  u->column = p->column;
+  u->n = p->n;
+  u->steps = steps;
+}
+
+/* The usual case without questions: whole vectors of bytes at even distances, from sums that are near zero. */
+SIMD_INLINE int amx_is_plain(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Pipeline *line) {
+  if (NT == 3 || (kind != TILE_S8 && kind != TILE_U8) || has_terms || !even) return 0;
+  const Waiting *before = &line->units[(line->current + 2) % 3], *done = &line->units[(line->current + 1) % 3];
+  return p->near_zero && p->n == NT * 16 && line->filled == 2 && before->n == p->n && done->n == p->n && before->steps == STEPS && done->steps == STEPS;
+}
+
+SIMD_INLINE void amx_store_whole(const int NT, vb out, uint8_t *y, ptrdiff_t y_row) {
+  if (NT == 4 || y_row == 16 * NT) {
+    vb_store(y, out);
+  } else if (NT == 2) {
+    _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(out));
+    _mm256_storeu_si256((__m256i *)(y + y_row), _mm512_extracti64x4_epi64(out, 1));
+  } else {
+    _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(out));
+    _mm_storeu_si128((__m128i *)(y + y_row), _mm512_extracti32x4_epi32(out, 1));
+    _mm_storeu_si128((__m128i *)(y + 2 * y_row), _mm512_extracti32x4_epi32(out, 2));
+    _mm_storeu_si128((__m128i *)(y + 3 * y_row), _mm512_extracti32x4_epi32(out, 3));
+  }
+}
+
+SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int clamps, const Finish *f, int s, uint8_t **y) {
+  const int m = NT == 4 ? 0 : NT == 2 ? s / 8 : s / 4;
+  const int r = NT == 4 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
+  if (r == 0) *y = f->y[m];
+  vi v[4];
+  _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+    const int tile = NT == 1 ? m : NT == 2 ? 2 * m + q % 2 : q;
+    const vf sum = vf_from_vi(vi_load(f->sums + tile * 256 + (r + q / NT) * 16));
+    v[q] = vi_sub(_mm512_castps_si512(vf_add(vf_mul(sum, f->scales[q % NT]), vf_set1(ROUNDING))), f->less);
+  }
+  const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
+  vb out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+  if (clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
+  amx_store_whole(NT, vb_unlane(out), *y, f->y_row);
+  *y += 4 / NT * f->y_row;
+  __asm__ volatile("" : "+r"(*y) : : "memory"); /* in this order: a compiler would load all sums first, and tiles wait */
+}
+
+/* Units from `i` on, with two waiting; returns how many positions' tiles are done. */
+SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int clamps, const Panel *p, const Positions *positions, ptrdiff_t i,
+                                ptrdiff_t count, Pipeline *line) {
+#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, clamps, &f, s++, &y); } while (0)
+#define AMX_PLAIN_ROUNDS(DURING)                                                                  \
+  _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
+    amx_store(NT, t, before->sums);                                                               \
+    OUTPUTS(DURING);                                                                              \
+    amx_start(NT, t, kind, bias);                                                                 \
+    amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, 1);                             \
+  }                                                                                               \
+  _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
+    w += NT * 1024;                                                                               \
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
+      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);                           \
+      OUTPUTS(DURING);                                                                            \
+    }                                                                                             \
+  }
+  const ptrdiff_t together = NT == 4 ? 1 : NT == 2 ? 2 : 4, steps = p->steps, x_row = p->x_row;
+  const int32_t *const offsets = p->offsets, *const bias = p->bias;
+  const int8_t *const weights = p->w;
+  for (; i + together <= count; i += together) {
+    Waiting *u = &line->units[line->current];
+    Waiting *before = &line->units[(line->current + 2) % 3];
+    const Finish f = amx_begin(NT, kind, 1, p, &line->units[(line->current + 1) % 3]);
+    const int8_t *w = weights;
+    uint8_t *y = NULL;
+    ptrdiff_t k = 1;
+    int s = 0;
+    amx_fill(u, NT, p, positions + i, together, STEPS);
+    if (steps == 1) {
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_store(NT, t, before->sums);
+        OUTPUTS(1);
+        amx_start(NT, t, kind, bias);
+        OUTPUTS(1);
+        amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, 1);
+        OUTPUTS(2);
+      }
+    } else if (steps <= 3) {
+      AMX_PLAIN_ROUNDS(2)
+    } else {
+      AMX_PLAIN_ROUNDS(1)
+    }
+    for (; k < steps; k++) {
+      w += NT * 1024;
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);
+    }
+    line->current = (line->current + 1) % 3;
+  }
+  return i;
+#undef OUTPUTS
+}
+
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
@@ -291,35 +394,23 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
   const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
+    if ((i > 0 || p->steps <= 4) && amx_is_plain(NT, kind, has_terms, even, p, line)) { /* at 0 the weights of many steps are fetched ahead */
+      i = p->clamps ? amx_plain(NT, kind, 1, p, positions, i, count, line) : amx_plain(NT, kind, 0, p, positions, i, count, line);
+      if (i >= count) return;
+    }
     Waiting *u = &line->units[line->current];
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
     int s = line->filled < 2 ? STEPS : 0;
     const int8_t *w = p->w;
-    _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < together; j++) u->positions[j] = positions + (i + j < count ? i + j : count - 1);
-    u->bias = p->bias;
-    u->scales = p->scales;
-    u->f_bias = p->f_bias;
-    u->column = p->column;
-    u->n = p->n;
     const int fourth = NT != 1 || i + 3 < count;
-    u->steps = fourth ? STEPS : STEPS / 4 * 3;
+    amx_fill(u, NT, p, positions + i, count - i, fourth ? STEPS : STEPS / 4 * 3);
     const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
-    if (p->steps == 1 && s == 0 && f.steps == STEPS) { /* all of it, without asking */
-      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_store(NT, t, before->sums);
-        amx_start(NT, t, kind, p->bias);
-        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
-        _Pragma("GCC unroll 4") for (int e = 0; e < STEPS / 4; e++) amx_finish(NT, kind, has_terms, even, &f, STEPS / 4 * t + e);
-      }
-      s = STEPS;
-    } else {
-      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_store(NT, t, before->sums);
-        amx_start(NT, t, kind, p->bias);
-        amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
-        for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
-      }
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+      amx_store(NT, t, before->sums);
+      amx_start(NT, t, kind, p->bias);
+      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+      for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;

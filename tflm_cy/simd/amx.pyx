@@ -10,7 +10,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | output positions of a tile | |
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
-| windows of few bytes a row (first layers) | the same, of copies of whole windows, which take fewer steps than their rows would; with few channels neighbours share one |
+| windows of few bytes a row (first layers) | the same, of copies of whole windows; with few channels neighbours share one |
 | sixteen or more in an output row | the same within a row |
 | fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
@@ -95,6 +95,7 @@ cdef enum:
     L2_SUMS = 262144             # waiting for `finish`
     MOST_GATHERED = 3            # rows of a window: copying them takes its time, too
     LARGEST_GATHERED = 32        # their bytes
+    FEWEST_TO_WAIT = 12          # tiles of positions in a chunk, all of them finished before the next chunk ends: three units
     MOST_ABREAST = 4             # positions of a row of a tile
     FEWEST_ABREAST = 32          # rows
     LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
@@ -112,6 +113,7 @@ include "amx_plan.pxi"
 
 cdef struct Work:                # memory of a run
     Positions* positions
+    Positions* other_half
     Pipeline* line
     uint8_t* nowhere             # outputs thrown away
     uint8_t* copy
@@ -125,6 +127,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     k.line = <Pipeline*>at
     at += round_up(sizeof(Pipeline), 64)
     k.positions = <Positions*>at
+    k.other_half = k.positions + CHUNK / 2
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
     k.copy = at + round_up(c.y_size * c.columns, 64) + TAIL
@@ -163,7 +166,8 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
 
 
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
-    """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here."""
+    """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here, or during the next
+    chunk, which is described in the other half of the memory then."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
     cdef ptrdiff_t first = c.first_tile
     cdef ptrdiff_t tiles, i
@@ -187,6 +191,9 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         p.n = c.columns - TILE * first if c.columns - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         first += tiles
+    if c.finish == NULL and not c.dynamic and not p.has_terms and FEWEST_TO_WAIT <= count <= CHUNK / 2:
+        k.positions, k.other_half = k.other_half, k.positions
+        return
     finish_waiting(p, k.line)
     if c.finish != NULL:
         for i in range(count):
@@ -261,6 +268,7 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
             first = at + TILE
             count += 1
         multiply_chunk(c, &p, &k, count)
+    finish_waiting(&p, k.line)
 
 
 cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrdiff_t positions, Positions* m) noexcept nogil:
@@ -340,6 +348,7 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
             run_rows(c, &p, &k, image, y)
         x += g.ih * g.iw * g.ic * size
         y += g.oh * g.ow * g.oc * c.y_size
+    finish_waiting(&p, k.line)
 
 
 cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:

@@ -228,7 +228,8 @@ cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row,
     for n in range(c.abreast):
         for channel in range(g.oc):
             for r in range(g.kh):
-                memcpy(wide + (n * g.oc + channel) * c.segment + r * c.window_row + n * g.stride_w * g.ic, w + channel * row + r * taps, taps)
+                memcpy(
+                    wide + (n * g.oc + channel) * c.segment + r * c.window_row + n * g.stride_w * g.ic, w + channel * row + r * taps, taps)
     return wide
 
 
