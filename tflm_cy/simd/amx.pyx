@@ -10,7 +10,8 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | output positions of a tile | |
 | --- | --- |
 | pointwise, stride 1 | sixteen in a row; the last tile overlaps the one before |
-| windows of few bytes a row (first layers) | the same, of copies of whole windows; with few channels neighbours share one |
+| windows of few bytes a row (first layers) | the same, of copies of whole windows |
+| few channels, in and out, in both cases | the same, where a row of a tile is of two or four neighbours: they share its bytes and its columns |
 | sixteen or more in an output row | the same within a row |
 | fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
 | fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
@@ -232,7 +233,7 @@ cdef void describe(
 
 cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
-    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.shape.ic)
+    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.abreast * c.shape.ic)
     cdef ptrdiff_t limit = CHUNK
     if c.gathered:
         most = L1_POSITIONS / (TILE * STEP * c.tile_steps)
@@ -246,8 +247,8 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
 
 
 cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
-    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
-    cdef ptrdiff_t y_row = c.shape.oc * c.y_size
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.abreast
+    cdef ptrdiff_t y_row = c.columns * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t at, count

@@ -19,10 +19,10 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     if c.gathered:
         c.tile_steps = whole_windows
         c.abreast = most_abreast(c)
-        c.window_row = ((c.abreast - 1) * g.stride_w + g.kw) * g.ic
         tiles = g.batches * ((g.oh * g.ow / c.abreast + TILE - 1) / TILE)
     elif c.flat:
-        tiles = (g.batches * g.oh * g.ow + TILE - 1) / TILE
+        c.abreast = most_abreast(c) if c.slack and not c.dynamic else 1
+        tiles = (g.batches * g.oh * g.ow / c.abreast + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
         tiles_across = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE)
@@ -36,6 +36,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
             padded_w = g.ow
         tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
     c.columns = c.abreast * g.oc
+    c.window_row = ((c.abreast - 1) * g.stride_w + g.kw) * g.ic
     c.column_tiles = (c.columns + TILE - 1) / TILE
     products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
     if products < SMALL or g.batches * g.oh * g.ow < 4:
@@ -48,7 +49,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         c.panel_tiles = 4
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
-    if c.gathered:
+    if c.gathered or c.abreast > 1:
         c.segment = c.segments * c.window_row
         c.segments = 1
     plan_copies(c)
@@ -79,7 +80,7 @@ cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
         row = ((n - 1) * g.stride_w + g.kw) * g.ic
         if (
             g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 4 * TILE
-            and g.kh * row <= STEP * c.tile_steps and row <= LARGEST_GATHERED
+            and g.kh * row <= STEP * c.tile_steps and (c.flat or row <= LARGEST_GATHERED)
         ):
             return n
         n /= 2
@@ -146,7 +147,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
     c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * c.columns, 64) + 4 * TAIL
     if c.flat:
         c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
-        c.row_bytes = g.ic
+        c.row_bytes = c.abreast * g.ic
         if not c.direct:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes

@@ -90,7 +90,8 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
         return cut_columns(c.group_columns, c.panel_columns)
     cut = cut_positions(&c.shape, c.flat, 1)
     if c.flat:
-        cut.least = TILE_POSITIONS
+        cut.grain = c.abreast if c.tile_columns else 1
+        cut.least = TILE_POSITIONS * cut.grain
     return cut
 
 
