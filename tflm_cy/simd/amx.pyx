@@ -94,9 +94,8 @@ cdef enum:
     L1_WEIGHTS = 24576           # weights that leave room for x in the first cache
     L1_POSITIONS = 16384
     L2_SUMS = 262144             # waiting for `finish`
-    MOST_GATHERED = 3            # rows of a window: copying them takes its time, too
+    MOST_GATHERED = 7            # rows of a window: copying them takes its time, too
     LARGEST_GATHERED = 32        # their bytes
-    FEWEST_TO_WAIT = 12          # tiles of positions in a chunk, all of them finished before the next chunk ends: three units
     MOST_ABREAST = 4             # positions of a row of a tile
     FEWEST_ABREAST = 32          # rows
     LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
@@ -166,9 +165,14 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     return p
 
 
+cdef ptrdiff_t tiles_together(int column_tiles) noexcept nogil:
+    """Of positions, in a unit."""
+    return 1 if column_tiles >= 3 else 2 if column_tiles == 2 else 4
+
+
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
-    """All columns for the described tiles of positions. What waits at the end refers to them: it is finished here, or during the next
-    chunk, which is described in the other half of the memory then."""
+    """All columns for the described tiles of positions. What waits at the end, two units, refers to them: it is finished here, or during
+    the next chunk, which is described in the other half of the memory then."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
     cdef ptrdiff_t first = c.first_tile
     cdef ptrdiff_t tiles, i
@@ -192,7 +196,7 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         p.n = c.columns - TILE * first if c.columns - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         first += tiles
-    if c.finish == NULL and not c.dynamic and not p.has_terms and FEWEST_TO_WAIT <= count <= CHUNK / 2:
+    if c.finish == NULL and not c.dynamic and not p.has_terms and 2 * tiles_together(<int>tiles) <= count <= CHUNK / 2:
         k.positions, k.other_half = k.other_half, k.positions
         return
     finish_waiting(p, k.line)
@@ -242,7 +246,7 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
         limit = 4 if limit < 4 else CHUNK if limit > CHUNK else limit
     if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
         return limit
-    most = 8 if most < 8 else most / 4 * 4
+    most = 4 if most < 8 else most / 4 * 4
     return limit if most > limit else most
 
 

@@ -79,7 +79,7 @@ cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
     while n > 1:
         row = ((n - 1) * g.stride_w + g.kw) * g.ic
         if (
-            g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 4 * TILE
+            g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 8 * TILE
             and g.kh * row <= STEP * c.tile_steps and (c.flat or row <= LARGEST_GATHERED)
         ):
             return n
