@@ -294,11 +294,16 @@ SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positi
   u->steps = steps;
 }
 
-/* The usual case without questions: whole vectors of bytes at even distances, from sums that are near zero. */
-SIMD_INLINE int amx_is_plain(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Pipeline *line) {
-  if (NT == 3 || (kind != TILE_S8 && kind != TILE_U8) || has_terms || !even) return 0;
+/* The usual case without questions: bytes at even distances, from sums that are near zero. */
+SIMD_INLINE int amx_is_plain(const int kind, const int has_terms, const int even, const Panel *p, const Pipeline *line) {
+  if ((kind != TILE_S8 && kind != TILE_U8) || has_terms || !even) return 0;
   const Waiting *before = &line->units[(line->current + 2) % 3], *done = &line->units[(line->current + 1) % 3];
-  return p->near_zero && p->n == NT * 16 && line->filled == 2 && before->n == p->n && done->n == p->n && before->steps == STEPS && done->steps == STEPS;
+  return p->near_zero && line->filled == 2 && before->steps == STEPS && done->steps == STEPS;
+}
+
+SIMD_INLINE int amx_is_whole(const int NT, const Panel *p, const Pipeline *line) {
+  const ptrdiff_t n = NT * 16;
+  return NT != 3 && p->n == n && line->units[(line->current + 2) % 3].n == n && line->units[(line->current + 1) % 3].n == n;
 }
 
 SIMD_INLINE void amx_store_whole(const int NT, vb out, uint8_t *y, ptrdiff_t y_row) {
@@ -315,12 +320,29 @@ SIMD_INLINE void amx_store_whole(const int NT, vb out, uint8_t *y, ptrdiff_t y_r
   }
 }
 
-SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int clamps, const Finish *f, int s, uint8_t **y) {
-  const int m = NT == 4 ? 0 : NT == 2 ? s / 8 : s / 4;
-  const int r = NT == 4 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
+SIMD_INLINE void amx_store_part(const int NT, vb out, uint8_t *y, ptrdiff_t y_row, ptrdiff_t n) {
+  if (NT >= 3) {
+    vb_store_part(y, out, n);
+  } else if (NT == 2) {
+    const __mmask32 some = _bzhi_u32(~0u, (unsigned)n);
+    _mm256_mask_storeu_epi8(y, some, _mm512_castsi512_si256(out));
+    _mm256_mask_storeu_epi8(y + y_row, some, _mm512_extracti64x4_epi64(out, 1));
+  } else {
+    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)n);
+    _mm_mask_storeu_epi8(y, some, _mm512_castsi512_si128(out));
+    _mm_mask_storeu_epi8(y + y_row, some, _mm512_extracti32x4_epi32(out, 1));
+    _mm_mask_storeu_epi8(y + 2 * y_row, some, _mm512_extracti32x4_epi32(out, 2));
+    _mm_mask_storeu_epi8(y + 3 * y_row, some, _mm512_extracti32x4_epi32(out, 3));
+  }
+}
+
+SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole, const int clamps, const Finish *f, int s, uint8_t **y) {
+  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
+  const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
+  const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
+  vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
   if (r == 0) *y = f->y[m];
-  vi v[4];
-  _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) {
+  _Pragma("GCC unroll 4") for (int q = 0; q < across * NT; q++) {
     const int tile = NT == 1 ? m : NT == 2 ? 2 * m + q % 2 : q;
     const vf sum = vf_from_vi(vi_load(f->sums + tile * 256 + (r + q / NT) * 16));
     v[q] = vi_sub(_mm512_castps_si512(vf_add(vf_mul(sum, f->scales[q % NT]), vf_set1(ROUNDING))), f->less);
@@ -328,15 +350,16 @@ SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int clamps
   const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
   vb out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
   if (clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
-  amx_store_whole(NT, vb_unlane(out), *y, f->y_row);
-  *y += 4 / NT * f->y_row;
+  if (whole) amx_store_whole(NT, vb_unlane(out), *y, f->y_row);
+  else amx_store_part(NT, vb_unlane(out), *y, f->y_row, f->n);
+  *y += across * f->y_row;
   __asm__ volatile("" : "+r"(*y) : : "memory"); /* in this order: a compiler would load all sums first, and tiles wait */
 }
 
 /* Units from `i` on, with two waiting; returns how many positions' tiles are done. */
-SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int clamps, const Panel *p, const Positions *positions, ptrdiff_t i,
-                                ptrdiff_t count, Pipeline *line) {
-#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, clamps, &f, s++, &y); } while (0)
+SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
+                                ptrdiff_t i, ptrdiff_t count, Pipeline *line) {
+#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, clamps, &f, s++, &y); } while (0)
 #define AMX_PLAIN_ROUNDS(DURING)                                                                  \
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
     amx_store(NT, t, before->sums);                                                               \
@@ -351,7 +374,7 @@ SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int clamps, 
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
-  const ptrdiff_t together = NT == 4 ? 1 : NT == 2 ? 2 : 4, steps = p->steps, x_row = p->x_row;
+  const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4, steps = p->steps, x_row = p->x_row;
   const int32_t *const offsets = p->offsets, *const bias = p->bias;
   const int8_t *const weights = p->w;
   for (; i + together <= count; i += together) {
@@ -394,8 +417,10 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
   const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
-    if ((i > 0 || p->steps <= 4) && amx_is_plain(NT, kind, has_terms, even, p, line)) { /* at 0 the weights of many steps are fetched ahead */
-      i = p->clamps ? amx_plain(NT, kind, 1, p, positions, i, count, line) : amx_plain(NT, kind, 0, p, positions, i, count, line);
+    if ((i > 0 || p->steps <= 4) && amx_is_plain(kind, has_terms, even, p, line)) { /* at 0 the weights of many steps are fetched ahead */
+      if (!amx_is_whole(NT, p, line)) i = amx_plain(NT, kind, 0, p->clamps, p, positions, i, count, line);
+      else if (p->clamps) i = amx_plain(NT, kind, NT != 3, 1, p, positions, i, count, line);
+      else i = amx_plain(NT, kind, NT != 3, 0, p, positions, i, count, line);
       if (i >= count) return;
     }
     Waiting *u = &line->units[line->current];
