@@ -11,6 +11,7 @@ from .products8 import node, weights
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 
 SHAPES = {  # image, filter, stride, channels in and out
+    "more tiles than are described at once": [((35, 24), (4, 7), 1, 8, 40), ((64, 40), (3, 3), 1, 2, 16)],
     "three tiles of positions, long windows": [((6, 6), (3, 3), 1, 64, 40), ((6, 7), (1, 1), 1, 520, 17)],
     "four tiles": [((7, 7), (3, 3), 1, 57, 80), ((8, 8), (1, 1), 1, 512, 16)],
     "tiles across rows": [((5, 17), (3, 3), 1, 16, 32), ((24, 24), (3, 3), 1, 8, 16), ((3, 33), (2, 2), 1, 33, 20)],
@@ -48,7 +49,7 @@ def draw(rng, dtype, image, kernel, stride, ic, oc):
     out = [
         -(-size // stride) if same else (size - taps) // stride + 1 for size, taps in zip(image, kernel, strict=True)
     ]
-    batch = 2 if rng.random() < 0.2 else 1
+    batch = 2 if rng.random() < 0.4 else 1
     w = weights(rng, dtype, [oc, *kernel, ic], oc, 0)
     options = {"padding": "SAME" if same else "VALID", "stride_h": stride, "stride_w": stride}
     depth = kernel[0] * kernel[1] * ic

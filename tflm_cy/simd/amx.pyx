@@ -114,6 +114,7 @@ include "amx_plan.pxi"
 cdef struct Work:                # memory of a run
     Positions* positions
     Positions* other_half
+    bint waits                   # what one chunk leaves is finished during the next: chunks are half as long
     Pipeline* line
     uint8_t* nowhere             # outputs thrown away
     uint8_t* copy
@@ -128,6 +129,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     at += round_up(sizeof(Pipeline), 64)
     k.positions = <Positions*>at
     k.other_half = k.positions + CHUNK / 2
+    k.waits = c.finish == NULL and not c.dynamic and chunk_of(c) <= CHUNK / 2
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
     k.copy = at + round_up(c.y_size * c.columns, 64) + TAIL
@@ -196,7 +198,7 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         p.n = c.columns - TILE * first if c.columns - TILE * first < TILE * tiles else TILE * tiles
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         first += tiles
-    if c.finish == NULL and not c.dynamic and not p.has_terms and 2 * tiles_together(<int>tiles) <= count <= CHUNK / 2:
+    if k.waits and not p.has_terms and count >= 2 * tiles_together(<int>tiles):
         k.positions, k.other_half = k.other_half, k.positions
         return
     finish_waiting(p, k.line)
@@ -247,6 +249,8 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
         return limit
     most = 4 if most < 8 else most / 4 * 4
+    if c.finish == NULL and not c.dynamic:
+        limit = CHUNK / 2
     return limit if most > limit else most
 
 
