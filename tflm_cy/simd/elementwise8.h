@@ -29,8 +29,9 @@ SIMD_INLINE vb narrow8(const vi *v, vb zero, vb low, vb high, const int is_signe
   }
 
 #if SIMD_ISA == 512
-/* The pairs a, b as int16, 16 at a time, times the multipliers' upper parts and lower eight bits. A zero point that cannot lead to an overflow
- * is part of the constant. */
+/* Of each value x two words, so that nothing is shifted afterwards: as a signed byte times 256, for a multiplier's upper part, and as an unsigned
+ * byte, for its lower eight bits; one of the two is 128 away from x, which is part of the constant. So is a zero point that cannot lead to an
+ * overflow. The pairs a, b are added by the products of words. */
 enum { MOST_MULTIPLIER = (1 << 23) - 256 };
 
 SIMD_INLINE int adds_pairs8(const struct_sum8 *s) {
@@ -41,33 +42,30 @@ SIMD_INLINE int adds_pairs8(const struct_sum8 *s) {
          constant + 255 * (a + b) + ((int64_t)255 << s->shift) < 0x7FFFFFFF;
 }
 
-SIMD_INLINE vi add8_products(__m256i pairs, vi upper, vi lower, vi constant, vi shift, const int is_signed) {
-  const __m512i ab = is_signed ? _mm512_cvtepi8_epi16(pairs) : _mm512_cvtepu8_epi16(pairs);
-  const vi high = _mm512_slli_epi32(_mm512_madd_epi16(ab, upper), 8);
-  return _mm512_srav_epi32(vi_add(high, _mm512_dpwssd_epi32(constant, ab, lower)), shift);
-}
-
 SIMD_INLINE void add8_pairs(const struct_sum8 *s, const uint8_t *a, const uint8_t *b, uint8_t *y, int64_t n, const int is_signed) {
   const int32_t upper_a = (s->a_multiplier + 128) >> 8, upper_b = (s->b_multiplier + 128) >> 8;
+  const int32_t lower_a = s->a_multiplier - upper_a * 256, lower_b = s->b_multiplier - upper_b * 256;
+  const uint32_t away = is_signed ? -128u * (uint32_t)(lower_a + lower_b) : 32768u * (uint32_t)(upper_a + upper_b);
   const vi upper = _mm512_unpacklo_epi16(vb_set1_16(upper_a), vb_set1_16(upper_b));
-  const vi lower = _mm512_unpacklo_epi16(vb_set1_16(s->a_multiplier - upper_a * 256), vb_set1_16(s->b_multiplier - upper_b * 256));
-  const vi constant = vi_set1(s->constant + s->zero_point * (1 << s->shift)), shift = vi_set1(s->shift);
-  const vb low = vb_set1(s->low), high = vb_set1(s->high);
-  const __m512i order = _mm512_setr_epi32(0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15);
+  const vi lower = _mm512_unpacklo_epi16(vb_set1_16(lower_a), vb_set1_16(lower_b));
+  const vi constant = vi_set1((int32_t)((uint32_t)(s->constant + s->zero_point * (1 << s->shift)) + away)), shift = vi_set1(s->shift);
+  const vb low = vb_set1(s->low), high = vb_set1(s->high), half = vb_set1(128), none = _mm512_setzero_si512();
   int64_t i = 0;
-#define HALF(V, H) _mm512_extracti64x4_epi64(V, H)
-#define PRODUCTS(V, H) add8_products(HALF(V, H), upper, lower, constant, shift, is_signed)
-#define BODY(A, B, Y)                                                                                                       \
-  const vb va = vb_load(A), vc = vb_load(B);                                                                                \
-  const vb near = vb_zip8_low(va, vc), far = vb_zip8_high(va, vc);                                                          \
-  const vb first = _mm512_packs_epi32(PRODUCTS(near, 0), PRODUCTS(far, 0));                                                 \
-  const vb second = _mm512_packs_epi32(PRODUCTS(near, 1), PRODUCTS(far, 1));                                                \
-  const vb out = _mm512_permutexvar_epi32(order, is_signed ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second)); \
-  vb_store(Y, is_signed ? vb_min_s(vb_max_s(out, low), high) : vb_min_u(vb_max_u(out, low), high))
+#define PRODUCTS(ZIP, BYTES, UNSIGNED)                                                                                              \
+  _mm512_srav_epi32(_mm512_dpwssd_epi32(_mm512_dpwssd_epi32(constant, ZIP(none, BYTES), upper), ZIP(UNSIGNED, none), lower), shift)
+#define WORDS(PAIRS, OTHERS)                                                                                                        \
+  _mm512_packs_epi32(PRODUCTS(vb_zip8_low, is_signed ? PAIRS : OTHERS, is_signed ? OTHERS : PAIRS),                                 \
+                     PRODUCTS(vb_zip8_high, is_signed ? PAIRS : OTHERS, is_signed ? OTHERS : PAIRS))
+#define BODY(A, B, Y)                                                                                                               \
+  const vb va = vb_load(A), vc = vb_load(B);                                                                                        \
+  const vb near = vb_zip8_low(va, vc), far = vb_zip8_high(va, vc);                                                                  \
+  const vb first = WORDS(near, vb_xor(near, half)), second = WORDS(far, vb_xor(far, half));                                         \
+  if (is_signed) vb_store(Y, vb_min_s(vb_max_s(_mm512_packs_epi16(first, second), low), high));                                     \
+  else vb_store(Y, vb_min_u(vb_max_u(_mm512_packus_epi16(first, second), low), high))
   OVER_PAIRS(BODY)
 #undef BODY
+#undef WORDS
 #undef PRODUCTS
-#undef HALF
 }
 #endif
 
