@@ -366,11 +366,13 @@ SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, c
     OUTPUTS(DURING);                                                                              \
     amx_start(NT, t, kind, bias);                                                                 \
     amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, 1);                             \
+    if (i == 0) amx_ahead(NT, t, w);                                                              \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);                           \
+      if (i == 0) amx_ahead(NT, t, w);                                                            \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
@@ -402,7 +404,10 @@ SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, c
     }
     for (; k < steps; k++) {
       w += NT * 1024;
-      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);
+      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+        amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);
+        if (i == 0) amx_ahead(NT, t, w);
+      }
     }
     line->current = (line->current + 1) % 3;
   }
@@ -417,7 +422,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
   const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
-    if ((i > 0 || p->steps <= 4) && amx_is_plain(kind, has_terms, even, p, line)) { /* at 0 the weights of many steps are fetched ahead */
+    if (amx_is_plain(kind, has_terms, even, p, line)) {
       if (!amx_is_whole(NT, p, line)) i = amx_plain(NT, kind, 0, p->clamps, p, positions, i, count, line);
       else if (p->clamps) i = amx_plain(NT, kind, NT != 3, 1, p, positions, i, count, line);
       else i = amx_plain(NT, kind, NT != 3, 0, p, positions, i, count, line);
@@ -435,6 +440,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       amx_store(NT, t, before->sums);
       amx_start(NT, t, kind, p->bias);
       amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+      if (i == 0) amx_ahead(NT, t, w);
       for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
