@@ -266,7 +266,7 @@ cdef int64_t mirrored(const PadData* data, int d, int64_t i) noexcept nogil:
 
 cdef void mirror_axis(const PadData* data, int d, char* dst, const char* src) noexcept nogil:
     """Every index of the output from the one it mirrors; the inside at once where it is contiguous."""
-    cdef int64_t end, i
+    cdef int64_t end, i, same
     cdef int64_t inside = -1
     if d == data.rank:
         if data.run > 0:
@@ -276,11 +276,15 @@ cdef void mirror_axis(const PadData* data, int d, char* dst, const char* src) no
     if d == data.rank - 1 and data.before[d] >= 0 and data.after[d] >= 0 and data.size[d] > 0:
         inside = data.before[d]
         memcpy(dst + inside * data.step[d], src, data.size[d] * data.run)
+    same = data.before[d] + 2 * data.size[d] - 1 - data.offset          # from here on it is the first one again and again
     i = 0
     while i < end:
         if i == inside:
             i += data.size[d]
             continue
+        if d == data.rank - 1 and i >= same and i >= data.before[d] + data.size[d]:
+            copy_runs(dst + i * data.step[d], data.run, src, 0, data.run, end - i)
+            return
         if d == data.rank - 1:
             copy_runs(dst + i * data.step[d], data.run, src + mirrored(data, d, i) * data.run, data.run, data.run, 1)
         else:
