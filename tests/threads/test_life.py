@@ -67,7 +67,7 @@ def test_many_invokes():
     interpreter = ready()
     before = pool.state()["jobs"]
     assert all(outputs(interpreter) == wanted for _ in range(1000))
-    assert pool.state()["jobs"] - before > 100  # on a slow build invokes may be too far apart for some
+    assert pool.state()["jobs"] - before > 1000
 
 
 def test_stages_share_too():

@@ -276,13 +276,13 @@ cdef void mirror_axis(const PadData* data, int d, char* dst, const char* src) no
     if d == data.rank - 1 and data.before[d] >= 0 and data.after[d] >= 0 and data.size[d] > 0:
         inside = data.before[d]
         memcpy(dst + inside * data.step[d], src, data.size[d] * data.run)
-    same = data.before[d] + 2 * data.size[d] - 1 - data.offset          # from here on it is the first one again and again
+    same = data.before[d] + data.size[d] + max(data.size[d] - 1 - data.offset, 0)    # from here on it is the first one again and again
     i = 0
     while i < end:
         if i == inside:
             i += data.size[d]
             continue
-        if d == data.rank - 1 and i >= same and i >= data.before[d] + data.size[d]:
+        if d == data.rank - 1 and i >= same:
             copy_runs(dst + i * data.step[d], data.run, src, 0, data.run, end - i)
             return
         if d == data.rank - 1:

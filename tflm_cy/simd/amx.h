@@ -81,156 +81,10 @@ static void ready_tiles(void) {
   if (_mm512_cmpneq_epi32_mask(_mm512_load_si512(&now), _mm512_load_si512(&WHOLE_TILES)) != 0) _tile_loadconfig(&WHOLE_TILES);
 }
 
-/* Added to a float of less than 2^22 this leaves its nearest whole number in the low bits, halves to even. Beside tile instructions the CPU
- * has one unit for products and conversions, but two for sums. */
-#define ROUNDING 12582912.0f
-enum { ROUNDING_BITS = 0x4B400000 };
+/* Tiles of positions in a unit, and rows of outputs in a step: so many share a vector of bytes. */
+SIMD_INLINE int amx_together(int tiles) { return tiles >= 3 ? 1 : 4 / tiles; }
 
-/* What the steps of a waiting unit need, in registers: stores of outputs may alias everything in memory. */
-typedef struct {
-  int steps;
-  const int32_t *sums;
-  const Positions *const *positions;
-  uint8_t *y[4];          /* even: of the first column */
-  const int32_t *bias;
-  vf scales[4];
-  const float *f_bias;
-  ptrdiff_t column, n, y_row;
-  vb zero, low, high;
-  vf f_low, f_high;
-  int clamps;
-  int near_zero;
-  vi less;
-  uint8_t *raw;           /* TILE_I32 */
-  const Positions *first;
-  ptrdiff_t sum_row;
-} Finish;
-
-SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const Panel *p, const Waiting *u) {
-  Finish f;
-  if (even) {
-    _Pragma("GCC unroll 4") for (int m = 0; m < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); m++) f.y[m] = u->positions[m]->y + u->column;
-  }
-  f.steps = u->steps;
-  f.sums = u->sums;
-  f.positions = u->positions;
-  f.bias = u->bias;
-  _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) f.scales[j] = vf_load(u->scales + j * VL);
-  f.f_bias = u->f_bias;
-  f.column = u->column;
-  f.n = u->n;
-  f.y_row = p->y_row;
-  f.clamps = p->clamps;
-  if (kind == TILE_F32) {
-    f.f_low = vf_set1(p->f_low);
-    f.f_high = vf_set1(p->f_high);
-  } else if (kind >= TILE_I32) {
-    f.raw = (uint8_t *)p->sums;
-    f.first = p->first;
-    f.sum_row = p->sum_row;
-  } else {
-    f.zero = p->zero;
-    f.low = p->low;
-    f.high = p->high;
-    f.near_zero = p->near_zero;
-    f.less = p->less;
-  }
-  return f;
-}
-
-SIMD_INLINE uint8_t *amx_row(const int even, const Finish *f, int m, int r) {
-  return even ? f->y[m] + r * f->y_row : f->positions[m]->rows[r] + f->column;
-}
-
-SIMD_INLINE void amx_store_floats(const int even, const Finish *f, vi sum, int r, int m, int j) {
-  const Positions *positions = f->positions[m];
-  float *y = (float *)amx_row(even, f, m, r) + j * VL;
-  sum = vi_add(sum, vi_mul(vi_load(f->bias + j * VL), vi_set1(positions->terms[r])));
-  vf v = vf_fma(vf_mul(vf_from_vi(sum), vf_set1(positions->inverses[r])), f->scales[j], vf_load(f->f_bias + j * VL));
-  v = vf_min(vf_max(v, f->f_low), f->f_high);
-  if (f->n >= (j + 1) * VL) vf_store(y, v);
-  else vf_store_part(y, v, f->n - j * VL);
-}
-
-/* `across` rows of bytes, from row r on. */
-SIMD_INLINE void amx_store_bytes(const int NT, const int even, const Finish *f, vb out, int r, int m) {
-#define ROW(I) amx_row(even, f, m, r + (I))
-#define PART16(I) (I == 0 ? _mm512_castsi512_si128(out) : _mm512_extracti32x4_epi32(out, I))
-  if (NT >= 3) {
-    if (NT == 4 && SIMD_LIKELY(f->n == 64)) vb_store(ROW(0), out);
-    else vb_store_part(ROW(0), out, f->n);
-  } else if (NT == 2 && f->n == 32) {
-    if (even && f->y_row == 32) {
-      vb_store(ROW(0), out);
-    } else {
-      _mm256_storeu_si256((__m256i *)ROW(0), _mm512_castsi512_si256(out));
-      _mm256_storeu_si256((__m256i *)ROW(1), _mm512_extracti64x4_epi64(out, 1));
-    }
-  } else if (NT == 2) {
-    const __mmask32 some = _bzhi_u32(~0u, (unsigned)f->n);
-    _mm256_mask_storeu_epi8(ROW(0), some, _mm512_castsi512_si256(out));
-    _mm256_mask_storeu_epi8(ROW(1), some, _mm512_extracti64x4_epi64(out, 1));
-  } else if (f->n == 16) {
-    if (even && f->y_row == 16) {
-      vb_store(ROW(0), out);
-    } else {
-      _mm_storeu_si128((__m128i *)ROW(0), PART16(0));
-      _mm_storeu_si128((__m128i *)ROW(1), PART16(1));
-      _mm_storeu_si128((__m128i *)ROW(2), PART16(2));
-      _mm_storeu_si128((__m128i *)ROW(3), PART16(3));
-    }
-  } else if (even && f->n == 8 && f->y_row == 8) {
-    const __m512i together = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6), out);
-    _mm256_storeu_si256((__m256i *)ROW(0), _mm512_castsi512_si256(together));
-  } else {
-    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)f->n);
-    _mm_mask_storeu_epi8(ROW(0), some, PART16(0));
-    _mm_mask_storeu_epi8(ROW(1), some, PART16(1));
-    _mm_mask_storeu_epi8(ROW(2), some, PART16(2));
-    _mm_mask_storeu_epi8(ROW(3), some, PART16(3));
-  }
-#undef ROW
-#undef PART16
-}
-
-/* Step s of 16 of a waiting unit: one row for NT = 4, 3, two for 2, four for 1. */
-SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, const int even, const Finish *f, int s) {
-  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
-  const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
-  const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
-  const Positions *positions = f->positions[m];
-  vf product[4] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
-  _Pragma("GCC unroll 4") for (int a = 0; a < across; a++)
-    _Pragma("GCC unroll 4") for (int j = 0; j < NT; j++) {
-      const int tile = NT == 1 ? m : NT == 2 ? 2 * m + j : j;
-      vi sum = vi_load(f->sums + tile * 256 + (r + a) * 16);
-      if (kind >= TILE_I32) {
-        if (kind == TILE_I32_U8) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
-        vi_store((int32_t *)(f->raw + ((positions - f->first) * 16 + r + a) * f->sum_row + f->column) + j * VL, sum);
-        continue;
-      }
-      if (kind == TILE_F32) {
-        amx_store_floats(even, f, sum, r + a, m, j);
-        continue;
-      }
-      if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
-      product[a * NT + j] = vf_mul(vf_from_vi(sum), f->scales[j]);
-    }
-  if (kind >= TILE_F32) return;
-  vb out;
-  vi v[4];
-  if (SIMD_LIKELY(f->near_zero)) {
-    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++)
-      v[q] = vi_sub(_mm512_castps_si512(vf_add(product[q], vf_set1(ROUNDING))), f->less);
-    const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
-    out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
-  } else {
-    _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v[q] = vi_from_vf(product[q]);
-    out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
-  }
-  if (f->clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
-  amx_store_bytes(NT, even, f, vb_unlane(out), r, m);
-}
+#include "amx_outputs.h"
 
 #define AMX_DOT(C, A, B) do { if (kind == TILE_U8 || kind == TILE_I32_U8) _tile_dpbusd(C, A, B); else _tile_dpbssd(C, A, B); } while (0)
 
@@ -285,75 +139,13 @@ SIMD_INLINE void amx_start(const int NT, const int t, const int kind, const int3
 }
 
 SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positions *positions, ptrdiff_t count, int steps) {
-  _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < (NT >= 3 ? 1 : NT == 2 ? 2 : 4); j++) u->positions[j] = positions + (j < count ? j : count - 1);
+  _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < amx_together(NT); j++) u->positions[j] = positions + (j < count ? j : count - 1);
   u->bias = p->bias;
   u->scales = p->scales;
   u->f_bias = p->f_bias;
   u->column = p->column;
   u->n = p->n;
   u->steps = steps;
-}
-
-/* The usual case without questions: bytes at even distances, from sums that are near zero. */
-SIMD_INLINE int amx_is_plain(const int kind, const int has_terms, const int even, const Panel *p, const Pipeline *line) {
-  if ((kind != TILE_S8 && kind != TILE_U8) || has_terms || !even) return 0;
-  const Waiting *before = &line->units[(line->current + 2) % 3], *done = &line->units[(line->current + 1) % 3];
-  return p->near_zero && line->filled == 2 && before->steps == STEPS && done->steps == STEPS;
-}
-
-SIMD_INLINE int amx_is_whole(const int NT, const Panel *p, const Pipeline *line) {
-  const ptrdiff_t n = NT * 16;
-  return NT != 3 && p->n == n && line->units[(line->current + 2) % 3].n == n && line->units[(line->current + 1) % 3].n == n;
-}
-
-SIMD_INLINE void amx_store_whole(const int NT, vb out, uint8_t *y, ptrdiff_t y_row) {
-  if (NT == 4 || y_row == 16 * NT) {
-    vb_store(y, out);
-  } else if (NT == 2) {
-    _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(out));
-    _mm256_storeu_si256((__m256i *)(y + y_row), _mm512_extracti64x4_epi64(out, 1));
-  } else {
-    _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(out));
-    _mm_storeu_si128((__m128i *)(y + y_row), _mm512_extracti32x4_epi32(out, 1));
-    _mm_storeu_si128((__m128i *)(y + 2 * y_row), _mm512_extracti32x4_epi32(out, 2));
-    _mm_storeu_si128((__m128i *)(y + 3 * y_row), _mm512_extracti32x4_epi32(out, 3));
-  }
-}
-
-SIMD_INLINE void amx_store_part(const int NT, vb out, uint8_t *y, ptrdiff_t y_row, ptrdiff_t n) {
-  if (NT >= 3) {
-    vb_store_part(y, out, n);
-  } else if (NT == 2) {
-    const __mmask32 some = _bzhi_u32(~0u, (unsigned)n);
-    _mm256_mask_storeu_epi8(y, some, _mm512_castsi512_si256(out));
-    _mm256_mask_storeu_epi8(y + y_row, some, _mm512_extracti64x4_epi64(out, 1));
-  } else {
-    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)n);
-    _mm_mask_storeu_epi8(y, some, _mm512_castsi512_si128(out));
-    _mm_mask_storeu_epi8(y + y_row, some, _mm512_extracti32x4_epi32(out, 1));
-    _mm_mask_storeu_epi8(y + 2 * y_row, some, _mm512_extracti32x4_epi32(out, 2));
-    _mm_mask_storeu_epi8(y + 3 * y_row, some, _mm512_extracti32x4_epi32(out, 3));
-  }
-}
-
-SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole, const int clamps, const Finish *f, int s, uint8_t **y) {
-  const int across = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
-  const int m = NT >= 3 ? 0 : NT == 2 ? s / 8 : s / 4;
-  const int r = NT >= 3 ? s : NT == 2 ? s % 8 * 2 : s % 4 * 4;
-  vi v[4] = {vi_set1(0), vi_set1(0), vi_set1(0), vi_set1(0)};
-  if (r == 0) *y = f->y[m];
-  _Pragma("GCC unroll 4") for (int q = 0; q < across * NT; q++) {
-    const int tile = NT == 1 ? m : NT == 2 ? 2 * m + q % 2 : q;
-    const vf sum = vf_from_vi(vi_load(f->sums + tile * 256 + (r + q / NT) * 16));
-    v[q] = vi_sub(_mm512_castps_si512(vf_add(vf_mul(sum, f->scales[q % NT]), vf_set1(ROUNDING))), f->less);
-  }
-  const vb low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
-  vb out = kind == TILE_S8 ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
-  if (clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
-  if (whole) amx_store_whole(NT, vb_unlane(out), *y, f->y_row);
-  else amx_store_part(NT, vb_unlane(out), *y, f->y_row, f->n);
-  *y += across * f->y_row;
-  __asm__ volatile("" : "+r"(*y) : : "memory"); /* in this order: a compiler would load all sums first, and tiles wait */
 }
 
 /* Units from `i` on, with two waiting; returns how many positions' tiles are done. */
@@ -376,7 +168,7 @@ SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, c
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
-  const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4, steps = p->steps, x_row = p->x_row;
+  const ptrdiff_t together = amx_together(NT), steps = p->steps, x_row = p->x_row;
   const int32_t *const offsets = p->offsets, *const bias = p->bias;
   const int8_t *const weights = p->w;
   for (; i + together <= count; i += together) {
@@ -413,17 +205,19 @@ SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, c
   }
   return i;
 #undef OUTPUTS
+#undef AMX_PLAIN_ROUNDS
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
                            ptrdiff_t count, Pipeline *line) {
-  const ptrdiff_t together = NT >= 3 ? 1 : NT == 2 ? 2 : 4;
+  const ptrdiff_t together = amx_together(NT);
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
   for (ptrdiff_t i = 0; i < count; i += together) {
-    if (amx_is_plain(kind, has_terms, even, p, line)) {
-      if (!amx_is_whole(NT, p, line)) i = amx_plain(NT, kind, 0, p->clamps, p, positions, i, count, line);
+    const Waiting *last = &line->units[(line->current + 2) % 3], *first = &line->units[(line->current + 1) % 3];
+    if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p, last, first)) {
+      if (!amx_is_whole(NT, p, last, first)) i = amx_plain(NT, kind, 0, p->clamps, p, positions, i, count, line);
       else if (p->clamps) i = amx_plain(NT, kind, NT != 3, 1, p, positions, i, count, line);
       else i = amx_plain(NT, kind, NT != 3, 0, p, positions, i, count, line);
       if (i >= count) return;
@@ -511,49 +305,5 @@ static void multiply_panel(const Panel *p, int tiles, const Positions *m, ptrdif
   AMX_RUN[p->even][amx_kind(p)][tiles - 1](p, m, count, line);
 }
 
-/* n windows of `rows` times `bytes` bytes, whole ones `y_row` apart. Copies reach behind their rows, and what they write there is written over or
- * multiplied by 0. */
-SIMD_INLINE void amx_gather(const int wide, const uint8_t *x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes,
-                            ptrdiff_t n, uint8_t *y, ptrdiff_t y_row) {
-  for (ptrdiff_t i = 0; i < n; i++, x += stride, y += y_row)
-    for (ptrdiff_t r = 0; r < rows; r++) {
-      if (wide) _mm256_storeu_si256((__m256i *)(y + r * bytes), _mm256_loadu_si256((const __m256i *)(x + r * x_row)));
-      else _mm_storeu_si128((__m128i *)(y + r * bytes), _mm_loadu_si128((const __m128i *)(x + r * x_row)));
-    }
-}
-
-static void gather_windows(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t bytes, ptrdiff_t n, uint8_t *y,
-                           ptrdiff_t y_row) {
-  if (bytes > 16) amx_gather(1, x, x_row, stride, rows, bytes, n, y, y_row);
-  else if (rows == 3) amx_gather(0, x, x_row, stride, 3, bytes, n, y, y_row);
-  else amx_gather(0, x, x_row, stride, rows, bytes, n, y, y_row);
-}
-
-/* One window of which some rows, or columns, lie outside of the image: rows `first` to `end` and `valid` bytes behind `before` are in it. */
-static void gather_clipped(const uint8_t *x, ptrdiff_t x_row, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t end, ptrdiff_t bytes, ptrdiff_t before,
-                           ptrdiff_t valid, int zero, uint8_t *y) {
-  const __mmask32 inside = _bzhi_u32(~0u, (unsigned)(before + valid)) & ~_bzhi_u32(~0u, (unsigned)before);
-  const __m256i fill = _mm256_set1_epi8((char)zero);
-  for (ptrdiff_t r = 0; r < rows; r++) {
-    const __m256i row = r < first || r >= end ? fill : _mm256_mask_loadu_epi8(fill, inside, x + r * x_row);
-    if (bytes > 16) _mm256_storeu_si256((__m256i *)(y + r * bytes), row);
-    else _mm_storeu_si128((__m128i *)(y + r * bytes), _mm256_castsi256_si128(row));
-  }
-}
-
-/* terms = factor times the sum of each window's bytes; ones: per step a tile of 1 where a tap is. */
-static void window_sums(const Panel *p, const int8_t *ones, int32_t factor, Positions *m, ptrdiff_t count) {
-  int32_t sums[256] __attribute__((aligned(64)));
-  const __m512i column = _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(16));
-  for (ptrdiff_t i = 0; i < count; i++) {
-    _tile_zero(0);
-    for (ptrdiff_t k = 0; k < p->steps; k++) {
-      _tile_loadd(4, m[i].x + p->offsets[k], p->x_row);
-      _tile_loadd(5, ones + k * 1024, 64);
-      _tile_dpbusd(0, 4, 5);
-    }
-    _tile_stored(0, sums, 64);
-    vi_store(m[i].terms, vi_mul(_mm512_i32gather_epi32(column, sums, 4), vi_set1(factor)));
-  }
-}
+#include "amx_windows.h"
 #endif

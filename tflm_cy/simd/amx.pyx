@@ -72,6 +72,7 @@ cdef extern from "amx.h" nogil:
         int current
         int filled
         int tiles
+    int amx_together(int tiles) noexcept
     void ready_tiles() noexcept
     void finish_waiting(const Panel* p, Pipeline* line) noexcept
     void multiply_panel(const Panel* p, int tiles, const Positions* m, ptrdiff_t count, Pipeline* line) noexcept
@@ -109,6 +110,7 @@ cdef Kernels table
 cdef const Kernels* vectors
 
 include "amx_plan.pxi"
+include "amx_copies.pxi"
 
 
 cdef struct Work:                # memory of a run
@@ -129,10 +131,10 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     at += round_up(sizeof(Pipeline), 64)
     k.positions = <Positions*>at
     k.other_half = k.positions + CHUNK / 2
-    k.waits = c.finish == NULL and not c.dynamic and chunk_of(c) <= CHUNK / 2
+    k.waits = may_wait(c) and not has_terms(c) and chunk_of(c) <= CHUNK / 2
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
-    k.copy = at + round_up(c.y_size * c.columns, 64) + TAIL
+    k.copy = at + round_up(c.y_size * columns_of(c), 64) + TAIL
     k.windows = <uint8_t*>scratch + c.windows_at
     k.sums = <int32_t*>(<uint8_t*>scratch + c.sums_at)
     k.line.current = 0
@@ -145,11 +147,10 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     cdef Panel p
     cdef int32_t zero = c.out.zero_point
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
-    p.has_terms = c.row_factor != 0 and not c.centred
-    p.y_row = c.columns * c.y_size
-    p.even = c.finish == NULL and (c.flat and c.direct or not c.flat and not c.across and not c.gathered and c.shape.ow >= TILE)
-    if c.gathered:
-        p.even = c.finish == NULL and c.shape.oh * c.shape.ow >= TILE * c.abreast
+    p.has_terms = has_terms(c)
+    p.y_row = columns_of(c) * c.y_size
+    p.even = c.finish == NULL and (
+        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.abreast if c.gathered else not c.across and c.shape.ow >= TILE)
     p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
@@ -165,11 +166,6 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
         p.near_zero = c.near_zero
         p.less = vi_set1(ROUNDING_BITS - zero)
     return p
-
-
-cdef ptrdiff_t tiles_together(int column_tiles) noexcept nogil:
-    """Of positions, in a unit."""
-    return 1 if column_tiles >= 3 else 2 if column_tiles == 2 else 4
 
 
 cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
@@ -195,10 +191,10 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
         p.column = TILE * first * size
-        p.n = c.columns - TILE * first if c.columns - TILE * first < TILE * tiles else TILE * tiles
+        p.n = min(columns_of(c) - TILE * first, TILE * tiles)
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
         first += tiles
-    if k.waits and not p.has_terms and count >= 2 * tiles_together(<int>tiles):
+    if k.waits and count >= 2 * amx_together(<int>tiles):
         k.positions, k.other_half = k.other_half, k.positions
         return
     finish_waiting(p, k.line)
@@ -237,6 +233,16 @@ cdef void describe(
         m.rows[r] = nowhere
 
 
+cdef bint may_wait(const Conv8* c) noexcept nogil:
+    """What positions are described by need not be there any more when the next chunk begins."""
+    return c.finish == NULL and not c.dynamic
+
+
+cdef bint has_terms(const Conv8* c) noexcept nogil:
+    """The sums of windows' bytes count, for which tiles are needed that sums may wait on."""
+    return c.row_factor != 0 and not c.centred
+
+
 cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
     cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.abreast * c.shape.ic)
@@ -249,14 +255,14 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
         return limit
     most = 4 if most < 8 else most / 4 * 4
-    if c.finish == NULL and not c.dynamic:
+    if may_wait(c):
         limit = CHUNK / 2
     return limit if most > limit else most
 
 
 cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.abreast
-    cdef ptrdiff_t y_row = c.columns * c.y_size
+    cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t at, count
@@ -278,53 +284,6 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
             count += 1
         multiply_chunk(c, &p, &k, count)
     finish_waiting(&p, k.line)
-
-
-cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrdiff_t positions, Positions* m) noexcept nogil:
-    """Up to sixteen rows to the copy; what lies behind a row is multiplied by 0."""
-    cdef uint8_t* copy = <uint8_t*>m.x
-    cdef Steps8 steps
-    cdef ptrdiff_t r
-    for r in range(positions - first if positions - first < TILE else TILE):
-        if c.dynamic:
-            steps = steps_of_row(<const float*>x + (first + r) * c.segment, c.segment)
-            quantize_bytes(<const float*>x + (first + r) * c.segment, c.segment, &steps, True, copy)
-            m.terms[r] = -steps.zero_point
-            m.inverses[r] = steps.inverse
-        else:
-            memcpy(copy, x + (first + r) * c.segment, c.segment)
-        copy += c.row_bytes
-
-
-cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
-    """As pad_image, int8 as it is."""
-    cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
-    cdef ptrdiff_t width = c.row_bytes / g.ic
-    cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
-    cdef int zero = (steps.zero_point if c.dynamic else c.x_zero_point) & 255
-    cdef ptrdiff_t oy
-    for oy in range(height):
-        if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
-            memset(image, zero, c.row_bytes)
-        else:
-            memset(image, zero, g.pad_w * g.ic)
-            if c.dynamic:
-                quantize_bytes(<const float*>x + (oy - g.pad_h) * g.iw * g.ic, inner * g.ic, steps, True, image + g.pad_w * g.ic)
-            else:
-                memcpy(image + g.pad_w * g.ic, x + (oy - g.pad_h) * g.iw * g.ic, inner * g.ic)
-            memset(image + (g.pad_w + inner) * g.ic, zero, (width - g.pad_w - inner) * g.ic)
-        image += c.row_bytes
-
-
-cdef void copy_pixels(const Conv8* c, const uint8_t* x, uint8_t* copy) noexcept nogil:
-    """Those that the outputs see, one each."""
-    cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t oy, ox
-    for oy in range(g.oh):
-        for ox in range(g.ow):
-            memcpy(copy, x + (oy * g.stride_h * g.iw + ox * g.stride_w) * g.ic, g.ic)
-            copy += g.ic
 
 
 cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
@@ -386,7 +345,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
 cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles of positions in a row, from output row to output row."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t y_row = c.columns * c.y_size
+    cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t positions = g.oh * g.ow / c.abreast
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
@@ -403,62 +362,6 @@ cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, 
         if count == most or first >= positions:
             multiply_chunk(c, p, k, count)
             count = 0
-
-
-cdef void gather(const Conv8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
-    """The windows of n positions, or of so many that are abreast, one after the other."""
-    cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t width = g.ow / c.abreast
-    cdef ptrdiff_t size = STEP * c.tile_steps
-    cdef ptrdiff_t oy = first / width
-    cdef ptrdiff_t ox = first % width
-    cdef ptrdiff_t end
-    while n > 0:
-        end = min(width, ox + n)
-        n -= end - ox
-        gather_row(c, image, oy, ox, end, windows)
-        windows += (end - ox) * size
-        ox = 0
-        oy += 1
-
-
-cdef void gather_row(const Conv8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
-    """Those of an output row: of the padded copy, or where x is read, all bytes of the image with the padding around them made up."""
-    cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t stride = c.abreast * g.stride_w * g.ic
-    cdef ptrdiff_t size = STEP * c.tile_steps
-    cdef ptrdiff_t row = g.dilation_h * c.row_bytes
-    cdef ptrdiff_t top = oy * g.stride_h
-    cdef ptrdiff_t left = ox * stride
-    cdef ptrdiff_t first_row = 0
-    cdef ptrdiff_t end_row = g.kh
-    cdef ptrdiff_t whole, before, valid
-    if not c.direct:
-        gather_windows(image + top * c.row_bytes + left, row, stride, g.kh, c.window_row, end - ox, windows, size)
-        return
-    top -= g.pad_h
-    left -= g.pad_w * g.ic
-    while first_row < g.kh and top + first_row * g.dilation_h < 0:
-        first_row += 1
-    while end_row > first_row and top + (end_row - 1) * g.dilation_h >= g.ih:
-        end_row -= 1
-    image += top * c.row_bytes
-    while ox < end:
-        whole = 0
-        if left >= 0 and first_row == 0 and end_row == g.kh and (c.slack or top + (g.kh - 1) * g.dilation_h < g.ih - 1):
-            whole = min(end - ox, (c.row_bytes - c.window_row - left + stride) / stride if left + c.window_row <= c.row_bytes else 0)
-        if whole > 0:
-            gather_windows(image + left, row, stride, g.kh, c.window_row, whole, windows, size)
-        else:
-            whole = 1
-            before = -left if left < 0 else 0
-            valid = min(c.window_row, c.row_bytes - left) - before
-            gather_clipped(
-                image + left, row, g.kh, first_row, end_row, c.window_row, min(before, c.window_row), max(valid, 0), c.x_zero_point & 255,
-                windows)
-        ox += whole
-        left += whole * stride
-        windows += whole * size
 
 
 cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:

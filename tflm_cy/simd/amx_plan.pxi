@@ -35,9 +35,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         if c.sampled:
             padded_w = g.ow
         tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
-    c.columns = c.abreast * g.oc
-    c.window_row = ((c.abreast - 1) * g.stride_w + g.kw) * g.ic
-    c.column_tiles = (c.columns + TILE - 1) / TILE
+    c.column_tiles = (columns_of(c) + TILE - 1) / TILE
     products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
     if products < SMALL or g.batches * g.oh * g.ow < 4:
         return True
@@ -50,7 +48,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
     if c.gathered or c.abreast > 1:
-        c.segment = c.segments * c.window_row
+        c.segment = c.segments * window_row(g, c.abreast)
         c.segments = 1
     plan_copies(c)
     if c.finish != NULL:
@@ -62,7 +60,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
         + 3 * 4 * TILE * c.column_tiles + (c.column_tiles * c.tile_steps + most_extra) * TILE_BYTES + TAIL
     )
     if c.abreast > 1:
-        c.packed_bytes += c.columns * c.segment
+        c.packed_bytes += columns_of(c) * c.segment
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
     c.end_tile = c.column_tiles
@@ -71,13 +69,23 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     return True
 
 
+cdef ptrdiff_t columns_of(const Conv8* c) noexcept nogil:
+    """Of a row of a tile: the channels of each position that it computes."""
+    return c.abreast * c.shape.oc
+
+
+cdef ptrdiff_t window_row(const ConvShape* g, ptrdiff_t abreast) noexcept nogil:
+    """Bytes of a row of so many neighbours' windows together."""
+    return ((abreast - 1) * g.stride_w + g.kw) * g.ic
+
+
 cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
     """How many neighbouring positions one row of a tile computes: their windows overlap and fill its steps, their channels its columns."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t n = MOST_ABREAST if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
     cdef ptrdiff_t row
     while n > 1:
-        row = ((n - 1) * g.stride_w + g.kw) * g.ic
+        row = window_row(g, n)
         if (
             g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 8 * TILE
             and g.kh * row <= STEP * c.tile_steps and (c.flat or row <= LARGEST_GATHERED)
@@ -120,7 +128,7 @@ cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_
     """Is one of these weights less the zero point no int8?"""
     cdef ptrdiff_t first = panel * c.panel_tiles * TILE
     cdef ptrdiff_t column
-    for column in range(first, min(first + c.panel_tiles * TILE, c.columns)):
+    for column in range(first, min(first + c.panel_tiles * TILE, columns_of(c))):
         if any_far(w + column * row + tap, taps, c.w_zero_point):
             return True
     return False
@@ -144,7 +152,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
     cdef ptrdiff_t padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
     cdef bint behind = c.segment % STEP != 0       # the last step reads behind its stretch
-    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * c.columns, 64) + 4 * TAIL
+    c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * columns_of(c), 64) + 4 * TAIL
     if c.flat:
         c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
         c.row_bytes = c.abreast * g.ic
@@ -182,7 +190,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
     if c.abreast > 1:
-        w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - c.columns * c.segment)
+        w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - columns_of(c) * c.segment)
         row = c.segment
     plan_extra_steps(c, <const uint8_t*>w, row)
     at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
@@ -212,10 +220,10 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
                     offsets[0] = offset_of(c, step)
                     offsets += 1
                     at += tiles * TILE_BYTES
-    for column in range(c.columns):
+    for column in range(columns_of(c)):
         pack_constants(c, w, row, column % g.oc, column, 0, sums, scales, f_bias)
     c.near_zero = c.finish == NULL and not c.dynamic
-    for column in range(c.columns):
+    for column in range(columns_of(c)):
         if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
             c.near_zero = False
 
@@ -225,12 +233,13 @@ cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row,
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t taps = g.kw * g.ic
     cdef ptrdiff_t n, channel, r
-    memset(wide, 0 if c.is_signed or c.dynamic else c.w_zero_point, c.columns * c.segment)
+    cdef uint8_t* at
+    memset(wide, 0 if c.is_signed or c.dynamic else c.w_zero_point, columns_of(c) * c.segment)
     for n in range(c.abreast):
         for channel in range(g.oc):
+            at = wide + (n * g.oc + channel) * c.segment + n * g.stride_w * g.ic
             for r in range(g.kh):
-                memcpy(
-                    wide + (n * g.oc + channel) * c.segment + r * c.window_row + n * g.stride_w * g.ic, w + channel * row + r * taps, taps)
+                memcpy(at + r * window_row(g, c.abreast), w + channel * row + r * taps, taps)
     return wide
 
 
@@ -252,7 +261,7 @@ cdef void pack_extra_step(
     """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
     cdef ptrdiff_t tile, column, k
     for tile in range(tiles):
-        for column in range(min(TILE, c.columns - TILE * (first + tile))):
+        for column in range(min(TILE, columns_of(c) - TILE * (first + tile))):
             for k in range(taps_of(c, step)):
                 panel[tile_place(0, tiles, tile, column, k)] = far_by(
                     w[(TILE * (first + tile) + column) * row + tap_of(c, step) + k], c.w_zero_point)
@@ -282,5 +291,5 @@ cdef void pack_tile_columns(
         column = TILE * (first + tile)
         for step in range(c.tile_steps):
             turn_taps(
-                w + column * row + tap_of(c, step), row, c.columns - column if c.columns - column < TILE else TILE, taps_of(c, step),
+                w + column * row + tap_of(c, step), row, min(TILE, columns_of(c) - column), taps_of(c, step),
                 c.w_offset, less, panel + tile_place(step, tiles, tile, 0, 0), 64)

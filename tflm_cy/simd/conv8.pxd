@@ -68,8 +68,6 @@ cdef struct Conv8:
     bint across                  # tiles run from row to row of the padded image
     bint gathered                # windows of few bytes a row are copied together: `segment` is a whole one
     ptrdiff_t abreast            # positions that are a row of a tile together
-    ptrdiff_t columns            # of a row of a tile: the channels of each
-    ptrdiff_t window_row         # bytes of a row of their windows together
     ptrdiff_t windows_at         # gathered: where in the scratch memory
     bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed

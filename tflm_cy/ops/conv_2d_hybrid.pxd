@@ -1,0 +1,6 @@
+"""CONV_2D's hybrid kernels; told in `conv_2d_hybrid.pyx`."""
+from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.ops.conv_2d_layer cimport Conv
+
+
+cdef int prepare_hybrid(Context context, Node* node, const Conv* c) except -1

@@ -1,0 +1,111 @@
+"""CONV_2D on integers.
+
+| input | filter | bias | kernel |
+| --- | --- | --- | --- |
+| int8 | int8, int4: zero points 0, one scale or one per channel | int32 | `convolve_s8` |
+| uint8 | uint8, one scale | int32 | `convolve_u8` |
+| int16 | int8, int4 | int64, or int32 with quantized_bias_type | `convolve_s16` |
+
+The optimized arithmetic, without groups: 8 bits, and int16 with an int32 bias, round halves up.
+
+Source: LiteRT:tflite/kernels/conv.cc.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.conv cimport Rescale, conv_quantized
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
+from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
+from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
+from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
+from tflm_cy.ops.weighted cimport (
+    Multipliers, bias_values, check_quantized, check_zero_points, fill_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
+)
+
+cdef struct IntegerConv:
+    Conv c
+    Rescale rescale
+    int sums                     # scratch: the sums of two positions
+    int patches                  # scratch: two windows
+    FixedConv8 fast              # with a vector kernel
+
+
+cdef int prepare_integer(Context context, Node* node, const Conv* c) except -1:
+    cdef IntegerConv* op = <IntegerConv*>context.persistent(sizeof(IntegerConv))
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef Tensor* b = context.input(node, 2)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Multipliers multipliers
+    cdef ptrdiff_t up = 0
+    node.data = op
+    op.c = c[0]
+    if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
+            or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
+        raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+    if x.type != UINT8:
+        check_quantized(w, "CONV_2D", "filter")
+        check_zero_points(w, "CONV_2D", "filter")
+    if b != NULL and b.zero_point != 0:
+        raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
+    if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+        raise ValueError("CONV_2D: int16 zero_point != 0")
+    if node.arithmetic == OPTIMIZED and (x.type != INT16 or c.narrow_bias) and op.c.shape.groups == 1:
+        up = op.c.shape.oc
+    plan_rescale(
+        context, x, w, b, y, c.activation, op.c.shape.oc, x.type == INT16 and not c.narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
+    # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
+            context, &op.fast, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights), op.c.depth,
+            b, &op.rescale, &multipliers):
+        node.invoke = convolve_vector8
+        return 0
+    fill_factors(&multipliers)
+    if x.type != INT16 and node.arithmetic != MICRO:
+        prepare_bias(context, b, op.c.shape.oc, &op.c.bias)
+    pad_filter(context, w, &op.c)
+    op.patches = context.request_scratch(2 * sizeof(int16_t) * op.c.shape.row)
+    op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
+    node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    return 0
+
+
+cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    return 0
+
+
+cdef int convolve_s8(Context context, Node* node) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
+    conv_quantized(
+        &op.c.shape, <const int8_t*>x.data, x.zero_point, <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0,
+        &op.rescale, <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums),
+        <int8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_u8(Context context, Node* node) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
+    conv_quantized(
+        &op.c.shape, <const uint8_t*>x.data, x.zero_point, weight_bytes(context, w, &op.c.weights), w.zero_point, &op.rescale,
+        <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef int convolve_s16(Context context, Node* node) noexcept nogil:
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.c.shape.oc, &op.c.bias)
+    conv_quantized(
+        &op.c.shape, <const int16_t*>context.input(node, 0).data, 0,
+        <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), 0, &op.rescale,
+        <int16_t*>context.scratch(op.patches), <int64_t*>context.scratch(op.sums), <int16_t*>context.output(node, 0).data,
+    )
+    return 0
