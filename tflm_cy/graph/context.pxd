@@ -43,8 +43,10 @@ request of `context.all_hands(bytes)`. An `Extent` says what units are:
 | units, grain, least | how many there are; a range begins and ends at multiples of the grain, or at the end, and has no fewer than `least` |
 | spans | units are the output's positions (all dimensions but the last), in the order of memory |
 | local | inputs of which unit i reads position i only, one bit each |
+| window | which rows of input 0 the rows of an output see, for a node of one image |
 
 Nodes that span and follow each other locally are computed as one: a range of the first, the same of the second, and so on, while it is in the cache.
+On one thread so are nodes that see windows: the one in front is some rows ahead.
 
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
@@ -79,12 +81,20 @@ ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
 ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
 
+cdef struct RowWindow:              # rows 0 .. r of an output see rows below r * stride + reach of input 0
+    int64_t row                     # positions in a row of the output; 0: nothing is known
+    int64_t input_row
+    int64_t input_rows
+    int64_t stride
+    int64_t reach
+
 cdef struct Extent:                 # of a node that can be cut, see above
     int64_t units
     int64_t grain
     int64_t least
     bint spans
     uint32_t local
+    RowWindow window
 
 cdef struct Node:
     int32_t index                   # in the subgraph's list of operators
@@ -138,6 +148,7 @@ cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
     e.least = 1
     e.spans = False
     e.local = 0
+    e.window.row = 0
     return e
 
 

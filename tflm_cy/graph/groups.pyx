@@ -7,10 +7,13 @@
 A group is a node that can be cut (`Context.divide`) or several that follow each other position by position: each part takes the same range of all of
 its nodes, so that their values are still in the cache. A group of several parts is shared among threads; without threads it is computed part by part
 where its values would not stay in the cache (`alone`), else each node runs by itself.
+
+On one thread nodes that see windows of the one in front belong to a group, too: in each part the last node goes on by its share, and those in front
+as far as the rows that are seen then (`slide`). Small tensors end such a group, as they are in the cache anyway.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport Context, Extent, Node
+from tflm_cy.graph.context cimport Context, Extent, Node, RowWindow
 from tflm_cy.graph.tensor cimport FLOAT32
 from tflm_cy.threads.pool cimport MOST_PARTS, engage, share
 
@@ -22,9 +25,11 @@ cdef double LONG_TIME = 60000
 cdef enum:
     LEAST_GROUPS = 7             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
+    MOST_TOGETHER = 32           # nodes of a group
 
 cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
 cdef int64_t RANGE_BYTES = 1 << 18   # of it in a range
+cdef int64_t FAR_BYTES = 1 << 19     # a tensor from which on nodes on both sides of it slide together
 
 cdef struct Job:                 # a group that threads share
     void* context
@@ -43,11 +48,12 @@ def share_from(double nanoseconds):
     return former
 
 
-def ranges_from(int64_t bytes, int64_t size):
-    """Compute nodes range by range that write so much together, `size` bytes at a time, from the next prepare on; for tests."""
-    global CACHE_BYTES, RANGE_BYTES
-    former = CACHE_BYTES, RANGE_BYTES
-    CACHE_BYTES, RANGE_BYTES = bytes, size
+def ranges_from(int64_t bytes, int64_t size, int64_t far):
+    """Compute nodes range by range that write so much together, `size` bytes at a time, and slide over tensors that are so large, from the next
+    prepare on; returns the former limits. For tests."""
+    global CACHE_BYTES, RANGE_BYTES, FAR_BYTES
+    former = CACHE_BYTES, RANGE_BYTES, FAR_BYTES
+    CACHE_BYTES, RANGE_BYTES, FAR_BYTES = bytes, size, far
     return former
 
 
@@ -56,11 +62,13 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
     cdef double time = 0
     cdef int step = first
     cdef int head, i
+    cdef bint slides
     while step < end:
         head = step
         step += 1
+        slides = False
         if s.nodes[s.plan[head]].work != NULL and s.join:
-            while step < end and follows(s, head, step):
+            while step < end and step - head < MOST_TOGETHER and follows(s, head, step, &slides):
                 step += 1
         for i in range(head, step):
             groups[i].first = head
@@ -76,16 +84,17 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
     return time
 
 
-cdef bint follows(const Steps* s, int head, int step) noexcept:
-    """The node reads what the group has written at its own positions only."""
-    cdef const Node* before = &s.nodes[s.plan[head]]
+cdef bint follows(const Steps* s, int head, int step, bint* slides) noexcept:
+    """The node reads what the group has written at its own positions only, or on one thread in windows of the one in front."""
+    cdef const Node* before = &s.nodes[s.plan[step - 1]]
     cdef const Node* node = &s.nodes[s.plan[step]]
+    cdef const Extent* extent = &node.extent
     cdef const Node* maker
     cdef bint reads = False
+    cdef bint reads_before = False
+    cdef bint sees = False
     cdef int i, j, k
-    if node.work == NULL or not node.extent.spans or not before.extent.spans or node.extent.units != before.extent.units:
-        return False
-    if node.output_count != 1 or before.output_count != 1 or before.extent.grain % node.extent.grain != 0:
+    if node.work == NULL or not extent.spans or not before.extent.spans or node.output_count != 1 or before.output_count != 1:
         return False
     if s.flushes != NULL and s.flushes[step] != s.flushes[head]:
         return False
@@ -93,16 +102,31 @@ cdef bint follows(const Steps* s, int head, int step) noexcept:
         for j in range(head, step):
             maker = &s.nodes[s.plan[j]]
             for k in range(maker.output_count):
-                if node.inputs[i] >= 0 and node.inputs[i] == maker.outputs[k]:
-                    if i >= 32 or not node.extent.local >> i & 1:
-                        return False
-                    reads = True
-    return reads
+                if node.inputs[i] < 0 or node.inputs[i] != maker.outputs[k]:
+                    continue
+                reads = True
+                reads_before = reads_before or j == step - 1
+                if i < 32 and extent.local >> i & 1 and maker.extent.units == extent.units:
+                    continue
+                if s.hands > 1 or i != 0 or j != step - 1 or not sees_rows(&extent.window, &maker.extent):
+                    return False
+                sees = True
+    if not sees and not slides[0]:
+        return reads and extent.units == before.extent.units and before.extent.grain % extent.grain == 0
+    if not reads_before or s.tensors[before.outputs[0]].bytes < FAR_BYTES:
+        return False
+    slides[0] = True
+    return True
+
+
+cdef bint sees_rows(const RowWindow* window, const Extent* maker) noexcept:
+    """Is the input that the window is told of what this node makes? It is never behind the node itself then."""
+    return window.row > 0 and window.reach > 0 and maker.units == window.input_row * window.input_rows
 
 
 cdef int count_parts(const Steps* s, Group* group) noexcept:
     """How many parts a group has: for the caches, if it has several nodes, and for the threads."""
-    cdef const Extent* extent = &s.nodes[s.plan[group.first]].extent
+    cdef const Extent* extent = &s.nodes[s.plan[group.first if s.hands > 1 else group.last]].extent
     cdef int64_t grains = 0
     cdef int64_t least = 1
     cdef int64_t bytes = 0
@@ -117,7 +141,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
         if node.work == NULL:
             return 1
         time += node.time
-        least = max(least, node.extent.least)
+        least = max(least, (node.extent.least * extent.units + node.extent.units - 1) / node.extent.units)
         if s.tensors[node.outputs[0]].type == FLOAT32:        # with bytes it is not memory that takes the time
             bytes += s.tensors[node.outputs[0]].bytes
     if group.last > group.first and bytes > CACHE_BYTES:
@@ -160,10 +184,54 @@ cdef void compute_part(void* argument, int part, int parts, int hand) noexcept n
         (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
 
 
+cdef void slide(const Job* job) noexcept nogil:
+    """On one thread: part by part, each node as far as the next one wants it."""
+    cdef int64_t[MOST_TOGETHER] done
+    cdef int64_t[MOST_TOGETHER] wanted
+    cdef int last = job.group.last - job.group.first
+    cdef const Extent* extent
+    cdef Node* node
+    cdef int part, i
+    for i in range(last + 1):
+        done[i] = 0
+    for part in range(job.group.parts):
+        for i in range(last, -1, -1):
+            extent = &job.nodes[job.plan[job.group.first + i]].extent
+            if part == job.group.parts - 1:
+                wanted[i] = extent.units
+            elif i == last:
+                wanted[i] = go_on(extent, done[i], part_begin(extent.units, extent.grain, part + 1, job.group.parts))
+            else:
+                wanted[i] = go_on(extent, done[i], seen(&job.nodes[job.plan[job.group.first + i + 1]].extent, extent, wanted[i + 1]))
+        for i in range(last + 1):
+            if wanted[i] > done[i]:
+                node = &job.nodes[job.plan[job.group.first + i]]
+                (<WorkWithoutObject>node.work)(job.context, node, done[i], wanted[i], 0)
+                done[i] = wanted[i]
+
+
+cdef int64_t seen(const Extent* reader, const Extent* maker, int64_t end) noexcept nogil:
+    """How much of what a node in front makes the first `end` units see."""
+    cdef const RowWindow* window = &reader.window
+    if reader.local != 0 or window.row == 0:
+        return end
+    if end == 0:
+        return 0
+    return min(maker.units, ((end + window.row - 1) / window.row - 1) * window.stride * window.input_row + window.reach * window.input_row)
+
+
+cdef int64_t go_on(const Extent* extent, int64_t done, int64_t wanted) noexcept nogil:
+    """A range's end, as `Extent` wants it: neither it nor what it leaves is too short."""
+    cdef int64_t end
+    if wanted <= done:
+        return done
+    end = (max(wanted, done + extent.least) + extent.grain - 1) / extent.grain * extent.grain
+    return extent.units if end > extent.units - extent.least else end
+
+
 cdef void run_group(Context context, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil:
     """Its parts, on the threads that have been engaged."""
     cdef Job job
-    cdef int part
     job.context = <void*>context
     job.nodes = nodes
     job.plan = plan
@@ -171,5 +239,4 @@ cdef void run_group(Context context, Node* nodes, const int32_t* plan, const Gro
     if engaged:
         share(compute_part, &job, group.parts)
     else:
-        for part in range(group.parts):
-            compute_part(&job, part, group.parts, 0)
+        slide(&job)

@@ -33,6 +33,7 @@ cdef struct Cut:
     ptrdiff_t least
     bint spans                   # units are the output's positions
     bint pointwise               # and each needs x at the same position only
+    const ConvShape* window      # of the rows of one image; NULL: not rows
 
 
 cdef inline ptrdiff_t positions(const ConvShape* g) noexcept nogil:
@@ -47,6 +48,7 @@ cdef inline Cut cut_positions(const ConvShape* g, bint flat, ptrdiff_t rows) noe
     cut.least = 1
     cut.spans = True
     cut.pointwise = flat
+    cut.window = NULL if flat or g.batches > 1 else g
     if not flat and g.batches > 1:
         cut.units = g.oh
         cut.grain = rows
@@ -59,6 +61,7 @@ cdef inline Cut cut_columns(ptrdiff_t columns, ptrdiff_t unit) noexcept nogil:
     cut.units = (columns + unit - 1) / unit
     cut.grain = cut.least = 1
     cut.spans = cut.pointwise = False
+    cut.window = NULL
     return cut
 
 
@@ -89,6 +92,8 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
     if by_panels(c):
         return cut_columns(c.group_columns, c.panel_columns)
     cut = cut_positions(&c.shape, c.flat, 1)
+    if c.dynamic:
+        cut.window = NULL        # the whole image says how it is quantized
     if c.flat:
         cut.grain = c.abreast if c.tile_columns else 1
         cut.least = TILE_POSITIONS * cut.grain

@@ -92,6 +92,12 @@ cdef inline Extent extent_of_cut(Cut cut) noexcept nogil:
     extent.least = cut.least
     extent.spans = cut.spans
     extent.local = cut.pointwise
+    if cut.window != NULL:
+        extent.window.row = cut.window.ow
+        extent.window.input_row = cut.window.iw
+        extent.window.input_rows = cut.window.ih
+        extent.window.stride = cut.window.stride_h
+        extent.window.reach = (cut.window.kh - 1) * cut.window.dilation_h + 1 - cut.window.pad_h
     return extent
 
 
