@@ -62,6 +62,7 @@ LOADING = {
         "model",
         "loader",
         "preparation",
+        "places",
         "late_values",
         "workspace",
         "lifetimes",

@@ -231,3 +231,31 @@ def test_windows_slide_on_one_thread():
     assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes() == wanted[0]
     begins, ends = profile.runs()[0].T
     assert ((ends - begins) > 0).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
+def test_what_only_a_group_sees_needs_memory_for_some_rows(kind):
+    """An image of 8 channels, widened to 64 and filtered: the wide tensors are never whole in memory."""
+    network = Network(0, kind)
+    network.model = Model()
+    network.main = network.model.subgraph("main")
+    network.side, network.channels = [64, 64], 8
+    x = network.value = network.tensor()
+    for channels in (64, None, 8):
+        if channels is None:
+            network.depthwise()
+            continue
+        before, network.channels = network.channels, channels
+        window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+        network.put("CONV_2D", [network.value, *network.weights([channels, 1, 1, before], 0)], **window)
+    network.main.inputs, network.main.outputs = [x], [network.value]
+    blob = network.model.to_bytes()
+    sizes = []
+    for limits in ((0, 40000, 0), (1 << 40, 1, 1 << 40)):
+        former = groups.ranges_from(*limits)
+        interpreter = Interpreter(model_content=blob)
+        interpreter.allocate_tensors()
+        sizes.append(interpreter._interpreter.arena_used_bytes())
+        groups.ranges_from(*former)
+    wide = 64 * 64 * 64 * np.dtype(kind).itemsize
+    assert sizes[1] - sizes[0] > 1.5 * wide

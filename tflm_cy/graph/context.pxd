@@ -46,7 +46,7 @@ request of `context.all_hands(bytes)`. An `Extent` says what units are:
 | window | which rows of input 0 the rows of an output see, for a node of one image |
 
 Nodes that span and follow each other locally are computed as one: a range of the first, the same of the second, and so on, while it is in the cache.
-On one thread so are nodes that see windows: the one in front is some rows ahead.
+On one thread so are nodes that see windows, while the one in front is some rows ahead.
 
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
@@ -55,6 +55,7 @@ as large. Where such an input dies at the node, and nobody may look at it, the p
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
 
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -81,11 +82,12 @@ ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
 ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
 
-cdef struct RowWindow:              # rows 0 .. r of an output see rows below r * stride + reach of input 0
+cdef struct RowWindow:              # row r of an output sees rows r * stride - before .. r * stride + reach - 1 of input 0
     int64_t row                     # positions in a row of the output; 0: nothing is known
     int64_t input_row
     int64_t input_rows
     int64_t stride
+    int64_t before
     int64_t reach
 
 cdef struct Extent:                 # of a node that can be cut, see above
@@ -143,12 +145,10 @@ cdef Registration packs(Registration registration, int packed_input)
 cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
     """Of a node whose units are nobody else's."""
     cdef Extent e
+    memset(&e, 0, sizeof(Extent))
     e.units = units
     e.grain = grain
     e.least = 1
-    e.spans = False
-    e.local = 0
-    e.window.row = 0
     return e
 
 

@@ -1,14 +1,20 @@
 """Steps that are computed range by range; told in groups.pyx."""
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.tensor cimport Tensor
 
+
+cdef enum:
+    MOST_TOGETHER = 32           # nodes of a group
+    MOST_READ = 8                # inputs of such a node, if it is not the first
 
 cdef struct Group:
     int32_t first
     int32_t last                 # first == last: a step by itself
     int32_t parts                # 1: as a whole, by `invoke`
+    int32_t place                # whose output's place this one has, if both roll: a node of the group, from its first one on; -1: it stays
+    int64_t rolled               # bytes of the output that are in memory at once, if it does
     bint alone                   # range by range on one thread, too; else without other threads each node by itself
 
 
@@ -23,4 +29,3 @@ cdef struct Steps:               # of a graph whose nodes are prepared
 
 cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexcept
 cdef bint engage_hands(int hands, double time) noexcept nogil
-cdef void run_group(Context context, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil

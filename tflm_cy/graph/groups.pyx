@@ -1,21 +1,19 @@
-"""Steps that are computed range by range: which nodes run together, in how many parts, and how the parts run.
+"""Steps that are computed range by range: which nodes run together, and in how many parts.
 
     time = group_steps(&steps, groups, first, end)       # after prepare: `groups` of these steps; nanoseconds that threads can share
     engaged = engage_hands(hands, time)                  # before a run: are there threads, and is it worth waking them?
-    run_group(context, nodes, plan, &groups[step], engaged)
 
 A group is a node that can be cut (`Context.divide`) or several that follow each other position by position: each part takes the same range of all of
 its nodes, so that their values are still in the cache. A group of several parts is shared among threads; without threads it is computed part by part
 where its values would not stay in the cache (`alone`), else each node runs by itself.
 
-On one thread nodes that see windows of the one in front belong to a group, too: in each part the last node goes on by its share, and those in front
-as far as the rows that are seen then (`slide`). Small tensors end such a group, as they are in the cache anyway.
+On one thread nodes that see windows of the one in front belong to a group, too, up to a small tensor, which is in the cache anyway. How the parts
+run is in `ranges`.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport Context, Extent, Node, RowWindow
-from tflm_cy.graph.tensor cimport FLOAT32
-from tflm_cy.threads.pool cimport MOST_PARTS, engage, share
+from tflm_cy.graph.context cimport Extent, Node, RowWindow
+from tflm_cy.threads.pool cimport MOST_PARTS, engage
 
 cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
 
@@ -25,19 +23,10 @@ cdef double LONG_TIME = 60000
 cdef enum:
     LEAST_GROUPS = 7             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
-    MOST_TOGETHER = 32           # nodes of a group
 
 cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
-cdef int64_t RANGE_BYTES = 1 << 18   # of it in a range
-cdef int64_t FAR_BYTES = 1 << 19     # a tensor from which on nodes on both sides of it slide together
-
-cdef struct Job:                 # a group that threads share
-    void* context
-    Node* nodes
-    const int32_t* plan
-    const Group* group
-
-ctypedef void (*WorkWithoutObject)(void* context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
+cdef int64_t RANGE_BYTES = 1 << 19   # of it in a range
+cdef int64_t FAR_BYTES = 1 << 20     # a tensor from which on nodes on both sides of it slide together
 
 
 def share_from(double nanoseconds):
@@ -74,6 +63,8 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
             groups[i].first = head
             groups[i].last = step - 1
             groups[i].parts = 1
+            groups[i].place = -1
+            groups[i].rolled = 0
         if count_parts(s, &groups[head]) < 2 and step > head + 1:
             for i in range(head, step):
                 groups[i].first = groups[i].last = i
@@ -94,7 +85,7 @@ cdef bint follows(const Steps* s, int head, int step, bint* slides) noexcept:
     cdef bint reads_before = False
     cdef bint sees = False
     cdef int i, j, k
-    if node.work == NULL or not extent.spans or not before.extent.spans or node.output_count != 1 or before.output_count != 1:
+    if node.work == NULL or not extent.spans or not before.extent.spans or node.output_count != 1 or before.output_count != 1 or node.input_count > MOST_READ:
         return False
     if s.flushes != NULL and s.flushes[step] != s.flushes[head]:
         return False
@@ -142,8 +133,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
             return 1
         time += node.time
         least = max(least, (node.extent.least * extent.units + node.extent.units - 1) / node.extent.units)
-        if s.tensors[node.outputs[0]].type == FLOAT32:        # with bytes it is not memory that takes the time
-            bytes += s.tensors[node.outputs[0]].bytes
+        bytes += s.tensors[node.outputs[0]].bytes
     if group.last > group.first and bytes > CACHE_BYTES:
         parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
     group.alone = parts > 1
@@ -163,80 +153,3 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
 cdef bint engage_hands(int hands, double time) noexcept nogil:
     """Take the pool for a run that has so much to share; to be released. False: there is too little, or another thread has it."""
     return time > LEAST_GROUPS * LEAST_TIME and engage(hands, time > WAKE_TIME)
-
-
-cdef inline int64_t part_begin(int64_t units, int64_t grain, int part, int parts) noexcept nogil:
-    return units if part >= parts else units / grain * part / parts * grain
-
-
-cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
-    """The same range of all nodes of a group."""
-    cdef const Job* job = <const Job*>argument
-    cdef const Extent* extent = &job.nodes[job.plan[job.group.first]].extent
-    cdef int64_t first = part_begin(extent.units, extent.grain, part, parts)
-    cdef int64_t end = part_begin(extent.units, extent.grain, part + 1, parts)
-    cdef Node* node
-    cdef int step
-    if first >= end:
-        return
-    for step in range(job.group.first, job.group.last + 1):
-        node = &job.nodes[job.plan[step]]
-        (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
-
-
-cdef void slide(const Job* job) noexcept nogil:
-    """On one thread: part by part, each node as far as the next one wants it."""
-    cdef int64_t[MOST_TOGETHER] done
-    cdef int64_t[MOST_TOGETHER] wanted
-    cdef int last = job.group.last - job.group.first
-    cdef const Extent* extent
-    cdef Node* node
-    cdef int part, i
-    for i in range(last + 1):
-        done[i] = 0
-    for part in range(job.group.parts):
-        for i in range(last, -1, -1):
-            extent = &job.nodes[job.plan[job.group.first + i]].extent
-            if part == job.group.parts - 1:
-                wanted[i] = extent.units
-            elif i == last:
-                wanted[i] = go_on(extent, done[i], part_begin(extent.units, extent.grain, part + 1, job.group.parts))
-            else:
-                wanted[i] = go_on(extent, done[i], seen(&job.nodes[job.plan[job.group.first + i + 1]].extent, extent, wanted[i + 1]))
-        for i in range(last + 1):
-            if wanted[i] > done[i]:
-                node = &job.nodes[job.plan[job.group.first + i]]
-                (<WorkWithoutObject>node.work)(job.context, node, done[i], wanted[i], 0)
-                done[i] = wanted[i]
-
-
-cdef int64_t seen(const Extent* reader, const Extent* maker, int64_t end) noexcept nogil:
-    """How much of what a node in front makes the first `end` units see."""
-    cdef const RowWindow* window = &reader.window
-    if reader.local != 0 or window.row == 0:
-        return end
-    if end == 0:
-        return 0
-    return min(maker.units, ((end + window.row - 1) / window.row - 1) * window.stride * window.input_row + window.reach * window.input_row)
-
-
-cdef int64_t go_on(const Extent* extent, int64_t done, int64_t wanted) noexcept nogil:
-    """A range's end, as `Extent` wants it: neither it nor what it leaves is too short."""
-    cdef int64_t end
-    if wanted <= done:
-        return done
-    end = (max(wanted, done + extent.least) + extent.grain - 1) / extent.grain * extent.grain
-    return extent.units if end > extent.units - extent.least else end
-
-
-cdef void run_group(Context context, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil:
-    """Its parts, on the threads that have been engaged."""
-    cdef Job job
-    job.context = <void*>context
-    job.nodes = nodes
-    job.plan = plan
-    job.group = group
-    if engaged:
-        share(compute_part, &job, group.parts)
-    else:
-        slide(&job)

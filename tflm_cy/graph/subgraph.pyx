@@ -4,8 +4,8 @@
     subgraph.allocate()                           # prepare every node, plan, give every tensor its memory
     subgraph.invoke()                             # nothing is allocated while a static graph runs
 
-How nodes are prepared and memory is planned is in `preparation`, which of them run together in `groups`. Here are the values and shapes from
-outside, the calls between subgraphs, and the run. Under TFLM's rules (`micro`) shapes stay.
+How nodes are prepared is in `preparation`, where tensors lie in `places`, which nodes run together in `groups`, how in `ranges`. Here are the
+values and shapes from outside, the calls between subgraphs, and the run. Under TFLM's rules (`micro`) shapes stay.
 
 What a hostile model may try is refused here and there rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
@@ -17,8 +17,9 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from tflm_cy.graph.context cimport PREPARE, Context, Node
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
-from tflm_cy.graph.groups cimport engage_hands, run_group
+from tflm_cy.graph.groups cimport engage_hands
 from tflm_cy.graph.preparation cimport Preparation
+from tflm_cy.graph.ranges cimport run_group
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
@@ -359,7 +360,7 @@ cdef class Subgraph(Preparation):
                     else:
                         restore_denormals(mode)
                 if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                    run_group(self, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
+                    run_group(self, self.tensors, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
                     step = self.groups[step].last
                 elif node.invoke(self, node) != 0:
                     self.failed_step = step
@@ -391,7 +392,7 @@ cdef class Subgraph(Preparation):
             last = step
             self.clock[2 * step] = nanoseconds()
             if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                run_group(self, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
+                run_group(self, self.tensors, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
                 last = self.groups[step].last
             else:
                 status = node.invoke(self, node)

@@ -97,6 +97,7 @@ cdef inline Extent extent_of_cut(Cut cut) noexcept nogil:
         extent.window.input_row = cut.window.iw
         extent.window.input_rows = cut.window.ih
         extent.window.stride = cut.window.stride_h
+        extent.window.before = cut.window.pad_h
         extent.window.reach = (cut.window.kh - 1) * cut.window.dilation_h + 1 - cut.window.pad_h
     return extent
 

@@ -1,0 +1,43 @@
+"""The part of a subgraph that says where tensors lie; told in `places.pyx`."""
+from libc.stdint cimport int32_t, uint8_t
+
+from tflm_cy.graph.groups cimport Group, Steps
+from tflm_cy.graph.late_values cimport LateValues
+from tflm_cy.memory.block cimport Block
+
+
+cdef class Places(LateValues):
+    # as loaded
+    cdef uint8_t* flushes            # per step: denormals count as zeros; NULL without delegates
+    cdef int32_t* inputs
+    cdef int32_t input_count
+    cdef int32_t* outputs
+    cdef int32_t output_count
+    cdef bint preserve_all
+
+    # memory
+    cdef int32_t* first_use
+    cdef int32_t* last_use
+    cdef int32_t* merged             # per tensor: the tensor whose memory it takes over, -1: its own; then from when to when it needs memory
+    cdef int scratch_planned         # requests that have an address in scratch_buffers
+    cdef list stage_blocks           # head memory of the stages behind a dynamic output
+
+    # the steps, prepared
+    cdef Group* groups               # per step
+    cdef double shared_time          # nanoseconds that nodes which can be cut are expected to take on one thread
+
+    cdef int divide_steps(self, int first, int end) except -1
+    cdef Steps steps(self) noexcept
+    cdef bint may_join(self) noexcept
+    cdef int merge(self, int first, int end) except -1
+    cdef int let_roll(self, int first, int end) except -1
+    cdef int place_in_group(self, int step) noexcept
+    cdef bint stays_in_group(self, int step) noexcept
+    cdef bint needed_elsewhere(self, int x, int step) noexcept
+    cdef bint is_written(self, int step, int t) noexcept
+    cdef bint is_hidden(self, int index) noexcept nogil
+    cdef int plan_memory(self, int first, int end) except -1
+    cdef Block largest_block(self)
+    cdef bint lives_in(self, Block block, int t, int first) noexcept
+    cdef int count_living(self, Block block, int first) noexcept
+    cdef bint rolls(self, int t) noexcept

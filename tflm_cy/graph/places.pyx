@@ -1,0 +1,281 @@
+"""Where a subgraph's tensors lie in the head, once its nodes are prepared.
+
+    self.divide_steps(first, end)                 # which steps are computed range by range
+    self.plan_memory(first, end)                  # lifetimes -> planner -> addresses
+
+Outputs lie over inputs that nobody needs any more (`Node.in_place`), and all tensors of a group (`groups`) are alive from its first step to its last.
+Of what only a group sees, the part that it looks at is in memory (`ranges`).
+"""
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.groups cimport Group, Steps, group_steps
+from tflm_cy.graph.late_values cimport LateValues
+from tflm_cy.graph.lifetimes cimport tflite_lifetimes
+from tflm_cy.graph.ranges cimport measure_rolls
+from tflm_cy.graph.tensor cimport PLANNED, STRING, Tensor
+from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK
+from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.memory.greedy cimport greedy
+from tflm_cy.memory.problem cimport Plan, Problem, new_problem
+
+cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
+
+
+cdef class Places(LateValues):
+    """See the module."""
+
+    def __cinit__(self):
+        self.stage_blocks = []
+
+    def __dealloc__(self):
+        free(self.groups)
+
+    cdef int divide_steps(self, int first, int end) except -1:
+        """Which steps are computed range by range."""
+        cdef Steps steps = self.steps()
+        cdef Group* groups = <Group*>realloc(self.groups, (self.plan_count + 1) * sizeof(Group))
+        if groups == NULL:
+            raise MemoryError()
+        self.groups = groups
+        self.shared_time += group_steps(&steps, groups, first, end)
+        return 0
+
+    cdef Steps steps(self) noexcept:
+        cdef Steps steps
+        steps.tensors = self.tensors
+        steps.nodes = self.nodes
+        steps.plan = self.plan
+        steps.flushes = self.flushes
+        steps.hands = self.hands
+        steps.join = self.may_join()
+        return steps
+
+    cdef bint may_join(self) noexcept:
+        """Nodes may be computed together, and tensors share memory: nobody looks at what is between them."""
+        return self.fuse and not self.preserve_all
+
+    cdef int merge(self, int first, int end) except -1:
+        """Outputs that lie over an input of their node: `merged`, and from when to when memory is needed.
+
+        A group's tensors are all needed from its first step to its last: while one range is at its end, another begins.
+        """
+        cdef int32_t* ends = self.merged + self.tensor_count
+        cdef int32_t* begins = ends + self.tensor_count
+        cdef int32_t t, x, root
+        cdef const Node* node
+        cdef int step, i, j
+        cdef bint fits
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                self.merged[t] = -1
+                begins[t] = self.first_use[t]
+                ends[t] = self.last_use[t]
+        for step in range(first, end if self.may_join() else first):
+            node = &self.nodes[self.plan[step]]
+            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+                continue
+            for i in range(min(node.input_count, 32)):
+                x = node.inputs[i]
+                if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
+                    continue
+                fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
+                for j in range(node.input_count):
+                    fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
+                root = x if self.merged[x] < 0 else self.merged[x]
+                if fits and ends[root] == step and not self.needed_elsewhere(x, step):
+                    self.merged[t] = root
+                    ends[root] = self.last_use[t]
+                    break
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first:
+                if begins[t] < end and self.is_written(begins[t], t):
+                    begins[t] = self.groups[begins[t]].first
+                if first <= ends[t] < end:
+                    ends[t] = self.groups[ends[t]].last
+        self.let_roll(first, end)
+        return 0
+
+    cdef int let_roll(self, int first, int end) except -1:
+        """Outputs whose values nobody sees outside of their group, as far as that is true of all that lie at their place."""
+        cdef Steps steps = self.steps()
+        cdef Group* groups = self.groups
+        cdef int head = first
+        cdef int step, last
+        while head < end and self.hands == 1:
+            last = groups[head].last
+            if groups[head].alone and last > head:
+                for step in range(head, last):
+                    groups[step].place = self.place_in_group(step) - head
+                for step in range(head, last + 1):
+                    if (step == last or not self.stays_in_group(step)) and self.place_in_group(step) >= head:
+                        groups[self.place_in_group(step)].place = -1
+                for step in range(head, last):
+                    if groups[step].place < 0 or groups[head + groups[step].place].place < 0:
+                        groups[step].place = -1
+                measure_rolls(&steps, &groups[head])
+            head = last + 1
+        return 0
+
+    cdef int place_in_group(self, int step) noexcept:
+        """The step whose output has the place of this one's; -1: it is a graph's input."""
+        cdef int t = self.nodes[self.plan[step]].outputs[0]
+        if self.merged[t] >= 0:
+            t = self.merged[t]
+        return self.first_use[t] if self.is_written(self.first_use[t], t) else -1
+
+    cdef bint stays_in_group(self, int step) noexcept:
+        cdef int t = self.nodes[self.plan[step]].outputs[0]
+        return self.is_hidden(t) and self.tensors[t].allocation == PLANNED and self.last_use[t] <= self.groups[step].last
+
+    cdef bint needed_elsewhere(self, int x, int step) noexcept:
+        """Earlier nodes of the step's group read the tensor at other positions than their own."""
+        cdef const Node* node
+        cdef int i, j
+        for j in range(self.groups[step].first, step):
+            node = &self.nodes[self.plan[j]]
+            for i in range(node.input_count):
+                if node.inputs[i] == x and (i >= 32 or not node.extent.local >> i & 1):
+                    return True
+        return False
+
+    cdef bint is_written(self, int step, int t) noexcept:
+        """By this step; a graph's inputs are there before the first one."""
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef int i
+        for i in range(node.output_count):
+            if node.outputs[i] == t:
+                return True
+        return False
+
+    cdef bint rolls(self, int t) noexcept:
+        cdef int step = self.first_use[t]
+        return step < self.plan_count and self.groups[step].rolled > 0 and self.is_written(step, t)
+
+    cdef bint is_hidden(self, int index) noexcept nogil:
+        """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
+        return self.hidden != NULL and self.hidden[index]
+
+    cdef int plan_memory(self, int first, int end) except -1:
+        """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
+        cdef int scratch_first = self.scratch_planned      # 0 at the first stage
+        cdef Block shared = self.largest_block() if first > 0 else None
+        cdef int t, i, n = 0
+        cdef int64_t total
+        cdef Problem problem
+        cdef Plan plan
+        cdef char* base
+        cdef Block block
+        cdef void** buffers
+        cdef Tensor* tensor
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef const int32_t* begins = ends + self.tensor_count
+        cdef bint fresh = True
+        tflite_lifetimes(
+            self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
+            self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.merge(first, end)
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
+                n += 1
+        n += self.scratch_count - scratch_first
+        problem = new_problem(n + self.count_living(shared, first), HEAD_ALIGNMENT)
+        i = 0
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
+                problem.size_of[i] = self.tensors[t].bytes
+                if self.rolls(t):
+                    problem.size_of[i] = self.groups[self.first_use[t]].rolled
+                problem.first_of[i] = begins[t]
+                problem.last_of[i] = ends[t]
+                i += 1
+        for t in range(scratch_first, self.scratch_count):
+            problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
+            problem.first_of[i] = self.groups[self.scratch_requests[t].step].first
+            problem.last_of[i] = self.groups[self.scratch_requests[t].step].last
+            i += 1
+        total = 0
+        for i in range(n):
+            total += problem.size_of[i] + HEAD_ALIGNMENT
+            if total > LARGEST:
+                raise MemoryError(f"no memory for {n} tensors of together more than {LARGEST} bytes")
+        i = n
+        for t in range(self.tensor_count if problem.count > n else 0):
+            if self.lives_in(shared, t, first):
+                problem.size_of[i] = self.tensors[t].bytes
+                problem.first_of[i] = begins[t]
+                problem.last_of[i] = ends[t]
+                problem.fixed_of[i] = <char*>self.tensors[t].data - shared.data
+                i += 1
+        plan = greedy(problem)
+        if first == 0:
+            owner = self.arena.head_owner()
+            base = <char*>self.arena.set_head(plan.high_water_mark)
+            self.trim_bulk()
+            fresh = self.arena.head_owner() is not owner        # zeroed: pages cost nothing before they are used
+        elif shared is not None and plan.high_water_mark + SLACK <= <int64_t>shared.size:
+            base = shared.data
+        else:
+            block = new_block(plan.high_water_mark + SLACK, HEAD_ALIGNMENT)
+            self.stage_blocks.append(block)
+            base = block.data
+        i = 0
+        for t in range(self.tensor_count):
+            tensor = &self.tensors[t]
+            if self.first_use[t] >= first and self.merged[t] < 0:
+                if tensor.bytes > 0:
+                    tensor.data = base + plan.offset_of[i]
+                    i += 1
+                else:
+                    tensor.data = EMPTY
+        for t in range(self.tensor_count):
+            if self.first_use[t] >= first and self.merged[t] >= 0:
+                self.tensors[t].data = self.tensors[self.merged[t]].data
+        buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
+        if buffers == NULL:
+            raise MemoryError()
+        self.scratch_buffers = buffers
+        for t in range(scratch_first, self.scratch_count):
+            self.scratch_buffers[t] = base + plan.offset_of[i]
+            i += 1
+        self.scratch_planned = self.scratch_count
+        for i in range(self.output_count):
+            t = self.outputs[i]
+            if not fresh and t >= 0 and self.first_use[t] >= first:
+                memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+        if first == 0:
+            for i in range(self.input_count):
+                t = self.inputs[i]
+                if t >= 0 and self.tensors[t].allocation == PLANNED:
+                    if not fresh:
+                        memset(self.tensors[t].data, 0, self.tensors[t].bytes)
+                elif t >= 0 and self.tensors[t].type == STRING and self.tensors[t].data == NULL:
+                    self.set_text(t, self.text(t))
+        return 0
+
+    cdef Block largest_block(self):
+        """Of the stages before: where the next one may find room, once their values are not needed any more."""
+        cdef Block block, largest = None
+        for block in self.stage_blocks:
+            if largest is None or block.size > largest.size:
+                largest = block
+        return largest
+
+    cdef bint lives_in(self, Block block, int t, int first) noexcept:
+        """A tensor that an earlier stage has put there, and that is needed from step `first` on."""
+        cdef const Tensor* tensor = &self.tensors[t]
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        if tensor.allocation != PLANNED or tensor.bytes == 0 or self.merged[t] >= 0 or not 0 <= self.first_use[t] < first:
+            return False
+        return ends[t] >= first and block.data <= <char*>tensor.data < block.data + block.size
+
+    cdef int count_living(self, Block block, int first) noexcept:
+        cdef int t, n = 0
+        for t in range(self.tensor_count if block is not None else 0):
+            n += self.lives_in(block, t, first)
+        return n
