@@ -2,7 +2,8 @@
  *
  * A tile of x is 16 positions times 64 bytes of their windows, a tile of weights 64 taps times 16 columns. A unit is four (three) such products
  * at once: NT tiles of columns times 1, 1, 2 or 4 tiles of positions (NT = 4, 3, 2, 1). Its sums go to a buffer, and become outputs in 16 steps
- * that are woven into the products of the unit after the next. One column tile times three tiles of positions leaves the fourth product out.
+ * that are woven into the products of the unit after the next. Where fewer tiles of positions are left, the first ones of the unit are *skipped*:
+ * they make outputs as the others do, of whatever is there, at the place where the first of the others writes after them.
  *
  * All units share one configuration (every tile is 16 rows of 64 bytes), so that a thread loads it once and finds it there at the next node:
  * loading costs 50 ns, storing it for a comparison 5. */
@@ -55,7 +56,6 @@ typedef struct {          /* sums that wait */
   const float *scales;
   const float *f_bias;
   ptrdiff_t column, n;
-  int steps;              /* that make its outputs: fewer when the last tile is not used */
 } Waiting;
 
 typedef struct {
@@ -90,22 +90,25 @@ SIMD_INLINE int amx_together(int tiles) { return tiles >= 3 ? 1 : 4 / tiles; }
 
 /* Tile t's share of one step of 64 bytes: its operands, its product. */
 SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const Positions *const *m, ptrdiff_t at, ptrdiff_t x_row,
-                              const int8_t *w, const int fourth) {
+                              const int8_t *w, const int skipped) {
   if (NT >= 3) {
     if (t == 0) { _tile_loadd(4, m[0]->x + at, x_row); _tile_loadd(5, w, 64); AMX_DOT(0, 4, 5); }
     if (t == 1) { _tile_loadd(6, w + 1024, 64); AMX_DOT(1, 4, 6); }
     if (t == 2) { _tile_loadd(7, w + 2048, 64); AMX_DOT(2, 4, 7); }
     if (t == 3 && NT == 4) { _tile_loadd(5, w + 3072, 64); AMX_DOT(3, 4, 5); }
   } else if (NT == 2) {
-    if (t == 0) { _tile_loadd(6, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 6); }
-    if (t == 1) { _tile_loadd(7, w + 1024, 64); AMX_DOT(1, 4, 7); }
+    if (t == 0) _tile_loadd(6, w, 64);
+    if (t == 0 && !skipped) { _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 6); }
+    if (t == 1) _tile_loadd(7, w + 1024, 64);
+    if (t == 1 && !skipped) AMX_DOT(1, 4, 7);
     if (t == 2) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(2, 5, 6); }
     if (t == 3) AMX_DOT(3, 5, 7);
   } else {
-    if (t == 0) { _tile_stream_loadd(7, w, 64); _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 7); }
-    if (t == 1) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(1, 5, 7); }
-    if (t == 2) { _tile_loadd(6, m[2]->x + at, x_row); AMX_DOT(2, 6, 7); }
-    if (t == 3 && fourth) { _tile_loadd(4, m[3]->x + at, x_row); AMX_DOT(3, 4, 7); }
+    if (t == 0) _tile_stream_loadd(7, w, 64);
+    if (t == 0 && skipped < 1) { _tile_loadd(4, m[0]->x + at, x_row); AMX_DOT(0, 4, 7); }
+    if (t == 1 && skipped < 2) { _tile_loadd(5, m[1]->x + at, x_row); AMX_DOT(1, 5, 7); }
+    if (t == 2 && skipped < 3) { _tile_loadd(6, m[2]->x + at, x_row); AMX_DOT(2, 6, 7); }
+    if (t == 3) { _tile_loadd(4, m[3]->x + at, x_row); AMX_DOT(3, 4, 7); }
   }
 }
 
@@ -138,111 +141,114 @@ SIMD_INLINE void amx_start(const int NT, const int t, const int kind, const int3
   if (t == 3 && NT != 3) _tile_loadd(3, from, 0);
 }
 
-SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positions *positions, ptrdiff_t count, int steps) {
-  _Pragma("GCC unroll 4") for (ptrdiff_t j = 0; j < amx_together(NT); j++) u->positions[j] = positions + (j < count ? j : count - 1);
+SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positions *positions, const int skipped) {
+  _Pragma("GCC unroll 4") for (int j = 0; j < amx_together(NT); j++) u->positions[j] = positions + (j < skipped ? 0 : j - skipped);
   u->bias = p->bias;
   u->scales = p->scales;
   u->f_bias = p->f_bias;
   u->column = p->column;
   u->n = p->n;
-  u->steps = steps;
 }
 
-/* Units from `i` on, with two waiting; returns how many positions' tiles are done. */
-SIMD_INLINE ptrdiff_t amx_plain(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
-                                ptrdiff_t i, ptrdiff_t count, Pipeline *line) {
+/* The unit of positions from `i` on, with two waiting. */
+SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
+                           ptrdiff_t i, const int skipped, Pipeline *line) {
 #define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, clamps, &f, s++, &y); } while (0)
 #define AMX_PLAIN_ROUNDS(DURING)                                                                  \
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
     amx_store(NT, t, before->sums);                                                               \
     OUTPUTS(DURING);                                                                              \
     amx_start(NT, t, kind, bias);                                                                 \
-    amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, 1);                             \
+    amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);                       \
     if (i == 0) amx_ahead(NT, t, w);                                                              \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
-      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);                           \
+      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);                     \
       if (i == 0) amx_ahead(NT, t, w);                                                            \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
-  const ptrdiff_t together = amx_together(NT), steps = p->steps, x_row = p->x_row;
+  const ptrdiff_t steps = p->steps, x_row = p->x_row;
   const int32_t *const offsets = p->offsets, *const bias = p->bias;
-  const int8_t *const weights = p->w;
-  for (; i + together <= count; i += together) {
-    Waiting *u = &line->units[line->current];
-    Waiting *before = &line->units[(line->current + 2) % 3];
-    const Finish f = amx_begin(NT, kind, 1, p, &line->units[(line->current + 1) % 3]);
-    const int8_t *w = weights;
-    uint8_t *y = NULL;
-    ptrdiff_t k = 1;
-    int s = 0;
-    amx_fill(u, NT, p, positions + i, together, STEPS);
-    if (steps == 1) {
-      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_store(NT, t, before->sums);
-        OUTPUTS(1);
-        amx_start(NT, t, kind, bias);
-        OUTPUTS(1);
-        amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, 1);
-        OUTPUTS(2);
-      }
-    } else if (steps <= 3) {
-      AMX_PLAIN_ROUNDS(2)
-    } else {
-      AMX_PLAIN_ROUNDS(1)
+  Waiting *u = &line->units[line->current];
+  Waiting *before = &line->units[(line->current + 2) % 3];
+  const Finish f = amx_begin(NT, kind, 1, p, &line->units[(line->current + 1) % 3]);
+  const int8_t *w = p->w;
+  uint8_t *y = NULL;
+  ptrdiff_t k = 1;
+  int s = 0;
+  amx_fill(u, NT, p, positions + i, skipped);
+  if (steps == 1) {
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+      amx_store(NT, t, before->sums);
+      OUTPUTS(1);
+      amx_start(NT, t, kind, bias);
+      OUTPUTS(1);
+      amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);
+      OUTPUTS(2);
     }
-    for (; k < steps; k++) {
-      w += NT * 1024;
-      _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, 1);
-        if (i == 0) amx_ahead(NT, t, w);
-      }
-    }
-    line->current = (line->current + 1) % 3;
+  } else if (steps <= 3) {
+    AMX_PLAIN_ROUNDS(2)
+  } else {
+    AMX_PLAIN_ROUNDS(1)
   }
-  return i;
+  for (; k < steps; k++) {
+    w += NT * 1024;
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
+      amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);
+      if (i == 0) amx_ahead(NT, t, w);
+    }
+  }
+  line->current = (line->current + 1) % 3;
 #undef OUTPUTS
 #undef AMX_PLAIN_ROUNDS
+}
+
+/* Of a unit of which `left` tiles of positions are left. */
+SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_together(NT) ? amx_together(NT) - (int)left : 0; }
+
+/* Units from `i` on, with two waiting. */
+SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
+                                 ptrdiff_t i, ptrdiff_t count, Pipeline *line) {
+  for (; i + amx_together(NT) <= count; i += amx_together(NT)) amx_plain(NT, kind, whole, clamps, p, positions, i, 0, line);
+  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
                            ptrdiff_t count, Pipeline *line) {
-  const ptrdiff_t together = amx_together(NT);
   const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
-  for (ptrdiff_t i = 0; i < count; i += together) {
-    const Waiting *last = &line->units[(line->current + 2) % 3], *first = &line->units[(line->current + 1) % 3];
-    if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p, last, first)) {
-      if (!amx_is_whole(NT, p, last, first)) i = amx_plain(NT, kind, 0, p->clamps, p, positions, i, count, line);
-      else if (p->clamps) i = amx_plain(NT, kind, NT != 3, 1, p, positions, i, count, line);
-      else i = amx_plain(NT, kind, NT != 3, 0, p, positions, i, count, line);
-      if (i >= count) return;
-    }
-    Waiting *u = &line->units[line->current];
+  for (ptrdiff_t i = 0; i < count; i += amx_together(NT)) {
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
+    if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
+      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->clamps, p, positions, i, count, line);
+      else if (p->clamps) amx_plain_units(NT, kind, NT != 3, 1, p, positions, i, count, line);
+      else amx_plain_units(NT, kind, NT != 3, 0, p, positions, i, count, line);
+      return;
+    }
+    Waiting *u = &line->units[line->current];
     int s = line->filled < 2 ? STEPS : 0;
     const int8_t *w = p->w;
-    const int fourth = NT != 1 || i + 3 < count;
-    amx_fill(u, NT, p, positions + i, count - i, fourth ? STEPS : STEPS / 4 * 3);
+    const int skipped = amx_skipped(NT, count - i);
+    amx_fill(u, NT, p, positions + i, skipped);
     const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_store(NT, t, before->sums);
       amx_start(NT, t, kind, p->bias);
-      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, fourth);
+      amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, skipped);
       if (i == 0) amx_ahead(NT, t, w);
-      for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+      for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
-        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, fourth);
+        amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, skipped);
         if (i == 0) amx_ahead(NT, t, w);
-        for (int e = 0; e < during && s < f.steps; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
+        for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }
     line->current = (line->current + 1) % 3;
@@ -256,10 +262,10 @@ SIMD_INLINE void amx_flush(const int NT, const int kind, const int has_terms, co
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) amx_store(NT, t, before->sums);
   if (line->filled == 2) {
     const Finish f = amx_begin(NT, kind, even, p, &line->units[(line->current + 1) % 3]);
-    for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
+    for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   }
   const Finish f = amx_begin(NT, kind, even, p, before);
-  for (int s = 0; s < f.steps; s++) amx_finish(NT, kind, has_terms, even, &f, s);
+  for (int s = 0; s < STEPS; s++) amx_finish(NT, kind, has_terms, even, &f, s);
   line->tiles = line->filled = 0;
 }
 

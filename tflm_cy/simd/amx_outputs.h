@@ -9,7 +9,6 @@ enum { ROUNDING_BITS = 0x4B400000 };
 
 /* What the steps of a waiting unit need, in registers: stores of outputs may alias everything in memory. */
 typedef struct {
-  int steps;
   const int32_t *sums;
   const Positions *const *positions;
   uint8_t *y[4];          /* even: of the first column */
@@ -32,7 +31,6 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const
   if (even) {
     _Pragma("GCC unroll 4") for (int m = 0; m < amx_together(NT); m++) f.y[m] = u->positions[m]->y + u->column;
   }
-  f.steps = u->steps;
   f.sums = u->sums;
   f.positions = u->positions;
   f.bias = u->bias;
@@ -155,9 +153,8 @@ SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole,
   __asm__ volatile("" : "+r"(*y) : : "memory"); /* in this order: a compiler would load all sums first, and tiles wait */
 }
 
-SIMD_INLINE int amx_is_plain(const int kind, const int has_terms, const int even, const Panel *p, const Waiting *before, const Waiting *done) {
-  if ((kind != TILE_S8 && kind != TILE_U8) || has_terms || !even) return 0;
-  return p->near_zero && before->steps == STEPS && done->steps == STEPS;
+SIMD_INLINE int amx_is_plain(const int kind, const int has_terms, const int even, const Panel *p) {
+  return (kind == TILE_S8 || kind == TILE_U8) && !has_terms && even && p->near_zero;
 }
 
 SIMD_INLINE int amx_is_whole(const int NT, const Panel *p, const Waiting *before, const Waiting *done) {
