@@ -13,6 +13,7 @@ run is in `ranges`.
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport Extent, Node, RowWindow
+from tflm_cy.graph.tensor cimport FLOAT32, Tensor
 from tflm_cy.threads.pool cimport MOST_PARTS, engage
 
 cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
@@ -104,7 +105,7 @@ cdef bint follows(const Steps* s, int head, int step, bint* slides) noexcept:
                 sees = True
     if not sees and not slides[0]:
         return reads and extent.units == before.extent.units and before.extent.grain % extent.grain == 0
-    if not reads_before or s.tensors[before.outputs[0]].bytes < FAR_BYTES:
+    if not reads_before or traffic(&s.tensors[before.outputs[0]]) < FAR_BYTES:
         return False
     slides[0] = True
     return True
@@ -133,7 +134,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
             return 1
         time += node.time
         least = max(least, (node.extent.least * extent.units + node.extent.units - 1) / node.extent.units)
-        bytes += s.tensors[node.outputs[0]].bytes
+        bytes += traffic(&s.tensors[node.outputs[0]])
     if group.last > group.first and bytes > CACHE_BYTES:
         parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
     group.alone = parts > 1
@@ -148,6 +149,11 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
         parts -= 1
     group.parts = <int32_t>max(parts, <int64_t>1)
     return group.parts
+
+
+cdef int64_t traffic(const Tensor* tensor) noexcept nogil:
+    """Its bytes as the caches feel them: where values are bytes, they come more slowly."""
+    return tensor.bytes if tensor.type == FLOAT32 else tensor.bytes / 2
 
 
 cdef bint engage_hands(int hands, double time) noexcept nogil:

@@ -33,6 +33,7 @@ typedef struct {
   ptrdiff_t y_row;
   ptrdiff_t x_row;        /* bytes between positions */
   ptrdiff_t steps;        /* of 64 bytes */
+  int streams;            /* the weights of all panels are more than the first cache holds */
   const int32_t *offsets; /* per step, from a window's first byte */
   const int8_t *w;        /* of the panel: per step NT tiles */
   const int32_t *bias;
@@ -117,6 +118,26 @@ SIMD_INLINE void amx_ahead(const int NT, const int t, const int8_t *w) {
   _Pragma("GCC unroll 16") for (int i = 4 * NT * t; i < 4 * NT * (t + 1); i++) simd_prefetch(w + TILES_AHEAD + 64 * i);
 }
 
+/* The weights of the next panel (and at the last one what follows: mostly the next node's), spread over the units of this one: from beyond the
+ * second cache, where a burst of them would have to be waited for. */
+typedef struct {
+  const int8_t *at;       /* NULL: they are there */
+  int lines;              /* per product */
+} Far;
+
+SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, ptrdiff_t count) {
+  const ptrdiff_t unit = i / amx_together(NT), units = (count + amx_together(NT) - 1) / amx_together(NT);
+  const int lines = units >= 4 * NT ? 1 : (int)((4 * NT + units - 1) / units);
+  Far far = {unit * lines < 4 * NT && p->streams ? p->w + NT * 1024 * p->steps + unit * lines * p->steps * 256 : NULL, lines};
+  return far;
+}
+
+SIMD_INLINE void amx_fetch(Far *far) {
+  if (far->at == NULL) return;
+  for (int i = 0; i < far->lines; i++) _mm_prefetch((const char *)far->at + 64 * i, _MM_HINT_T1);
+  far->at += 64 * far->lines;
+}
+
 /* Tile t of the unit before to memory. */
 SIMD_INLINE void amx_store(const int NT, const int t, int32_t *sums) {
   if (t == 0) _tile_stored(0, sums, 64);
@@ -152,7 +173,7 @@ SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positi
 
 /* The unit of positions from `i` on, with two waiting. */
 SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
-                           ptrdiff_t i, const int skipped, Pipeline *line) {
+                           ptrdiff_t i, const int skipped, Far far, Pipeline *line) {
 #define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, clamps, &f, s++, &y); } while (0)
 #define AMX_PLAIN_ROUNDS(DURING)                                                                  \
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
@@ -161,12 +182,14 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     amx_start(NT, t, kind, bias);                                                                 \
     amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);                       \
     if (i == 0) amx_ahead(NT, t, w);                                                              \
+    amx_fetch(&far);                                                                              \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);                     \
       if (i == 0) amx_ahead(NT, t, w);                                                            \
+      amx_fetch(&far);                                                                            \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
@@ -199,6 +222,7 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);
       if (i == 0) amx_ahead(NT, t, w);
+      amx_fetch(&far);
     }
   }
   line->current = (line->current + 1) % 3;
@@ -212,8 +236,9 @@ SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_to
 /* Units from `i` on, with two waiting. */
 SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
                                  ptrdiff_t i, ptrdiff_t count, Pipeline *line) {
-  for (; i + amx_together(NT) <= count; i += amx_together(NT)) amx_plain(NT, kind, whole, clamps, p, positions, i, 0, line);
-  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), line);
+  for (; i + amx_together(NT) <= count; i += amx_together(NT))
+    amx_plain(NT, kind, whole, clamps, p, positions, i, 0, amx_far(NT, p, i, count), line);
+  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, count), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
@@ -234,6 +259,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     int s = line->filled < 2 ? STEPS : 0;
     const int8_t *w = p->w;
     const int skipped = amx_skipped(NT, count - i);
+    Far far = amx_far(NT, p, i, count);
     amx_fill(u, NT, p, positions + i, skipped);
     const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
@@ -241,6 +267,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       amx_start(NT, t, kind, p->bias);
       amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, skipped);
       if (i == 0) amx_ahead(NT, t, w);
+      amx_fetch(&far);
       for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
@@ -248,6 +275,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
         amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, skipped);
         if (i == 0) amx_ahead(NT, t, w);
+        amx_fetch(&far);
         for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }
