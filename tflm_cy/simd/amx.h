@@ -132,9 +132,13 @@ SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, ptrdiff_t cou
   return far;
 }
 
-SIMD_INLINE void amx_fetch(Far *far) {
+SIMD_INLINE void amx_fetch(const int NT, Far *far) {
   if (far->at == NULL) return;
-  for (int i = 0; i < far->lines; i++) _mm_prefetch((const char *)far->at + 64 * i, _MM_HINT_T1);
+  if (far->lines == 4 * NT) {
+    _Pragma("GCC unroll 16") for (int i = 0; i < 4 * NT; i++) _mm_prefetch((const char *)far->at + 64 * i, _MM_HINT_T1);
+  } else {
+    for (int i = 0; i < far->lines; i++) _mm_prefetch((const char *)far->at + 64 * i, _MM_HINT_T1);
+  }
   far->at += 64 * far->lines;
 }
 
@@ -182,14 +186,14 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     amx_start(NT, t, kind, bias);                                                                 \
     amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);                       \
     if (i == 0) amx_ahead(NT, t, w);                                                              \
-    amx_fetch(&far);                                                                              \
+    amx_fetch(NT, &far);                                                                          \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);                     \
       if (i == 0) amx_ahead(NT, t, w);                                                            \
-      amx_fetch(&far);                                                                            \
+      amx_fetch(NT, &far);                                                                        \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
   }
@@ -222,7 +226,7 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);
       if (i == 0) amx_ahead(NT, t, w);
-      amx_fetch(&far);
+      amx_fetch(NT, &far);
     }
   }
   line->current = (line->current + 1) % 3;
@@ -267,7 +271,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       amx_start(NT, t, kind, p->bias);
       amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, skipped);
       if (i == 0) amx_ahead(NT, t, w);
-      amx_fetch(&far);
+      amx_fetch(NT, &far);
       for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
     for (ptrdiff_t k = 1; k < p->steps; k++) {
@@ -275,7 +279,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
         amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, skipped);
         if (i == 0) amx_ahead(NT, t, w);
-        amx_fetch(&far);
+        amx_fetch(NT, &far);
         for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }
     }

@@ -152,7 +152,8 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     p.has_terms = has_terms(c)
     p.y_row = columns_of(c) * c.y_size
     p.even = c.finish == NULL and (
-        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.abreast if c.gathered else not c.across and c.shape.ow >= TILE)
+        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.abreast if c.gathered or c.sampled
+        else not c.across and c.shape.ow >= TILE)
     p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
@@ -312,6 +313,8 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
                 copy_image(c, x, &steps, k.copy)
         if c.gathered:
             run_gathered(c, &p, &k, image, y)
+        elif c.sampled:
+            run_sampled(c, &p, &k, y)
         elif c.across:
             run_across(c, &p, &k, image, y)
         else:
@@ -359,6 +362,24 @@ cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, 
         windows = k.windows + count * TILE * p.x_row
         describe(&k.positions[count], windows, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
         gather(c, image, at, min(<ptrdiff_t>TILE, positions - at), windows)
+        first = at + TILE
+        count += 1
+        if count == most or first >= positions:
+            multiply_chunk(c, p, k, count)
+            count = 0
+
+
+cdef void run_sampled(const Conv8* c, Panel* p, Work* k, uint8_t* y) noexcept nogil:
+    """Tiles of the pixels that have been copied."""
+    cdef ptrdiff_t y_row = c.shape.oc * c.y_size
+    cdef ptrdiff_t positions = c.shape.oh * c.shape.ow
+    cdef ptrdiff_t most = chunk_of(c)
+    cdef ptrdiff_t count = 0
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t at
+    while first < positions:
+        at = positions - TILE if p.even and first + TILE > positions else first
+        describe(&k.positions[count], k.copy + at * c.shape.ic, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
         first = at + TILE
         count += 1
         if count == most or first >= positions:
