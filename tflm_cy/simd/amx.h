@@ -10,9 +10,6 @@
 #ifndef TFLM_CY_SIMD_AMX_H
 #define TFLM_CY_SIMD_AMX_H
 
-#ifndef TILES_AHEAD
-#define TILES_AHEAD 6144 /* bytes from the weights in use to those that should be on their way */
-#endif
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 #define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
@@ -33,7 +30,6 @@ typedef struct {
   ptrdiff_t y_row;
   ptrdiff_t x_row;        /* bytes between positions */
   ptrdiff_t steps;        /* of 64 bytes */
-  int streams;            /* the weights of all panels are more than the first cache holds */
   const int32_t *offsets; /* per step, from a window's first byte */
   const int8_t *w;        /* of the panel: per step NT tiles */
   const int32_t *bias;
@@ -113,22 +109,17 @@ SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const P
   }
 }
 
-/* A quarter of the weights of a later step. */
-SIMD_INLINE void amx_ahead(const int NT, const int t, const int8_t *w) {
-  _Pragma("GCC unroll 16") for (int i = 4 * NT * t; i < 4 * NT * (t + 1); i++) simd_prefetch(w + TILES_AHEAD + 64 * i);
-}
-
-/* The weights of the next panel (and at the last one what follows: mostly the next node's), spread over the units of this one: from beyond the
- * second cache, where a burst of them would have to be waited for. */
+/* The weights of the next panel, after the last one what follows, which is mostly the next node's: fetched to the second cache, spread over the
+ * products of this panel. All at once, when they are wanted, they would have to be waited for. */
 typedef struct {
-  const int8_t *at;       /* NULL: they are there */
+  const int8_t *at;       /* NULL: the units before have fetched all */
   int lines;              /* per product */
 } Far;
 
 SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, ptrdiff_t count) {
   const ptrdiff_t unit = i / amx_together(NT), units = (count + amx_together(NT) - 1) / amx_together(NT);
   const int lines = units >= 4 * NT ? 1 : (int)((4 * NT + units - 1) / units);
-  Far far = {unit * lines < 4 * NT && p->streams ? p->w + NT * 1024 * p->steps + unit * lines * p->steps * 256 : NULL, lines};
+  const Far far = {unit * lines < 4 * NT ? p->w + (NT * 1024 + unit * lines * 256) * p->steps : NULL, lines};
   return far;
 }
 
@@ -185,14 +176,12 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     OUTPUTS(DURING);                                                                              \
     amx_start(NT, t, kind, bias);                                                                 \
     amx_multiply(NT, t, kind, u->positions, offsets[0], x_row, w, skipped);                       \
-    if (i == 0) amx_ahead(NT, t, w);                                                              \
     amx_fetch(NT, &far);                                                                          \
   }                                                                                               \
   _Pragma("GCC unroll 3") for (; k < 4 / (DURING); k++) {                                         \
     w += NT * 1024;                                                                               \
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                         \
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);                     \
-      if (i == 0) amx_ahead(NT, t, w);                                                            \
       amx_fetch(NT, &far);                                                                        \
       OUTPUTS(DURING);                                                                            \
     }                                                                                             \
@@ -225,7 +214,6 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
     w += NT * 1024;
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
       amx_multiply(NT, t, kind, u->positions, offsets[k], x_row, w, skipped);
-      if (i == 0) amx_ahead(NT, t, w);
       amx_fetch(NT, &far);
     }
   }
@@ -270,7 +258,6 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       amx_store(NT, t, before->sums);
       amx_start(NT, t, kind, p->bias);
       amx_multiply(NT, t, kind, u->positions, p->offsets[0], p->x_row, w, skipped);
-      if (i == 0) amx_ahead(NT, t, w);
       amx_fetch(NT, &far);
       for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
     }
@@ -278,7 +265,6 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
       w += NT * 1024;
       _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {
         amx_multiply(NT, t, kind, u->positions, p->offsets[k], p->x_row, w, skipped);
-        if (i == 0) amx_ahead(NT, t, w);
         amx_fetch(NT, &far);
         for (int e = 0; e < during && s < STEPS; e++, s++) amx_finish(NT, kind, has_terms, even, &f, s);
       }

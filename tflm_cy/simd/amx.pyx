@@ -58,7 +58,6 @@ cdef extern from "amx.h" nogil:
         const float* f_bias
         ptrdiff_t column
         ptrdiff_t n
-        bint streams
         vb zero
         vb low
         vb high
@@ -147,7 +146,6 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
 cdef Panel panel_of(const Conv8* c) noexcept nogil:
     cdef Panel p
     cdef int32_t zero = c.out.zero_point
-    p.streams = c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
     p.has_terms = has_terms(c)
     p.y_row = columns_of(c) * c.y_size
