@@ -251,7 +251,7 @@ def test_what_only_a_group_sees_needs_memory_for_some_rows(kind):
     network.main.inputs, network.main.outputs = [x], [network.value]
     blob = network.model.to_bytes()
     sizes = []
-    for limits in ((0, 10000, 0), (1 << 40, 1, 1 << 40)):
+    for limits in ((0, 5000, 0), (1 << 40, 1, 1 << 40)):
         former = groups.ranges_from(*limits)
         interpreter = Interpreter(model_content=blob)
         interpreter.allocate_tensors()

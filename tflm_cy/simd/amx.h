@@ -32,6 +32,8 @@ typedef struct {
   ptrdiff_t steps;        /* of 64 bytes */
   const int32_t *offsets; /* per step, from a window's first byte */
   const int8_t *w;        /* of the panel: per step NT tiles */
+  const int8_t *next;     /* weights that are wanted then */
+  ptrdiff_t next_bytes;
   const int32_t *bias;
   const float *scales;
   const float *f_bias;
@@ -109,17 +111,18 @@ SIMD_INLINE void amx_multiply(const int NT, const int t, const int kind, const P
   }
 }
 
-/* The weights of the next panel, after the last one what follows, which is mostly the next node's: fetched to the second cache, spread over the
- * products of this panel. All at once, when they are wanted, they would have to be waited for. */
+/* The weights of the next panel are fetched to the second cache, spread over the products of this one: all at once, when they are wanted, they
+ * would have to be waited for. */
 typedef struct {
-  const int8_t *at;       /* NULL: the units before have fetched all */
+  const int8_t *at;       /* NULL: nothing, or the units before have fetched all */
   int lines;              /* per product */
 } Far;
 
 SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, ptrdiff_t count) {
   const ptrdiff_t unit = i / amx_together(NT), units = (count + amx_together(NT) - 1) / amx_together(NT);
   const int lines = units >= 4 * NT ? 1 : (int)((4 * NT + units - 1) / units);
-  const Far far = {unit * lines < 4 * NT ? p->w + (NT * 1024 + unit * lines * 256) * p->steps : NULL, lines};
+  const ptrdiff_t first = unit * lines * p->steps * 256, end = first + lines * p->steps * 256;
+  const Far far = {end <= p->next_bytes ? p->next + first : NULL, lines};
   return far;
 }
 

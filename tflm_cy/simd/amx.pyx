@@ -53,6 +53,8 @@ cdef extern from "amx.h" nogil:
         ptrdiff_t steps
         const int32_t* offsets
         const int8_t* w
+        const int8_t* next
+        ptrdiff_t next_bytes
         const int32_t* bias
         const float* scales
         const float* f_bias
@@ -188,6 +190,10 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
         tiles = c.end_tile - first if c.end_tile - first < c.panel_tiles else c.panel_tiles
         panel = &c.tile_panels[first / c.panel_tiles]
         p.offsets, p.w, p.steps = panel.offsets, <const int8_t*>panel.w, panel.steps
+        p.next_bytes = 0
+        if first + tiles < c.end_tile:
+            p.next = <const int8_t*>panel[1].w
+            p.next_bytes = min(c.end_tile - first - tiles, tiles) * panel[1].steps * TILE_BYTES
         p.bias = c.bias + TILE * first
         p.scales = c.scales + TILE * first
         p.f_bias = c.float_bias + TILE * first
