@@ -55,7 +55,6 @@ as large. Where such an input dies at the node, and nobody may look at it, the p
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memset
 
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -145,10 +144,12 @@ cdef Registration packs(Registration registration, int packed_input)
 cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
     """Of a node whose units are nobody else's."""
     cdef Extent e
-    memset(&e, 0, sizeof(Extent))
     e.units = units
     e.grain = grain
     e.least = 1
+    e.spans = False
+    e.local = 0
+    e.window = RowWindow(row=0, input_row=0, input_rows=0, stride=0, before=0, reach=0)
     return e
 
 
