@@ -176,6 +176,18 @@ def run(blob, x, **options):
     return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
 
 
+def timed(blob, x):
+    """The outputs, and which nodes have a time of their own: the first of each group."""
+    interpreter = Interpreter(model_content=blob)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    with interpreter.profile() as profile:
+        interpreter.invoke()
+    begins, ends = profile.runs()[0].T
+    values = [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
+    return values, ((ends - begins) > 0).tolist()
+
+
 @pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
 @pytest.mark.parametrize("seed", range(40))
 def test_networks(kind, seed):
@@ -223,14 +235,34 @@ def test_windows_slide_on_one_thread():
     main.inputs, main.outputs = [x], [before]
     feed = rng.normal(size=x.shape).astype(np.float32)
     wanted = run(model.to_bytes(), feed, fuse=False)
-    interpreter = Interpreter(model_content=model.to_bytes())
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], feed)
-    with interpreter.profile() as profile:
-        interpreter.invoke()
-    assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).tobytes() == wanted[0]
-    begins, ends = profile.runs()[0].T
-    assert ((ends - begins) > 0).tolist() == [True, False, False]
+    values, alone = timed(model.to_bytes(), feed)
+    assert values == wanted
+    assert alone == [True, False, False]
+
+
+def test_quantize_filter_pointwise_and_sum_are_one_group():
+    model = Model()
+    main = model.subgraph("main")
+    rng = np.random.default_rng(5)
+    x = Tensor([1, 64, 64, 3], "float32")
+    image = Tensor([1, 64, 64, 3], "int8", scale=0.05, zero_point=3)
+    a, b, total = (Tensor([1, 32, 32, 16], "int8", scale=0.1, zero_point=-3) for _ in range(3))
+    window = {"padding": "SAME", "dilation_h_factor": 1, "dilation_w_factor": 1}
+
+    def weights(*shape):
+        w = rng.integers(-127, 127, shape).astype(np.int8)
+        bias = rng.integers(-900, 900, shape[0]).astype(np.int32)
+        return [Tensor.constant(w, scale=0.01, zero_point=0), Tensor.constant(bias, scale=0.0005, zero_point=0)]
+
+    main.op("QUANTIZE", [x], [image])
+    main.op("CONV_2D", [image, *weights(16, 3, 3, 3)], [a], stride_h=2, stride_w=2, **window)
+    main.op("CONV_2D", [a, *weights(16, 1, 1, 16)], [b], stride_h=1, stride_w=1, **window)
+    main.op("ADD", [a, b], [total])
+    main.inputs, main.outputs = [x], [total]
+    feed = rng.normal(size=x.shape).astype(np.float32)
+    values, alone = timed(model.to_bytes(), feed)
+    assert values == run(model.to_bytes(), feed, fuse=False)
+    assert alone == [True, False, False, False]
 
 
 @pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])

@@ -13,7 +13,7 @@ prepared as long as the shapes in front of the stage are the same.
 
 Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
@@ -22,7 +22,7 @@ from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_VARIABLE
-from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.memory.block cimport new_block
 
 from tflm_cy.graph.refusal import LateRefusalError
 
