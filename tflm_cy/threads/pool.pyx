@@ -48,6 +48,7 @@ cdef extern from *:
         return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     }
     #define STACK_BYTES (1 << 20)
+    static char pool_memory[1024] __attribute__((aligned(64)));
     static int start_thread(void *(*run)(void *), void *argument) {      /* detached, deaf to signals */
         pthread_attr_t attributes;
         pthread_t thread;
@@ -81,6 +82,7 @@ cdef extern from *:
     int pthread_equal(pthread_t a, pthread_t b) noexcept nogil
     int sched_yield() noexcept nogil
     int usable_processors() noexcept nogil
+    char[1024] pool_memory
     int64_t now_ns() noexcept nogil
     int start_thread(void* (*run)(void*) noexcept nogil, void* argument) noexcept nogil
 
@@ -96,9 +98,15 @@ cdef enum:
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
-cdef struct Pool:
+cdef struct Pool:                # three lines of the cache, so that a worker finds a job with one look
     uint64_t ticket
-    char[56] apart               # what one thread writes and others read lies on lines of the cache of its own
+    Part part
+    void* argument
+    uint64_t mode                # of float arithmetic
+    uint64_t number
+    int32_t parts
+    uint32_t members             # hands that may take part, the caller's included
+    char[16] apart
     uint32_t done                # parts of the job
     char[60] apart_too
     uint32_t busy                # somebody has the pool
@@ -116,15 +124,10 @@ cdef struct Pool:
     pthread_t owner              # who has engaged the pool
     pthread_mutex_t mutex
     pthread_cond_t wake
-    # the job
-    Part part
-    void* argument
-    int32_t parts
-    uint32_t members             # hands that may take part, the caller's included
-    uint64_t mode                # of float arithmetic
-    uint64_t number
 
-cdef Pool pool
+cdef Pool* pool = <Pool*>pool_memory
+
+assert sizeof(Pool) <= sizeof(pool_memory)
 
 
 cdef void begin_anew() noexcept nogil:
