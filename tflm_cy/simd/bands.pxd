@@ -157,8 +157,15 @@ cdef inline double conv8_time(const Conv8* c) noexcept nogil:
 ctypedef void (*RunBand8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
 
 
+cdef inline Cut cut_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
+    """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
+    cdef Cut cut = cut_positions(g, False, 1)
+    cut.least = cut.grain * (rows if rows < 3 else 3)
+    return cut
+
+
 cdef inline Cut cut_depthwise8(const Depthwise8* d) noexcept nogil:
-    return cut_positions(&d.shape, False, d.rows)
+    return cut_rows(&d.shape, d.rows)
 
 
 cdef inline void run_range_depthwise8(
@@ -249,10 +256,7 @@ ctypedef void (*RunBandDepthwise32)(const Depthwise32* d, const float* x, void* 
 
 
 cdef inline Cut cut_depthwise32(const Depthwise32* d) noexcept nogil:
-    """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
-    cdef Cut cut = cut_positions(&d.shape, False, 1)
-    cut.least = cut.grain * (d.rows if d.rows < 3 else 3)
-    return cut
+    return cut_rows(&d.shape, d.rows)
 
 
 cdef inline void run_range_depthwise32(
