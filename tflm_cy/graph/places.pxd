@@ -31,13 +31,13 @@ cdef class Places(LateValues):
     cdef bint may_join(self) noexcept
     cdef int merge(self, int first, int end) except -1
     cdef int let_roll(self, int first, int end) except -1
-    cdef int place_in_group(self, int step) noexcept
-    cdef bint stays_in_group(self, int step) noexcept
+    cdef int step_of_place(self, int step) noexcept
+    cdef bint is_inner(self, int step) noexcept
     cdef bint needed_elsewhere(self, int x, int step) noexcept
     cdef bint is_written(self, int step, int t) noexcept
+    cdef bint rolls(self, int t) noexcept
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int plan_memory(self, int first, int end) except -1
     cdef Block largest_block(self)
     cdef bint lives_in(self, Block block, int t, int first) noexcept
     cdef int count_living(self, Block block, int first) noexcept
-    cdef bint rolls(self, int t) noexcept

@@ -98,11 +98,10 @@ cdef class Places(LateValues):
                     begins[t] = self.groups[begins[t]].first
                 if first <= ends[t] < end:
                     ends[t] = self.groups[ends[t]].last
-        self.let_roll(first, end)
         return 0
 
     cdef int let_roll(self, int first, int end) except -1:
-        """Outputs whose values nobody sees outside of their group, as far as that is true of all that lie at their place."""
+        """On one thread the outputs that nobody sees outside of their group roll, if that is true of all that lie at their place."""
         cdef Steps steps = self.steps()
         cdef Group* groups = self.groups
         cdef int head = first
@@ -110,28 +109,31 @@ cdef class Places(LateValues):
         while head < end and self.hands == 1:
             last = groups[head].last
             if groups[head].alone and last > head:
-                for step in range(head, last):
-                    groups[step].place = self.place_in_group(step) - head
                 for step in range(head, last + 1):
-                    if (step == last or not self.stays_in_group(step)) and self.place_in_group(step) >= head:
-                        groups[self.place_in_group(step)].place = -1
-                for step in range(head, last):
-                    if groups[step].place < 0 or groups[head + groups[step].place].place < 0:
+                    groups[step].place = max(self.step_of_place(step) - head, -1)
+                for step in range(head, last + 1):
+                    if groups[step].place >= 0 and not self.is_inner(step):
+                        groups[head + groups[step].place].place = -1
+                for step in range(head, last + 1):
+                    if groups[step].place >= 0 and groups[head + groups[step].place].place < 0:
                         groups[step].place = -1
                 measure_rolls(&steps, &groups[head])
             head = last + 1
         return 0
 
-    cdef int place_in_group(self, int step) noexcept:
-        """The step whose output has the place of this one's; -1: it is a graph's input."""
+    cdef int step_of_place(self, int step) noexcept:
+        """The step whose output has the place of this one's; -1: no step's."""
         cdef int t = self.nodes[self.plan[step]].outputs[0]
+        if self.tensors[t].allocation != PLANNED:
+            return -1
         if self.merged[t] >= 0:
             t = self.merged[t]
         return self.first_use[t] if self.is_written(self.first_use[t], t) else -1
 
-    cdef bint stays_in_group(self, int step) noexcept:
+    cdef bint is_inner(self, int step) noexcept:
+        """Only the step's group sees its output."""
         cdef int t = self.nodes[self.plan[step]].outputs[0]
-        return self.is_hidden(t) and self.tensors[t].allocation == PLANNED and self.last_use[t] <= self.groups[step].last
+        return self.is_hidden(t) and self.last_use[t] <= self.groups[step].last
 
     cdef bint needed_elsewhere(self, int x, int step) noexcept:
         """Earlier nodes of the step's group read the tensor at other positions than their own."""
@@ -154,6 +156,7 @@ cdef class Places(LateValues):
         return False
 
     cdef bint rolls(self, int t) noexcept:
+        """A part of the tensor is in memory at once."""
         cdef int step = self.first_use[t]
         return step < self.plan_count and self.groups[step].rolled > 0 and self.is_written(step, t)
 
@@ -180,6 +183,7 @@ cdef class Places(LateValues):
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
         self.merge(first, end)
+        self.let_roll(first, end)
         for t in range(self.tensor_count):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1

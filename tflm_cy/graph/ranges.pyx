@@ -59,8 +59,9 @@ cdef void compute_part(void* argument, int part, int parts, int hand) noexcept n
         (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
 
 
-cdef void slide(const Job* job) noexcept nogil:
-    """On one thread: part by part, each node as far as the next one wants it."""
+cdef void slide(const Job* job, Group* measured) noexcept nogil:
+    """On one thread: part by part, each node as far as the next one wants it. `measured`: nothing is computed or moved; instead the group is told
+    how much of the outputs that roll is in memory at once."""
     cdef Slide s
     cdef (char*)[MOST_TOGETHER] start
     cdef Node* node
@@ -71,44 +72,34 @@ cdef void slide(const Job* job) noexcept nogil:
         start[i] = <char*>output_of(job, i).data
     for part in range(job.group.parts):
         want(job, &s, part)
-        for i in range(s.last + 1):
+        for i in range(s.last):
             place = job.group[i].place
-            if place == i:
-                gone = roll(job, &s, i)
-                if gone > 0:
-                    memmove(start[i], start[i] + gone, written(job, &s, i) - s.base[i])
-            if place >= 0:
+            gone = roll(job, &s, i) if place == i else 0
+            if gone > 0 and measured == NULL:
+                memmove(start[i], start[i] + gone, written(job, &s, i) - s.base[i])
+            if place >= 0 and measured == NULL:
                 output_of(job, i).data = start[i] - s.base[place]
         for i in range(s.last + 1):
             if s.wanted[i] > s.done[i]:
                 node = &job.nodes[job.plan[job.group.first + i]]
-                (<WorkWithoutObject>node.work)(job.context, node, s.done[i], s.wanted[i], 0)
+                if measured == NULL:
+                    (<WorkWithoutObject>node.work)(job.context, node, s.done[i], s.wanted[i], 0)
                 s.done[i] = s.wanted[i]
-    for i in range(s.last):
-        output_of(job, i).data = start[i]
+            if measured != NULL and job.group[i].place == i:
+                measured[i].rolled = max(measured[i].rolled, written(job, &s, i) - s.base[i])
+    if measured == NULL:
+        for i in range(s.last):
+            output_of(job, i).data = start[i]
 
 
 cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
-    """How much of the outputs that roll is in memory at once: as `slide`, without the nodes' work."""
-    cdef Slide s
     cdef Job job
-    cdef int part, i
     job.context = NULL
     job.tensors = <Tensor*>steps.tensors
     job.nodes = <Node*>steps.nodes
     job.plan = steps.plan
     job.group = group
-    begin_slide(&job, &s)
-    for part in range(group.parts):
-        want(&job, &s, part)
-        for i in range(s.last):
-            if group[i].place == i:
-                roll(&job, &s, i)
-        for i in range(s.last + 1):
-            s.done[i] = s.wanted[i]
-        for i in range(s.last):
-            if group[i].place == i:
-                group[i].rolled = max(group[i].rolled, written(&job, &s, i) - s.base[i])
+    slide(&job, group)
     return 0
 
 
@@ -118,6 +109,11 @@ cdef inline const Extent* extent_at(const Job* job, int i) noexcept nogil:
 
 cdef inline Tensor* output_of(const Job* job, int i) noexcept nogil:
     return &job.tensors[job.nodes[job.plan[job.group.first + i]].outputs[0]]
+
+
+cdef inline int64_t unit_bytes(const Job* job, int i) noexcept nogil:
+    """Of a position of the node's output."""
+    return output_of(job, i).bytes / extent_at(job, i).units
 
 
 cdef void begin_slide(const Job* job, Slide* s) noexcept nogil:
@@ -163,7 +159,7 @@ cdef int64_t roll(const Job* job, Slide* s, int place) noexcept nogil:
     for i in range(s.reading_count):
         if job.group[s.readings[i].maker].place == place:
             low = min(low, still_seen(extent_at(job, s.readings[i].reader), s.done[s.readings[i].reader]))
-    first = low * (output_of(job, place).bytes / extent_at(job, place).units) / LINE * LINE
+    first = low * unit_bytes(job, place) / LINE * LINE
     gone = first - s.base[place]
     if gone < top - first:
         return 0
@@ -173,13 +169,17 @@ cdef int64_t roll(const Job* job, Slide* s, int place) noexcept nogil:
 
 cdef inline int64_t written(const Job* job, const Slide* s, int place) noexcept nogil:
     """Bytes of the first node's output there; nodes behind it that write over it have not come further."""
-    return s.done[place] * (output_of(job, place).bytes / extent_at(job, place).units)
+    return s.done[place] * unit_bytes(job, place)
+
+
+cdef inline bint sees_windows(const Extent* reader) noexcept nogil:
+    return reader.local == 0 and reader.window.row > 0
 
 
 cdef inline int64_t still_seen(const Extent* reader, int64_t done) noexcept nogil:
     """The first of the positions that the reader looks at from its position `done` on."""
     cdef const RowWindow* window = &reader.window
-    if reader.local != 0 or window.row == 0:
+    if not sees_windows(reader):
         return done
     return max(done / window.row * window.stride - window.before, <int64_t>0) * window.input_row
 
@@ -187,7 +187,7 @@ cdef inline int64_t still_seen(const Extent* reader, int64_t done) noexcept nogi
 cdef int64_t seen(const Extent* reader, const Extent* maker, int64_t end) noexcept nogil:
     """How much of what a node in front makes the first `end` units see."""
     cdef const RowWindow* window = &reader.window
-    if reader.local != 0 or window.row == 0:
+    if not sees_windows(reader):
         return end
     if end == 0:
         return 0
@@ -214,4 +214,4 @@ cdef void run_group(Context context, Tensor* tensors, Node* nodes, const int32_t
     if engaged:
         share(compute_part, &job, group.parts)
     else:
-        slide(&job)
+        slide(&job, NULL)

@@ -35,6 +35,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
+    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
     cdef Conv c
     cdef int32_t[4] dims
@@ -46,7 +47,6 @@ cdef int prepare(Context context, Node* node) except -1:
     read_shape(node, x, w, &c.shape)
     c.unusual = node.arithmetic == MICRO and take_size_of_file(&c.shape, y)
     c.depth = c.shape.kh * c.shape.kw * c.shape.group_ic
-    c.activation = table_i8(node.options, FUSED_ACTIVATION, 0)
     if y.type != x.type:
         raise ValueError(f"CONV_2D: output->type != input_type ({type_name(y.type)} != {type_name(x.type)})")
     if node.arithmetic == MICRO and b != NULL:
@@ -66,13 +66,12 @@ cdef int prepare(Context context, Node* node) except -1:
         prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, c.shape.oc, &c.bias)
     elif x.type != INT8 and x.type != UINT8:
         prepare_bias(context, b, c.shape.oc, &c.bias)
-    c.narrow_bias = bias_option == INT32
     if x.type != FLOAT32:
-        prepare_integer(context, node, &c)
+        prepare_integer(context, node, &c, activation, bias_option == INT32)
     elif w.type == FLOAT32:
-        prepare_float(context, node, &c)
+        prepare_float(context, node, &c, activation)
     else:
-        prepare_hybrid(context, node, &c)
+        prepare_hybrid(context, node, &c, activation)
     return 0
 
 

@@ -36,12 +36,12 @@ cdef struct FloatConv:
     FastOrdered32 fast32         # with a vector kernel
 
 
-cdef int prepare_float(Context context, Node* node, const Conv* c) except -1:
+cdef int prepare_float(Context context, Node* node, const Conv* c, int activation) except -1:
     cdef FloatConv* op = <FloatConv*>context.persistent(sizeof(FloatConv))
     cdef Tensor* w = context.input(node, 1)
     node.data = op
     op.c = c[0]
-    op.range = activation_range_f32(c.activation)
+    op.range = activation_range_f32(activation)
     op.packed = NULL
     if node.arithmetic == OPTIMIZED and op.c.shape.groups == 1:
         return prepare_eigen(context, node, op)

@@ -3,4 +3,4 @@ from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.ops.conv_2d_layer cimport Conv
 
 
-cdef int prepare_hybrid(Context context, Node* node, const Conv* c) except -1
+cdef int prepare_hybrid(Context context, Node* node, const Conv* c, int activation) except -1

@@ -40,14 +40,14 @@ cdef struct HybridConv:
     bint fast_images
 
 
-cdef int prepare_hybrid(Context context, Node* node, const Conv* conv) except -1:
+cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activation) except -1:
     cdef HybridConv* op = <HybridConv*>context.persistent(sizeof(HybridConv))
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
     cdef int c
     node.data = op
     op.c = conv[0]
-    op.range = activation_range_f32(conv.activation)
+    op.range = activation_range_f32(activation)
     if w.type != INT8 and w.type != INT4 and w.type != UINT8:
         raise ValueError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
     check_quantized(w, "CONV_2D", "filter")

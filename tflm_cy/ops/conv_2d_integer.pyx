@@ -30,7 +30,7 @@ cdef struct IntegerConv:
     FixedConv8 fast              # with a vector kernel
 
 
-cdef int prepare_integer(Context context, Node* node, const Conv* c) except -1:
+cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
     cdef IntegerConv* op = <IntegerConv*>context.persistent(sizeof(IntegerConv))
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* w = context.input(node, 1)
@@ -50,10 +50,10 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c) except -1:
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("CONV_2D: int16 zero_point != 0")
-    if node.arithmetic == OPTIMIZED and (x.type != INT16 or c.narrow_bias) and op.c.shape.groups == 1:
+    if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.c.shape.groups == 1:
         up = op.c.shape.oc
     plan_rescale(
-        context, x, w, b, y, c.activation, op.c.shape.oc, x.type == INT16 and not c.narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
+        context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
     if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
             context, &op.fast, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights), op.c.depth,

@@ -12,8 +12,6 @@ cdef struct Conv:
     ConvShape shape
     ptrdiff_t depth              # values of one window: kh * kw * group_ic
     bint unusual                 # windows that no padding gives
-    int activation
-    bint narrow_bias             # int32 for int16
     Weights weights
     Bias bias
 

@@ -118,11 +118,15 @@ typedef struct {
   int lines;              /* per product */
 } Far;
 
-SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, ptrdiff_t count) {
-  const ptrdiff_t unit = i / amx_together(NT), units = (count + amx_together(NT) - 1) / amx_together(NT);
-  const int lines = units >= 4 * NT ? 1 : (int)((4 * NT + units - 1) / units);
-  const ptrdiff_t first = unit * lines * p->steps * 256, end = first + lines * p->steps * 256;
-  const Far far = {end <= p->next_bytes ? p->next + first : NULL, lines};
+/* Per product, for a panel as large as this one. */
+SIMD_INLINE int amx_lines(const int NT, ptrdiff_t count) {
+  const ptrdiff_t units = (count + amx_together(NT) - 1) / amx_together(NT);
+  return (int)((4 * NT + units - 1) / units);
+}
+
+SIMD_INLINE Far amx_far(const int NT, const Panel *p, ptrdiff_t i, int lines) {
+  const ptrdiff_t share = lines * p->steps * 256, first = i / amx_together(NT) * share;
+  const Far far = {first + share <= p->next_bytes ? p->next + first : NULL, lines};
   return far;
 }
 
@@ -230,31 +234,31 @@ SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_to
 
 /* Units from `i` on, with two waiting. */
 SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
-                                 ptrdiff_t i, ptrdiff_t count, Pipeline *line) {
+                                 ptrdiff_t i, ptrdiff_t count, int lines, Pipeline *line) {
   for (; i + amx_together(NT) <= count; i += amx_together(NT))
-    amx_plain(NT, kind, whole, clamps, p, positions, i, 0, amx_far(NT, p, i, count), line);
-  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, count), line);
+    amx_plain(NT, kind, whole, clamps, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
  * between, just before it is used again, and what was stored during one unit becomes outputs during the next. */
 SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, const int even, const Panel *p, const Positions *positions,
                            ptrdiff_t count, Pipeline *line) {
-  const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1;
+  const int during = p->steps == 1 ? 4 : p->steps <= 3 ? 2 : 1, lines = amx_lines(NT, count);
   for (ptrdiff_t i = 0; i < count; i += amx_together(NT)) {
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
     if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
-      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->clamps, p, positions, i, count, line);
-      else if (p->clamps) amx_plain_units(NT, kind, NT != 3, 1, p, positions, i, count, line);
-      else amx_plain_units(NT, kind, NT != 3, 0, p, positions, i, count, line);
+      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->clamps, p, positions, i, count, lines, line);
+      else if (p->clamps) amx_plain_units(NT, kind, NT != 3, 1, p, positions, i, count, lines, line);
+      else amx_plain_units(NT, kind, NT != 3, 0, p, positions, i, count, lines, line);
       return;
     }
     Waiting *u = &line->units[line->current];
     int s = line->filled < 2 ? STEPS : 0;
     const int8_t *w = p->w;
     const int skipped = amx_skipped(NT, count - i);
-    Far far = amx_far(NT, p, i, count);
+    Far far = amx_far(NT, p, i, lines);
     amx_fill(u, NT, p, positions + i, skipped);
     const Finish f = amx_begin(NT, kind, even, p, s < STEPS ? done : u);
     _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {

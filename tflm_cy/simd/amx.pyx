@@ -14,7 +14,7 @@ extra steps of their panels. Else the zero point counts times the sum of a windo
 | few channels, in and out, in both cases | the same, where a row of a tile is of two or four neighbours: they share its bytes and its columns |
 | sixteen or more in an output row | the same within a row |
 | fewer, or rows that end early in a tile; stride 1 | sixteen of the padded image; those between the rows are thrown away |
-| fewer, pointwise with other strides | the same, of a copy of the pixels that are met |
+| fewer, pointwise with other strides | sixteen in a row of a copy of the pixels that are met; the last tile overlaps the one before |
 | fewer, other strides | one output row |
 """
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
@@ -315,10 +315,8 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
                 copy_pixels(c, x, k.copy)
             else:
                 copy_image(c, x, &steps, k.copy)
-        if c.gathered:
-            run_gathered(c, &p, &k, image, y)
-        elif c.sampled:
-            run_sampled(c, &p, &k, y)
+        if c.gathered or c.sampled:
+            run_copied(c, &p, &k, image, y)
         elif c.across:
             run_across(c, &p, &k, image, y)
         else:
@@ -351,8 +349,8 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
         multiply_chunk(c, p, k, count)
 
 
-cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
-    """Tiles of positions in a row, from output row to output row."""
+cdef void run_copied(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+    """Tiles of positions in a row, from output row to output row: their windows are gathered, or their pixels have been copied."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t positions = g.oh * g.ow / c.abreast
@@ -363,27 +361,10 @@ cdef void run_gathered(const Conv8* c, Panel* p, Work* k, const uint8_t* image, 
     cdef uint8_t* windows
     while first < positions:
         at = positions - TILE if p.even and first + TILE > positions else first
-        windows = k.windows + count * TILE * p.x_row
+        windows = k.copy + at * p.x_row if c.sampled else k.windows + count * TILE * p.x_row
         describe(&k.positions[count], windows, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
-        gather(c, image, at, min(<ptrdiff_t>TILE, positions - at), windows)
-        first = at + TILE
-        count += 1
-        if count == most or first >= positions:
-            multiply_chunk(c, p, k, count)
-            count = 0
-
-
-cdef void run_sampled(const Conv8* c, Panel* p, Work* k, uint8_t* y) noexcept nogil:
-    """Tiles of the pixels that have been copied."""
-    cdef ptrdiff_t y_row = c.shape.oc * c.y_size
-    cdef ptrdiff_t positions = c.shape.oh * c.shape.ow
-    cdef ptrdiff_t most = chunk_of(c)
-    cdef ptrdiff_t count = 0
-    cdef ptrdiff_t first = 0
-    cdef ptrdiff_t at
-    while first < positions:
-        at = positions - TILE if p.even and first + TILE > positions else first
-        describe(&k.positions[count], k.copy + at * c.shape.ic, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
+        if c.gathered:
+            gather(c, image, at, min(<ptrdiff_t>TILE, positions - at), windows)
         first = at + TILE
         count += 1
         if count == most or first >= positions:

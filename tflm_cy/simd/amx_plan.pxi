@@ -31,10 +31,10 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
             tiles = tiles_across
     else:
         c.sampled = g.kh == 1 and g.kw == 1 and g.pad_h == 0 and g.pad_w == 0 and not c.dynamic and inside(g)
-        c.across = c.sampled or g.stride_w == 1 and g.stride_h == 1
+        c.across = not c.sampled and g.stride_w == 1 and g.stride_h == 1
         if c.sampled:
             padded_w = g.ow
-        tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.across else g.oh)
+        tiles = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE if c.sampled or c.across else g.oh)
     c.column_tiles = (columns_of(c) + TILE - 1) / TILE
     products = <double>(g.batches * g.oh * g.ow) * g.oc * (c.segments * c.segment)
     if products < SMALL or g.batches * g.oh * g.ow < 4:

@@ -40,18 +40,18 @@ cdef inline ptrdiff_t positions(const ConvShape* g) noexcept nogil:
     return g.batches * g.oh * g.ow
 
 
-cdef inline Cut cut_positions(const ConvShape* g, bint flat, ptrdiff_t rows) noexcept nogil:
-    """Positions of a product, or passes of `rows` output rows."""
+cdef inline Cut cut_positions(const ConvShape* g, bint flat) noexcept nogil:
+    """Positions of a product, or output rows."""
     cdef Cut cut
     cut.units = positions(g)
-    cut.grain = 1 if flat else rows * g.ow
+    cut.grain = 1 if flat else g.ow
     cut.least = 1
     cut.spans = True
     cut.pointwise = flat
     cut.window = NULL if flat or g.batches > 1 else g
     if not flat and g.batches > 1:
         cut.units = g.oh
-        cut.grain = rows
+        cut.grain = 1
         cut.spans = False
     return cut
 
@@ -91,7 +91,7 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
         return cut_columns(c.column_tiles, 4)
     if by_panels(c):
         return cut_columns(c.group_columns, c.panel_columns)
-    cut = cut_positions(&c.shape, c.flat, 1)
+    cut = cut_positions(&c.shape, c.flat)
     if c.dynamic:
         cut.window = NULL        # the whole image says how it is quantized
     if c.flat:
@@ -159,7 +159,7 @@ ctypedef void (*RunBand8)(const Depthwise8* d, const void* x, void* scratch, voi
 
 cdef inline Cut cut_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
     """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
-    cdef Cut cut = cut_positions(g, False, 1)
+    cdef Cut cut = cut_positions(g, False)
     cut.least = cut.grain * (rows if rows < 3 else 3)
     return cut
 
@@ -198,7 +198,7 @@ cdef inline bint by_columns32(const Product32* c) noexcept nogil:
 cdef inline Cut cut_product32(const Product32* c) noexcept nogil:
     cdef Cut cut
     if not by_columns32(c):
-        return cut_positions(&c.shape, c.flat, 1)
+        return cut_positions(&c.shape, c.flat)
     cut = cut_columns(c.panels, 1)
     if c.gathered > 0:
         cut.least = c.panels / 2
