@@ -19,42 +19,36 @@ def small_ranges():
 
 
 class Network:
-    """A random network of one image: what may follow what, and what may not."""
+    """A network of one image: the methods add nodes, `random` any of them: what may follow what, and what may not."""
 
-    def __init__(self, seed, kind):
-        self.rng = np.random.default_rng(seed)
+    PARTS = (
+        *("pointwise", "pointwise", "depthwise", "convolution", "add", "add"),
+        *("function", "reshape", "pool", "pad"),
+    )
+    WIDTHS = (1, 4, 8, 16, 17, 33)
+
+    def __init__(self, rng, kind, side, channels):
+        self.rng = rng
         self.kind = kind
+        self.side = list(side)
+        self.channels = channels
         self.model = Model()
         self.main = self.model.subgraph("main")
-        self.side = [int(v) for v in self.rng.integers(5, 24, 2)]
-        self.channels = int(self.rng.choice([1, 4, 8, 16, 17, 33]))
         x = self.tensor()
         self.main.inputs = [x]
         self.shape = list(x.shape)
         self.value, self.seen = x, [x]
-        for _ in range(int(self.rng.integers(3, 12))):
-            getattr(
-                self,
-                str(
-                    self.rng.choice(
-                        [
-                            "pointwise",
-                            "pointwise",
-                            "depthwise",
-                            "convolution",
-                            "add",
-                            "add",
-                            "function",
-                            "reshape",
-                            "pool",
-                            "pad",
-                        ]
-                    )
-                ),
-            )()
-        self.main.outputs = [self.value, *(t for t in self.seen[1:-1] if self.rng.random() < 0.1)]
 
-    def tensor(self, dtype=None):
+    @classmethod
+    def random(cls, seed, kind):
+        rng = np.random.default_rng(seed)
+        network = cls(rng, kind, [int(v) for v in rng.integers(5, 24, 2)], int(rng.choice(cls.WIDTHS)))
+        for _ in range(int(rng.integers(3, 12))):
+            getattr(network, str(rng.choice(cls.PARTS)))()
+        network.main.outputs = [network.value, *(t for t in network.seen[1:-1] if rng.random() < 0.1)]
+        return network
+
+    def tensor(self):
         shape = [1, *self.side, self.channels]
         if self.kind == "float32":
             return Tensor(shape, "float32")
@@ -85,8 +79,8 @@ class Network:
         self.value = y
         self.seen.append(y)
 
-    def pointwise(self):
-        before, self.channels = self.channels, int(self.rng.choice([1, 4, 8, 16, 17, 33]))
+    def pointwise(self, channels=None):
+        before, self.channels = self.channels, channels or int(self.rng.choice(self.WIDTHS))
         window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
         self.put("CONV_2D", [self.value, *self.weights([self.channels, 1, 1, before], 0)], **window)
 
@@ -191,7 +185,7 @@ def timed(blob, x):
 @pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
 @pytest.mark.parametrize("seed", range(40))
 def test_networks(kind, seed):
-    network = Network(seed, kind)
+    network = Network.random(seed, kind)
     blob, x = network.model.to_bytes(), network.feed()
     wanted = run(blob, x, fuse=False)
     assert run(blob, x) == wanted
@@ -268,19 +262,11 @@ def test_quantize_filter_pointwise_and_sum_are_one_group():
 @pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
 def test_what_only_a_group_sees_needs_memory_for_some_rows(kind):
     """An image of 8 channels, widened to 64 and filtered: the wide tensors are never whole in memory."""
-    network = Network(0, kind)
-    network.model = Model()
-    network.main = network.model.subgraph("main")
-    network.side, network.channels = [64, 64], 8
-    x = network.value = network.tensor()
-    for channels in (64, None, 8):
-        if channels is None:
-            network.depthwise()
-            continue
-        before, network.channels = network.channels, channels
-        window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
-        network.put("CONV_2D", [network.value, *network.weights([channels, 1, 1, before], 0)], **window)
-    network.main.inputs, network.main.outputs = [x], [network.value]
+    network = Network(np.random.default_rng(0), kind, [64, 64], 8)
+    network.pointwise(64)
+    network.depthwise()
+    network.pointwise(8)
+    network.main.outputs = [network.value]
     blob = network.model.to_bytes()
     sizes = []
     for limits in ((0, 5000, 0), (1 << 40, 1, 1 << 40)):
