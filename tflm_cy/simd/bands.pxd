@@ -140,7 +140,7 @@ cdef inline void run_columns_conv8(const Conv8* c, const void* x, void* scratch,
         return
     band.group_columns = end - first
     band.shape.oc = (end if end < c.shape.oc else c.shape.oc) - first
-    band.panels = c.panels + first * 4 * c.steps
+    band.tile_panels = c.tile_panels + first / c.panel_columns
     band.bias = c.bias + first
     band.scales = c.scales + first
     band.float_bias = c.float_bias + first

@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.simd.fixed8 cimport Finish8
 
-cdef struct TilePanel:           # AMX: some tiles of columns
+cdef struct TilePanel:           # some vectors of columns, or (AMX) tiles of them
     const int32_t* offsets       # per step, from a window's first byte
     const uint8_t* w
     ptrdiff_t steps
@@ -72,15 +72,13 @@ cdef struct Conv8:
     bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed
     uint8_t* packed
-    const int32_t* offsets       # per step, from a window's first byte
     const int32_t* ones          # per step: 1 in each byte that counts
     const int32_t* bias          # per column: with the zero points' share
     const float* scales
     const int32_t* w_sums        # dynamic
     const float* float_bias
-    const uint8_t* panels
-    const int8_t* tile_ones      # AMX: per step a tile of 1 where a tap is
     const TilePanel* tile_panels
+    const int8_t* tile_ones      # AMX: per step a tile of 1 where a tap is
 
 cdef inline ptrdiff_t x_size(const Conv8* c) noexcept nogil:
     """Bytes of a value of x."""

@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, x_size
+from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, TilePanel, x_size
 
 cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
@@ -57,6 +57,8 @@ cdef extern from "conv8.h" nogil:
 
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
+    CHUNK_BYTES = 4096           # of positions that are copied at once
+    DEAREST_VECTORS = 8          # of extra weights, beyond those that sums of windows' bytes would take
 
 
 cdef ptrdiff_t round_up(ptrdiff_t n, ptrdiff_t unit) noexcept nogil:
@@ -98,7 +100,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     else:
         c.segments = g.kh * g.kw
         c.segment = g.group_ic
-    c.steps = c.segments * (round_up(c.segment, 4) / 4)
+    c.steps = c.segments * steps_of_segment(c)
     c.group_columns = round_up(group_oc, VL)
     c.panel_columns = PANEL * VL
     vectors = c.group_columns / VL
@@ -114,9 +116,9 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if c.segment % 4 != 0 and not c.slack:
         c.direct = False
     if c.flat:
-        c.row_bytes = round_up(c.segment, 4)
+        c.row_bytes = c.segment
         c.image_bytes = 0
-        c.scratch_bytes = c.rows * c.row_bytes + TAIL
+        c.scratch_bytes = copied_positions(c) * c.row_bytes + TAIL
     else:
         padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
         padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
@@ -131,8 +133,26 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         c.scratch_bytes = c.sums_at + c.rows * c.group_columns * 4 + 64
     if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
         return False
-    c.packed_bytes = round_up(c.steps * 4, 64) * 2 + 16 * g.groups * c.group_columns + g.groups * c.group_columns * c.steps * 4 + 4 * TAIL
+    c.packed_bytes = (
+        panels_of_columns(c) * (<ptrdiff_t>sizeof(TilePanel) + 4 * c.steps) + round_up(c.steps * 4, 64) + 12 * g.groups * c.group_columns
+        + g.groups * c.group_columns * c.steps * 4 + 7 * TAIL
+    )
+    if c.row_factor != 0:
+        c.packed_bytes += (c.steps + DEAREST_VECTORS) * (VB + 4)
     return True
+
+
+cdef ptrdiff_t copied_positions(const Conv8* c) noexcept nogil:
+    """Of a matrix product, at once: some tiles, or one, where each has an own quantization."""
+    return c.rows if c.dynamic else c.rows * (1 + CHUNK_BYTES / (c.rows * c.segment))
+
+
+cdef ptrdiff_t panels_of_group(const Conv8* c) noexcept nogil:
+    return (c.group_columns + PANEL * VL - 1) / (PANEL * VL)
+
+
+cdef ptrdiff_t panels_of_columns(const Conv8* c) noexcept nogil:
+    return c.shape.groups * panels_of_group(c)
 
 
 cdef bint inside(const ConvShape* g) noexcept nogil:
@@ -146,33 +166,127 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t group_oc = g.oc / g.groups
     cdef ptrdiff_t columns = g.groups * c.group_columns
-    cdef uint8_t* at = c.packed
-    cdef int32_t* offsets = <int32_t*>at
-    cdef int32_t* ones = <int32_t*>(at + round_up(c.steps * 4, 64))
+    cdef TilePanel* panels = <TilePanel*>c.packed
+    cdef uint8_t* at = c.packed + round_up(panels_of_columns(c) * sizeof(TilePanel), 64)
+    cdef int32_t* ones = <int32_t*>at
     cdef int32_t* sums
     cdef float* scales
     cdef float* f_bias
-    cdef ptrdiff_t group, column, first, width, end
-    at += 2 * round_up(c.steps * 4, 64)
+    cdef int32_t* offsets
+    cdef ptrdiff_t panel, column, first, width, end
+    plan_extra_vectors(c, <const uint8_t*>w, row, ones)
+    at += round_up(c.steps * 4, 64)
     sums = <int32_t*>at
     scales = <float*>(at + round_up(4 * columns, 64))
     f_bias = <float*>(at + 2 * round_up(4 * columns, 64))
     at += 3 * round_up(4 * columns, 64)
-    c.offsets, c.ones, c.scales, c.float_bias, c.panels = offsets, ones, scales, f_bias, at
+    offsets = <int32_t*>at
+    at += round_up(4 * (panels_of_columns(c) * c.steps + c.extra_steps), 64)
+    c.ones, c.scales, c.float_bias, c.tile_panels = ones, scales, f_bias, panels
     c.bias = sums
     c.w_sums = sums
-    fill_steps(c, offsets, ones)
-    for group in range(g.groups):
-        first = 0
-        while first < c.group_columns:
-            width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
-            end = first + width if first + width < group_oc else group_oc
-            pack_panel(c, <const uint8_t*>w + (group * group_oc + first) * row, row, end - first, at, width)
-            for column in range(first, end):
-                pack_constants(c, w, row, group * group_oc + column, group * c.group_columns + column, 128 if c.is_signed else 0,
-                               sums, scales, f_bias)
-            at += width * 4 * c.steps
-            first += width
+    for panel in range(panels_of_columns(c)):
+        first = first_column(c, panel)
+        width = width_of_panel(c, panel)
+        end = end_column(c, panel)
+        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.steps
+        fill_offsets(c, offsets)
+        offsets += c.steps
+        pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
+        at += width * 4 * c.steps
+        if c.extra_steps > 0:
+            panels[panel].steps += pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, offsets, at)
+            offsets += panels[panel].steps - c.steps
+            at += width * 4 * (panels[panel].steps - c.steps)
+        for column in range(first, end):
+            pack_constants(
+                c, w, row, column, column / group_oc * c.group_columns + column % group_oc, 128 if c.is_signed else 0, sums, scales, f_bias)
+    fill_ones(c, ones)
+
+
+cdef ptrdiff_t first_column(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+    """The panel's first output channel."""
+    return panel / panels_of_group(c) * (c.shape.oc / c.shape.groups) + panel % panels_of_group(c) * PANEL * VL
+
+
+cdef ptrdiff_t end_column(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+    """Behind its last one."""
+    cdef ptrdiff_t group_end = (panel / panels_of_group(c) + 1) * (c.shape.oc / c.shape.groups)
+    cdef ptrdiff_t end = first_column(c, panel) + PANEL * VL
+    return end if end < group_end else group_end
+
+
+cdef ptrdiff_t width_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+    """Its columns, whole vectors of them."""
+    cdef ptrdiff_t left = c.group_columns - panel % panels_of_group(c) * PANEL * VL
+    return left if left < PANEL * VL else PANEL * VL
+
+
+cdef void plan_extra_vectors(Conv8* c, const uint8_t* w, ptrdiff_t row, int32_t* marks) noexcept nogil:
+    """uint8 weights are packed less their zero point; what that leaves the range of int8 by has steps of its own, unless they are many."""
+    cdef ptrdiff_t vectors = 0
+    cdef ptrdiff_t panel, steps
+    c.extra_steps = 0
+    c.centred = c.row_factor != 0 and c.rows > 1 and 0 < c.w_zero_point < 256
+    if not c.centred:
+        return
+    for panel in range(panels_of_columns(c)):
+        steps = mark_far_steps(c, w, row, panel, marks)
+        c.extra_steps += steps
+        vectors += steps * (width_of_panel(c, panel) / VL)
+    c.centred = vectors <= c.steps + DEAREST_VECTORS
+    if not c.centred:
+        c.extra_steps = 0
+
+
+cdef ptrdiff_t mark_far_steps(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, int32_t* marks) noexcept nogil:
+    """1 for each step with a weight that is no int8 once the zero point is subtracted, and how many those are."""
+    cdef ptrdiff_t taps = c.segments * c.segment
+    cdef ptrdiff_t marked = 0
+    cdef ptrdiff_t column, tap, step
+    memset(marks, 0, c.steps * sizeof(int32_t))
+    for column in range(first_column(c, panel), end_column(c, panel)):
+        if any_far(w + column * row, taps, c.w_zero_point):
+            for tap in range(taps):
+                if far_by(w[column * row + tap], c.w_zero_point) != 0:
+                    marks[tap / c.segment * steps_of_segment(c) + tap % c.segment / 4] = 1
+    for step in range(c.steps):
+        marked += marks[step]
+    return marked
+
+
+cdef ptrdiff_t pack_extra_vectors(
+    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, int32_t* marks, int32_t* offsets, uint8_t* at,
+) noexcept nogil:
+    """The panel's extra steps: what its weights leave the range of int8 by, which is an int8 as the zero point is not 0. How many there are."""
+    cdef ptrdiff_t width = width_of_panel(c, panel)
+    cdef ptrdiff_t steps = 0
+    cdef ptrdiff_t step, column, k
+    if mark_far_steps(c, w, row, panel, marks) == 0:
+        return 0
+    for step in range(c.steps):
+        if marks[step] == 0:
+            continue
+        offsets[steps] = step_offset(c, step)
+        for column in range(end_column(c, panel) - first_column(c, panel)):
+            for k in range(taps_of_step(c, step)):
+                at[(steps * width + column) * 4 + k] = <uint8_t>far_by(
+                    w[(first_column(c, panel) + column) * row + first_tap(c, step) + k], c.w_zero_point)
+        steps += 1
+    return steps
+
+
+cdef ptrdiff_t steps_of_segment(const Conv8* c) noexcept nogil:
+    return round_up(c.segment, 4) / 4
+
+
+cdef ptrdiff_t first_tap(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    return step / steps_of_segment(c) * c.segment + step % steps_of_segment(c) * 4
+
+
+cdef ptrdiff_t taps_of_step(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    cdef ptrdiff_t left = c.segment - step % steps_of_segment(c) * 4
+    return left if left < 4 else 4
 
 
 cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
@@ -183,21 +297,28 @@ cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
     return (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic
 
 
-cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept nogil:
-    """Where the steps of a window begin, and which of their bytes count."""
-    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
-    cdef ptrdiff_t s, i, base, left
-    for s in range(c.segments):
-        base = segment_offset(c, s)
-        for i in range(per_segment):
-            left = c.segment - 4 * i
-            offsets[s * per_segment + i] = <int32_t>(base + 4 * i)
-            ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
+cdef int32_t step_offset(const Conv8* c, ptrdiff_t step) noexcept nogil:
+    """Where a step begins, from a window's first byte."""
+    return <int32_t>(segment_offset(c, step / steps_of_segment(c)) + step % steps_of_segment(c) * 4)
+
+
+cdef void fill_offsets(const Conv8* c, int32_t* offsets) noexcept nogil:
+    cdef ptrdiff_t step
+    for step in range(c.steps):
+        offsets[step] = step_offset(c, step)
+
+
+cdef void fill_ones(const Conv8* c, int32_t* ones) noexcept nogil:
+    """Which of a step's bytes count."""
+    cdef ptrdiff_t step, left
+    for step in range(c.steps):
+        left = taps_of_step(c, step)
+        ones[step] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
 
 
 cdef void pack_panel(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* panel, ptrdiff_t width) noexcept nogil:
     """The weights of up to `width` output channels."""
-    cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
+    cdef int less = c.w_zero_point - 128 if c.centred else 0
     cdef ptrdiff_t column = 0
     cdef ptrdiff_t s, i
     while column < columns:
@@ -206,8 +327,8 @@ cdef void pack_panel(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t 
             while i < c.segment:
                 turn_taps(
                     w + column * row + s * c.segment + i, row, columns - column if columns - column < TURN_ROWS else TURN_ROWS,
-                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset, 0,
-                    panel + (s * per_segment + i / 4) * width * 4 + 4 * column, width * 4)
+                    c.segment - i if c.segment - i < TURN_BYTES else TURN_BYTES, c.w_offset, less,
+                    panel + (s * steps_of_segment(c) + i / 4) * width * 4 + 4 * column, width * 4)
                 i += TURN_BYTES
         column += TURN_ROWS
 
@@ -231,9 +352,9 @@ cdef void pack_constants(
 
 cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
-    t.offsets = c.offsets
+    t.offsets = c.tile_panels.offsets
     t.steps = c.steps
-    t.has_terms = c.row_factor != 0
+    t.has_terms = c.row_factor != 0 and not c.centred
     t.y_row = c.shape.oc
     if c.dynamic:
         t.kind = TILE_F32
@@ -258,20 +379,23 @@ cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scra
     cdef int shape = 2 if c.rows == 1 else 0 if c.rows == MOST_ROWS and c.group_columns < PANEL * VL else 1
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t column = group * c.group_columns
+    cdef const TilePanel* panel = c.tile_panels + group * panels_of_group(c)
     cdef ptrdiff_t width
     cdef Panel8 w
-    w.w = <const int8_t*>c.panels + column * 4 * c.steps
     if c.finish != NULL:
         to = scratch + c.sums_at
         size = sizeof(int32_t)
     while first < c.group_columns:
         width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
+        w.w = <const int8_t*>panel.w
         w.bias = c.bias + column + first
         w.scales = c.scales + column + first
         w.f_bias = c.float_bias + column + first
         w.n = group_oc - first if group_oc - first < width else width
+        t.offsets = panel.offsets
+        t.steps = panel.steps
         tile8_function(shape, <int>(width / VL), t.kind)(t, &w, to + first * size)
-        w.w += width * 4 * c.steps
+        panel += 1
         first += width
     if c.finish != NULL:
         c.finish(c.how, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
@@ -280,40 +404,42 @@ cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scra
 cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
     """Positions one after the other: a matrix product."""
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
-    cdef ptrdiff_t size = x_size(c)
+    cdef ptrdiff_t chunk = copied_positions(c)
     cdef ptrdiff_t first = 0
+    cdef ptrdiff_t copied = 0
+    cdef const uint8_t* rows
     cdef Tile8 t
     cdef int p
     start_tile(c, &t)
     while first < positions:
         t.count = <int>(positions - first if positions - first < c.rows else c.rows)
-        for p in range(t.count):
-            ready_position(c, &t, p, x + (first + p) * c.segment * size, scratch + p * c.row_bytes)
-        for p in range(t.count, c.rows):
-            t.rows[p] = t.rows[0]
-            t.terms[p] = 0
+        rows = x + first * c.segment
+        if c.dynamic:
+            quantize_rows(c, &t, <const float*>x + first * c.segment, scratch)
+            rows = scratch
+        elif not c.direct:
+            if first % chunk == 0:
+                copied = first
+                copy_bytes(c, rows, (positions - first if positions - first < chunk else chunk) * c.segment, NULL, scratch)
+            rows = scratch + (first - copied) * c.segment
+        for p in range(c.rows):
+            t.rows[p] = rows + (p if p < t.count else 0) * c.segment
+        if t.has_terms:
+            for p in range(t.count):
+                t.terms[p] = <int32_t>(<uint32_t>sum_bytes(t.rows[p], c.segment) * <uint32_t>c.row_factor)
         multiply_tile(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
         first += t.count
 
 
-cdef void ready_position(const Conv8* c, Tile8* t, int p, const uint8_t* x, uint8_t* copy) noexcept nogil:
-    """One row of a matrix product as unsigned bytes."""
+cdef void quantize_rows(const Conv8* c, Tile8* t, const float* x, uint8_t* copy) noexcept nogil:
+    """A tile's rows of a matrix product as unsigned bytes."""
     cdef Steps8 steps
-    t.rows[p] = copy
-    if c.dynamic:
-        steps = steps_of_row(<const float*>x, c.segment)
-        quantize_bytes(<const float*>x, c.segment, &steps, False, copy)
+    cdef int p
+    for p in range(t.count):
+        steps = steps_of_row(x + p * c.segment, c.segment)
+        quantize_bytes(x + p * c.segment, c.segment, &steps, False, copy + p * c.segment)
         t.terms[p] = -(steps.zero_point + 128)
         t.inverses[p] = steps.inverse
-        return
-    if c.is_signed:
-        flip_bytes(x, copy, c.segment)
-    elif c.direct:
-        t.rows[p] = x
-    else:
-        memcpy(copy, x, c.segment)
-    if t.has_terms:
-        t.terms[p] = <int32_t>(<uint32_t>sum_bytes(x, c.segment) * <uint32_t>c.row_factor)
 
 
 cdef void pad_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
