@@ -10,7 +10,7 @@
 #if SIMD_ISA == 512
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all its vectors */
 #elif SIMD_ISA == 256
-enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
+enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 6 };
 #else
 enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
 #endif
@@ -136,25 +136,32 @@ SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Tile8 *t
   tile8_finish(P, NC, t, w, kind, acc, y);
 }
 
-/* One row whose steps lie together: two chains per vector, so that the sums do not wait for each other. */
+/* One row whose steps lie together: several chains per vector, so that the sums do not wait for each other. */
 SIMD_INLINE void row8(const int NC, const int kind, const Tile8 *t, const Panel8 *w, void *y) {
+  const int chains = NC == 1 ? 4 : 2;
   vi acc[8][4];
-  vi more[4];
+  vi more[4][4];
   const uint8_t *row = t->rows[0] + t->offsets[0], *end = row + 4 * t->steps;
   const int8_t *from = w->w;
   tile8_start(1, NC, t, w, kind, acc);
-  UNROLL for (int j = 0; j < NC; j++) more[j] = vi_set1(0);
-  for (; row + 8 <= end; row += 8) {
-    const vb x = vb_set1_32(row), x2 = vb_set1_32(row + 4);
-    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_dot4(acc[0][j], x, vb_load(from + j * VB));
-    UNROLL for (int j = 0; j < NC; j++) more[j] = vi_dot4(more[j], x2, vb_load(from + (NC + j) * VB));
-    from += 2 * NC * VB;
+  UNROLL for (int k = 1; k < chains; k++)
+    UNROLL for (int j = 0; j < NC; j++) more[k][j] = vi_set1(0);
+  for (; row + 4 * chains <= end; row += 4 * chains) {
+    UNROLL for (int k = 0; k < chains; k++) {
+      const vb x = vb_set1_32(row + 4 * k);
+      UNROLL for (int j = 0; j < NC; j++) {
+        vi *sum = k == 0 ? &acc[0][j] : &more[k][j];
+        *sum = vi_dot4(*sum, x, vb_load(from + (k * NC + j) * VB));
+      }
+    }
+    from += chains * NC * VB;
   }
-  if (row < end) {
+  for (; row < end; row += 4, from += NC * VB) {
     const vb x = vb_set1_32(row);
     UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_dot4(acc[0][j], x, vb_load(from + j * VB));
   }
-  UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_add(acc[0][j], more[j]);
+  UNROLL for (int k = 1; k < chains; k++)
+    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_add(acc[0][j], more[k][j]);
   tile8_finish(1, NC, t, w, kind, acc, y);
 }
 

@@ -92,9 +92,14 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         return False
     group_oc = g.oc / g.groups
     c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+    if sees_whole_image(g):
+        c.flat = True
     if c.dynamic and g.oh * g.ow > 1:
         c.flat = False
-    if c.flat or (g.groups == 1 and g.dilation_w == 1):
+    if c.flat:
+        c.segments = 1
+        c.segment = g.kh * g.kw * g.ic
+    elif g.groups == 1 and g.dilation_w == 1:
         c.segments = g.kh
         c.segment = g.kw * g.group_ic
     else:
@@ -153,6 +158,14 @@ cdef ptrdiff_t panels_of_group(const Conv8* c) noexcept nogil:
 
 cdef ptrdiff_t panels_of_columns(const Conv8* c) noexcept nogil:
     return c.shape.groups * panels_of_group(c)
+
+
+cdef bint sees_whole_image(const ConvShape* g) noexcept nogil:
+    """One position, whose window is the image: a matrix product."""
+    return (
+        g.batches == 1 and g.groups == 1 and g.oh == 1 and g.ow == 1 and g.kh == g.ih and g.kw == g.iw and g.pad_h == 0 and g.pad_w == 0
+        and (g.kh == 1 or g.dilation_h == 1) and (g.kw == 1 or g.dilation_w == 1)
+    )
 
 
 cdef bint inside(const ConvShape* g) noexcept nogil:

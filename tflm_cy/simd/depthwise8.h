@@ -37,17 +37,23 @@ typedef struct {
   const uint8_t *y0;
 } Columns8;
 
-/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0). */
-SIMD_INLINE void interleave(const int count, const vb *rows, vb change, uint8_t *plane) {
+/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0) as dwords. */
+SIMD_INLINE void interleave(const int count, const vb *rows, vb change, vb *dwords) {
   vb r[4];
   _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_xor(vb_lane(rows[j]), change);
   if (count == 3) r[3] = r[2];
   const vb low01 = vb_zip8_low(r[0], r[1]), high01 = vb_zip8_high(r[0], r[1]);
   const vb low23 = vb_zip8_low(r[2], r[3]), high23 = vb_zip8_high(r[2], r[3]);
-  vb_store(plane, vb_zip16_low(low01, low23));
-  vb_store(plane + VB, vb_zip16_high(low01, low23));
-  vb_store(plane + 2 * VB, vb_zip16_low(high01, high23));
-  vb_store(plane + 3 * VB, vb_zip16_high(high01, high23));
+  dwords[0] = vb_zip16_low(low01, low23);
+  dwords[1] = vb_zip16_high(low01, low23);
+  dwords[2] = vb_zip16_low(high01, high23);
+  dwords[3] = vb_zip16_high(high01, high23);
+}
+
+SIMD_INLINE void interleave_to(const int count, const vb *rows, vb change, uint8_t *plane) {
+  vb dwords[4];
+  interleave(count, rows, change, dwords);
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) vb_store(plane + i * VB, dwords[i]);
 }
 
 /* n bytes of each row, in stretches of VB / pieces that are `step` bytes apart; writes whole vectors. flip: the bits of a byte to change. */
@@ -58,17 +64,20 @@ SIMD_INLINE void interleave_some(const int count, const int pieces, const uint8_
   for (; n >= VB; n -= VB, at += pieces * step, plane += 4 * VB) {
     vb r[4];
     _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_gather(rows[j] + at, step, pieces);
-    interleave(count, r, change, plane);
+    interleave_to(count, r, change, plane);
   }
   if (n > 0) {
     vb r[4];
     for (int j = 0; j < count; j++) {
       uint8_t rest[VB] = {0};
-      if (pieces == 1) memcpy(rest, rows[j] + at, (size_t)n);
-      else for (int i = 0; i * (VB / pieces) < n; i++) memcpy(rest + i * (VB / pieces), rows[j] + at + i * step, VB / pieces);
+      if (pieces == 1) {
+        r[j] = vb_load_part(rows[j] + at, n);
+        continue;
+      }
+      for (int i = 0; i * (VB / pieces) < n; i++) memcpy(rest + i * (VB / pieces), rows[j] + at + i * step, VB / pieces);
       r[j] = vb_load(rest);
     }
-    interleave(count, r, change, plane);
+    interleave_to(count, r, change, plane);
   }
 }
 
@@ -167,6 +176,23 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
   else if (s->pieces == 1) finish_groups(R, X, 1, s, acc, y_group, y, n);
   else if (s->pieces == 2) finish_groups(R, X, 2, s, acc, y_group, y, n);
   else finish_groups(R, X, 4, s, acc, y_group, y, n);
+}
+
+/* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. */
+static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+  const vb change = vb_set1(flip);
+  vi acc[2][4][4];
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) acc[0][0][i] = vi_load(s->bias + i * VL);
+  for (ptrdiff_t k = 0; k < s->columns * s->quads; k++) {
+    vb r[4], x[4];
+    _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[4 * k + j] + at) : vb_load_part(rows[4 * k + j] + at, n);
+    interleave(4, r, change, x);
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+      acc[0][0][i] = vi_dot4(acc[0][0][i], x[i], vb_load(s->taps + (4 * k + i) * VB));
+      if (s->factors) acc[0][0][i] = vi_dot4(acc[0][0][i], x[i], vb_set1_32(s->factors + k % s->quads));
+    }
+  }
+  finish_groups(1, 1, 0, s, acc, 0, y, n);
 }
 
 /* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. */

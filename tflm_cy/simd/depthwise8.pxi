@@ -31,6 +31,7 @@ cdef extern from "depthwise8.h" nogil:
         const uint8_t* y0
     void interleave_rows(const uint8_t** rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
+    void sum_position(const Columns8* s, const uint8_t** rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t* y) noexcept
     void sum_pixels(const Columns8* s, int rows, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
 
 cdef enum:
@@ -38,6 +39,7 @@ cdef enum:
     UPRIGHT = 4                  # rows of a plane
     MOST_QUADS = 16              # filters of up to 64 rows
     L1_PLANES = 16384            # bytes of the planes of a chunk
+    MOST_TAPS = 256              # of a single position
 
 
 cdef ptrdiff_t period_of(ptrdiff_t channels) noexcept nogil:
@@ -64,13 +66,14 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.w_offset = 128
         d.factor = 128 - d.w_zero_point
     lay_down(d)
-    d.channels = rounded_channels(g.oc, g.stride_w)
+    d.quads = (g.kh + 3) / 4
+    d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
+    d.channels = g.oc if d.single else rounded_channels(g.oc, g.stride_w)
     d.narrowed = d.channels != g.oc
     d.widened = d.channels != g.ic
-    d.quads = (g.kh + 3) / 4
     d.rows = 2 if g.dilation_h == 1 and g.oh > 1 and g.kh + g.stride_h <= 4 * d.quads else 1
-    d.slabs = d.channels % VL == 0
-    d.period = 1 if d.slabs else period_of(d.channels)
+    d.slabs = d.channels % VL == 0 and not d.single
+    d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
     if d.quads > MOST_QUADS or d.factor > 127 or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
@@ -406,6 +409,9 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.zero = vb_set1_16(d.out.zero_point)             # of no use with `finish`
     s.low = vb_set1(<int32_t>d.out.low + d.out.zero_point)
     s.high = vb_set1(<int32_t>d.out.high + d.out.zero_point)
+    if d.single:
+        run_single(d, &s, image, to)
+        return
     for n in range(g.batches):
         oy = 0
         while oy < g.oh:
@@ -424,6 +430,29 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
             to += s.rows * g.ow * g.oc * y_size
             oy += d.rows
         image += g.ih * g.iw * g.ic                  # upright: of a single image
+
+
+cdef void run_single(const Depthwise8* d, Columns8* s, const uint8_t* x, uint8_t* y) noexcept nogil:
+    """One output pixel: sums over the pixels below the filter where they are."""
+    cdef const ConvShape* g = &d.shape
+    cdef const uint8_t* rows[MOST_TAPS]
+    cdef ptrdiff_t column, tap, ix, iy, block
+    cdef ptrdiff_t at = 0
+    s.rows = 1
+    s.y0 = y
+    for column in range(g.kw):
+        ix = column * g.dilation_w - g.pad_w
+        for tap in range(4 * d.quads):
+            iy = tap * g.dilation_h - g.pad_h
+            rows[at] = d.outside
+            if tap < g.kh and 0 <= iy < g.ih and 0 <= ix < g.iw:
+                rows[at] = x + (iy * g.iw + ix) * g.ic
+            at += 1
+    for block in range(d.period):
+        set_block(d, s, block)
+        sum_position(s, rows, block * VB, g.oc - block * VB, 128 if d.is_signed else 0, y + block * VB)
+    if d.finish != NULL:
+        d.finish(d.how, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
 
 
 cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept nogil:
