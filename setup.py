@@ -8,6 +8,7 @@ it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each sou
 existing and is imported only when a model needs it; `index.py` has the names of the compiled modules.
 
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
+    TFLM_CY_EMULATE_AMX=1 pip install -e .  # the kernels of AMX in C (slowly), to test them on a machine with AVX-512 alone
 """
 
 import os
@@ -22,6 +23,7 @@ from setuptools.command.build_ext import build_ext
 
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
+EMULATE_AMX = bool(os.environ.get("TFLM_CY_EMULATE_AMX"))
 # -ffp-contract=off: a fused multiply-add appears only where the definition of an operator says so.
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
@@ -32,6 +34,8 @@ LINK = ["-Wl,--strip-all", "-Wl,-z,noseparate-code"]
 if SANITIZE:
     COMPILE = ["-O1", "-g", "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
     LINK = ["-fsanitize=address,undefined"]
+if EMULATE_AMX:
+    COMPILE += ["-DTFLM_CY_EMULATE_AMX"]
 
 DIRECTIVES = {
     "language_level": 3,
@@ -202,6 +206,8 @@ class LinkedBuild(build_ext):
         super().finalize_options()
         if SANITIZE:
             self.build_temp += "-sanitized"
+        if EMULATE_AMX:
+            self.build_temp += "-emulated"
 
     def build_extension(self, ext):
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:  # the longest first

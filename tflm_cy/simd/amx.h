@@ -10,6 +10,10 @@
 #ifndef TFLM_CY_SIMD_AMX_H
 #define TFLM_CY_SIMD_AMX_H
 
+#ifdef TFLM_CY_EMULATE_AMX
+#include "amx_emulated.h"
+#endif
+
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 #define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)

@@ -151,7 +151,8 @@ cdef inline double conv8_time(const Conv8* c) noexcept nogil:
     """Nanoseconds, roughly: sums, outputs, and what is copied."""
     cdef const ConvShape* g = &c.shape
     cdef double outputs = <double>positions(g) * g.oc
-    return outputs * (g.kh * g.kw * g.group_ic) / 500 + outputs * 0.06 + (0 if c.flat or c.direct else c.image_bytes * g.batches * 0.02)
+    cdef double rate = 100 if positions(g) == 1 else 500 if c.panel_tiles > 0 else 200      # one position: until the weights are there
+    return outputs * (g.kh * g.kw * g.group_ic) / rate + outputs * 0.06 + (0 if c.flat or c.direct else c.image_bytes * g.batches * 0.02)
 
 
 ctypedef void (*RunBand8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
@@ -249,7 +250,8 @@ cdef inline void run_columns_product32(
 
 cdef inline double product32_time(const Product32* c) noexcept nogil:
     cdef const ConvShape* g = &c.shape
-    return <double>positions(g) * g.oc * (g.kh * g.kw * g.group_ic + 2) / 80
+    cdef double outputs = <double>positions(g) * g.oc
+    return outputs * (g.kh * g.kw * g.group_ic + 2) / (80 if positions(g) > 1 else 25)        # one position: until the weights are there
 
 
 ctypedef void (*RunBandDepthwise32)(const Depthwise32* d, const float* x, void* scratch, float* y) noexcept nogil

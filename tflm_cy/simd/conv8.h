@@ -65,26 +65,23 @@ SIMD_INLINE void tile8_finish_bytes(const int P, const int NC, const Tile8 *t, c
   const vi none = vi_set1(0);
   vf s[4];
   UNROLL for (int j = 0; j < NC; j++) s[j] = vf_load(w->scales + j * VL);
-  /* Narrow outputs that lie together: four (two) positions make whole vectors. */
-  if (NC == 1 && P % 4 == 0 && t->count == P && w->n == VL && t->y_row == VL) {
-    UNROLL for (int p = 0; p + 4 <= P; p += 4)
-      vb_store(y + p * VL, tile8_bytes(tile8_scale(acc[p][0], s[0]), tile8_scale(acc[p + 1][0], s[0]), tile8_scale(acc[p + 2][0], s[0]),
-                                       tile8_scale(acc[p + 3][0], s[0]), kind, t));
-    return;
-  }
-  if (NC == 2 && P % 2 == 0 && t->count == P && w->n == 2 * VL && t->y_row == 2 * VL) {
-    UNROLL for (int p = 0; p + 2 <= P; p += 2)
-      vb_store(y + p * 2 * VL, tile8_bytes(tile8_scale(acc[p][0], s[0]), tile8_scale(acc[p][1], s[1]), tile8_scale(acc[p + 1][0], s[0]),
-                                           tile8_scale(acc[p + 1][1], s[1]), kind, t));
-    return;
-  }
-  UNROLL for (int p = 0; p < P; p++) {
+  /* Of narrow outputs four (two) positions make a whole vector. */
+  const int together = NC == 1 ? 4 : NC == 2 ? 2 : 1, whole = w->n == NC * VL;
+  UNROLL for (int p = 0; p < P; p += together) {
     if (p >= t->count) break;
     vi q[4] = {none, none, none, none};
-    UNROLL for (int j = 0; j < NC; j++) q[j] = tile8_scale(acc[p][j], s[j]);
+    UNROLL for (int i = 0; i < NC * together; i++)
+      if (p + i / NC < P) q[i] = tile8_scale(acc[p + i / NC][i % NC], s[i % NC]);
     vb out = tile8_bytes(q[0], q[1], q[2], q[3], kind, t);
-    if (NC == 4 && w->n == VB) vb_store(y + p * t->y_row, out);
-    else vb_store_part(y + p * t->y_row, out, w->n);
+    uint8_t *to = y + p * t->y_row;
+    if (together == 1 || (whole && t->y_row == NC * VL && t->count >= p + together)) {
+      if (NC == 3 || !whole) vb_store_part(to, out, w->n);
+      else vb_store(to, out);
+    } else if (whole) {
+      vb_scatter(to, t->y_row, out, together, t->count - p);
+    } else {
+      vb_scatter_part(to, t->y_row, out, together, t->count - p, w->n);
+    }
   }
 }
 

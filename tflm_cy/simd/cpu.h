@@ -22,7 +22,9 @@ static inline int tflm_cy_cpu_avx512(void) {
 
 /* Tiles must be asked for, once per process and before its first tile instruction; the kernel then saves them with each thread. */
 static inline int tflm_cy_cpu_amx(void) {
-#if defined(__linux__)
+#if defined(TFLM_CY_EMULATE_AMX)
+  return tflm_cy_cpu_avx512();
+#elif defined(__linux__)
   unsigned a, b, c, d;
   enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };
   if (!tflm_cy_cpu_avx512() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_TILE) || !(d & AMX_INT8)) return 0;

@@ -133,6 +133,21 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
   }
 }
 
+/* The first n bytes of each of `pieces` parts. */
+SIMD_INLINE void vb_scatter_part(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count, ptrdiff_t n) {
+  if (pieces == 2) {
+    const __mmask32 some = _bzhi_u32(~0u, (unsigned)n);
+    _mm256_mask_storeu_epi8(p, some, _mm512_castsi512_si256(a));
+    if (count > 1) _mm256_mask_storeu_epi8(p + step, some, _mm512_extracti64x4_epi64(a, 1));
+  } else {
+    const __mmask16 some = (__mmask16)_bzhi_u32(0xFFFFu, (unsigned)n);
+    _mm_mask_storeu_epi8(p, some, _mm512_castsi512_si128(a));
+    if (count > 1) _mm_mask_storeu_epi8(p + step, some, _mm512_extracti32x4_epi32(a, 1));
+    if (count > 2) _mm_mask_storeu_epi8(p + 2 * step, some, _mm512_extracti32x4_epi32(a, 2));
+    if (count > 3) _mm_mask_storeu_epi8(p + 3 * step, some, _mm512_extracti32x4_epi32(a, 3));
+  }
+}
+
 #elif SIMD_ISA == 256 /* ----------------------------------------------------------------------------------------- AVX2 and FMA */
 #include <immintrin.h>
 
@@ -350,5 +365,14 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
   for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r.u + i * (16 / pieces), 16 / (size_t)pieces);
 }
 
+#endif
+
+#if SIMD_ISA != 512
+/* The first n bytes of each of `pieces` parts. */
+SIMD_INLINE void vb_scatter_part(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count, ptrdiff_t n) {
+  uint8_t whole[VB];
+  vb_store(whole, a);
+  for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, whole + i * (VB / pieces), (size_t)n);
+}
 #endif
 #endif
