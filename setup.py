@@ -74,6 +74,7 @@ LOADING = {
         "growing_arena",
     ),
     *("partition", "claims", "creation", "datatype", "matrices", "operands", "rewrites", "delegate"),
+    *("arrays", "resource"),  # and every invoke: -Os would copy some hundred bytes byte by byte
 }
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
@@ -113,7 +114,6 @@ COLD = {
         "reduce_window",
     ),
     *(
-        "reshape",
         "segment",
         "shape",
         "signal_filter_bank",
@@ -123,7 +123,7 @@ COLD = {
         "stablehlo",
         "state",
     ),
-    *("variable", "where", "concatenation", "slice", "split", "tile", "gather", "space_depth_batch"),
+    *("where", "tile", "gather", "space_depth_batch"),
 }
 # The xnnpack arithmetic's definitions whose work the vector kernels do on every machine that has the delegate.
 DEFINITIONS = {"quantized_conv", "quantized_matrix", "quantized_image", "quantized_elementwise"}
