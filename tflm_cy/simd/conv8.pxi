@@ -131,8 +131,15 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         c.scratch_bytes = c.sums_at + c.rows * c.group_columns * 4 + 64
     if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
         return False
-    c.packed_bytes = round_up(c.steps * 4, 64) * 2 + 16 * g.groups * c.group_columns + g.groups * c.group_columns * c.steps * 4 + 4 * TAIL
+    c.packed_bytes = (
+        (1 + (c.row_factor != 0)) * round_up(c.steps * 4, 64) + g.groups * c.group_columns * 4 * (constants_of(c) + c.steps) + 4 * TAIL
+    )
     return True
+
+
+cdef ptrdiff_t constants_of(const Conv8* c) noexcept nogil:
+    """How many a column has: what its sums start with, a scale, a bias in floats."""
+    return 3 if c.dynamic else 2 if c.finish == NULL else 1
 
 
 cdef bint inside(const ConvShape* g) noexcept nogil:
@@ -148,16 +155,20 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ptrdiff_t columns = g.groups * c.group_columns
     cdef uint8_t* at = c.packed
     cdef int32_t* offsets = <int32_t*>at
-    cdef int32_t* ones = <int32_t*>(at + round_up(c.steps * 4, 64))
+    cdef int32_t* ones = NULL
     cdef int32_t* sums
-    cdef float* scales
+    cdef float* scales                # what is not there is not read
     cdef float* f_bias
+    cdef ptrdiff_t last = constants_of(c) - 1
     cdef ptrdiff_t group, column, first, width, end
-    at += 2 * round_up(c.steps * 4, 64)
+    at += round_up(c.steps * 4, 64)
+    if c.row_factor != 0:
+        ones = <int32_t*>at
+        at += round_up(c.steps * 4, 64)
     sums = <int32_t*>at
-    scales = <float*>(at + round_up(4 * columns, 64))
-    f_bias = <float*>(at + 2 * round_up(4 * columns, 64))
-    at += 3 * round_up(4 * columns, 64)
+    scales = <float*>(at + min(1, last) * round_up(4 * columns, 64))
+    f_bias = <float*>(at + last * round_up(4 * columns, 64))
+    at += (last + 1) * round_up(4 * columns, 64)
     c.offsets, c.ones, c.scales, c.float_bias, c.panels = offsets, ones, scales, f_bias, at
     c.bias = sums
     c.w_sums = sums
@@ -184,14 +195,16 @@ cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
 
 
 cdef void fill_steps(const Conv8* c, int32_t* offsets, int32_t* ones) noexcept nogil:
-    """Where the steps of a window begin, and which of their bytes count."""
+    """Where the steps of a window begin, and, for who asks, which of their bytes count."""
     cdef ptrdiff_t per_segment = round_up(c.segment, 4) / 4
     cdef ptrdiff_t s, i, base, left
     for s in range(c.segments):
         base = segment_offset(c, s)
         for i in range(per_segment):
-            left = c.segment - 4 * i
             offsets[s * per_segment + i] = <int32_t>(base + 4 * i)
+            if ones == NULL:
+                continue
+            left = c.segment - 4 * i
             ones[s * per_segment + i] = 0x01010101 if left >= 4 else (1 << (8 * left)) - 1 & 0x01010101
 
 
