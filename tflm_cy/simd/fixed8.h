@@ -6,7 +6,8 @@
  * long as it overflows for no sum.
  *
  * Constants of VL columns: FIXED8 vectors, two fewer where no column loses anything or all do. 64-bit lanes hold the even columns in the first of
- * two vectors and the odd ones in the second; a multiplier lies in the lower half of its lane, the shift in the upper one. */
+ * two vectors and the odd ones in the second; a multiplier lies in the lower half of its lane, the shift in the upper one (AVX2,
+ * which has few ports for shifts, has them apart as well). */
 #ifndef TFLM_CY_SIMD_FIXED8_H
 #define TFLM_CY_SIMD_FIXED8_H
 
@@ -16,7 +17,7 @@ enum { FIXED8_BIAS = 1 };     /* 2^62 is added before a shift without sign, and 
 enum { FIXED8_BIAS = 0 };     /* the shift knows the sign */
 #endif
 
-enum { FIXED8_VALUES = 0, FIXED8_ADDED = 2, FIXED8_LESS = 4, FIXED8_LOST = 4 + FIXED8_BIAS, FIXED8 = FIXED8_LOST + 2 };
+enum { FIXED8_VALUES = 0, FIXED8_ADDED = 2, FIXED8_LESS = 4, FIXED8_SHIFTS = 5, FIXED8_LOST = 4 + 3 * FIXED8_BIAS, FIXED8 = FIXED8_LOST + 2 };
 
 enum { FIXED8_UP = 0, FIXED8_MIXED = 1, FIXED8_AWAY = 2 };           /* how the columns round halves */
 
@@ -41,14 +42,13 @@ SIMD_INLINE vi fixed8(const int AWAY, vi x, const int32_t *c) {
 
 #elif SIMD_ISA == 256
 SIMD_INLINE vi fixed8_half(const int AWAY, vi x, const int32_t *c, const int odd) {
-  const vi value = vi_load(c + (FIXED8_VALUES + odd) * VL);
-  vi p = _mm256_mul_epi32(x, value);
+  vi p = _mm256_mul_epi32(x, vi_load(c + (FIXED8_VALUES + odd) * VL));
   vi q = _mm256_add_epi64(p, vi_load(c + (FIXED8_ADDED + odd) * VL));
   if (AWAY) {
     const vi lost = AWAY == FIXED8_AWAY ? _mm256_set1_epi64x((int64_t)1 << 31) : vi_load(c + (FIXED8_LOST + odd) * VL);
     q = _mm256_sub_epi64(q, _mm256_and_si256(_mm256_cmpgt_epi64(_mm256_setzero_si256(), p), lost));
   }
-  return _mm256_srlv_epi64(q, _mm256_srli_epi64(value, 32));
+  return _mm256_srlv_epi64(q, vi_load(c + (FIXED8_SHIFTS + odd) * VL));
 }
 
 SIMD_INLINE vi fixed8(const int AWAY, vi x, const int32_t *c) {

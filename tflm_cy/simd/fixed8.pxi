@@ -11,6 +11,7 @@ cdef extern from "fixed8.h" nogil:
         FIXED8_VALUES
         FIXED8_ADDED
         FIXED8_LESS
+        FIXED8_SHIFTS
         FIXED8_LOST
         FIXED8_BIAS
     ctypedef struct Fixed8Limits:
@@ -82,6 +83,7 @@ cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t
     cdef ptrdiff_t wide = (lane & 1) * (VL / 2) + lane / 2     # among the 64-bit lanes of two vectors
     cdef int64_t* values = <int64_t*>(at + FIXED8_VALUES * VL)
     cdef int64_t* added = <int64_t*>(at + FIXED8_ADDED * VL)
+    cdef int64_t* shifts = <int64_t*>(at + FIXED8_SHIFTS * VL)
     cdef int64_t* lost = <int64_t*>(at + FIXED8_LOST * VL)
     cdef int shift = 31 + factor.right - factor.left
     values[wide] = factor.value + (<int64_t>shift << 32)
@@ -90,6 +92,7 @@ cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t
         lost[wide] = <int64_t>1 << 31 if factor.away else 0
     if FIXED8_BIAS:
         added[wide] += <int64_t>1 << 62
+        shifts[wide] = shift
         at[FIXED8_LESS * VL + lane] = <int32_t><uint32_t>(<int64_t>1 << (62 - shift))
 
 
