@@ -145,7 +145,7 @@ def _load(results):
 
 
 def _rss(results):
-    """Growth from behind the import to behind the second run."""
+    """Growth from behind the import to behind the third run."""
     text = "loading and running a model takes no more memory than in TensorFlow, import left out"
     grown = {}
     for row in results.get("rss", ()):

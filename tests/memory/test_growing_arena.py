@@ -138,6 +138,22 @@ def test_what_a_large_chunk_has_not_used_is_given_back_and_the_rest_stays():
     assert ctypes.string_at(large, 7 << 20) == b"\7" * (6 << 20) + b"\11" * (1 << 20)
 
 
+def test_what_is_written_when_the_plan_is_known_begins_no_huge_page():
+    """A page of 2 MiB that is touched is there as a whole."""
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    arena = GrowingArena()
+    arena.tail(3 << 20)
+    large = arena.tail(1 << 16)
+    arena.head(1000)
+    before = resident()
+    ctypes.memset(large, 7, 1 << 16)
+    assert resident() - before < 1 << 18
+
+
 def test_an_alignment_above_the_arenas_own():
     arena = GrowingArena(alignment=16)
     for _ in range(5):

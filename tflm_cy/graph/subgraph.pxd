@@ -26,6 +26,7 @@ cdef class Subgraph(Preparation):
     # progress
     cdef readonly bint ready
     cdef bint brief                  # runs with the GIL held
+    cdef bint first                  # the next run is the first since allocate: weights are packed in it
     cdef bint allocating
     cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers

@@ -226,6 +226,7 @@ cdef class Subgraph(Preparation):
         self.resized.clear()
         self.brief = self.is_brief()
         self.ready = True
+        self.first = not self.micro
         self.generation += 1
         return 0
 
@@ -321,6 +322,9 @@ cdef class Subgraph(Preparation):
         self.shared.depth -= 1
         if status != 0:
             self.raise_failure(self.failed_step)
+        if self.first:
+            self.first = False
+            self.model.give_back()
         return 0
 
     cdef int raise_failure(self, int step) except -1:

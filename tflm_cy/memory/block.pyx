@@ -30,8 +30,16 @@ cdef extern from *:
         (void)start; (void)size;
     #endif
     }
+    static void want_small_pages(void *start, size_t size) {
+    #ifdef MADV_NOHUGEPAGE
+        madvise(start, size, MADV_NOHUGEPAGE);
+    #else
+        (void)start; (void)size;
+    #endif
+    }
     """
     void want_huge_pages(void* start, size_t size) nogil
+    void want_small_pages(void* start, size_t size) nogil
 
 cdef extern from "Python.h":
     int PyTraceMalloc_Track(unsigned int domain, uintptr_t pointer, size_t size)
@@ -116,6 +124,16 @@ cdef void prefer_huge_pages(char* start, char* end) noexcept:
     end -= <uintptr_t> end & (HUGE_PAGE - 1)
     if start < end:
         want_huge_pages(start, end - start)
+
+
+cdef void end_huge_pages(char* start, char* used, char* end) noexcept:
+    """For a stretch of memory that is used up to `used`, keep the huge pages that are used to their ends: one that is begun takes memory as a whole."""
+    used -= <uintptr_t> used & (HUGE_PAGE - 1)
+    start += -<uintptr_t> start & (HUGE_PAGE - 1)
+    end -= <uintptr_t> end & (HUGE_PAGE - 1)
+    start = max(start, used)
+    if start < end:
+        want_small_pages(start, end - start)
 
 
 cdef void give_back(char* start, char* end) noexcept:

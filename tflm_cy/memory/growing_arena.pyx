@@ -21,7 +21,7 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.memory.arena cimport Arena, check_alignment
-from tflm_cy.memory.block cimport Block, give_back, new_mapped_block, prefer_huge_pages
+from tflm_cy.memory.block cimport Block, end_huge_pages, give_back, new_mapped_block, prefer_huge_pages
 
 cdef size_t FIRST_CHUNK = 4000          # with the header, the alignment and the slack about one page
 cdef size_t LARGEST_STEP = 1 << 18
@@ -199,4 +199,5 @@ cdef void drop_below(Chunk* chunk) noexcept:
 
 cdef void trim(const Chunk* chunk) noexcept:
     if chunk.capacity >= LARGE_STEP:
+        end_huge_pages(chunk.start, chunk.start + chunk.used, chunk.start + chunk.capacity)
         give_back(chunk.start + chunk.used, chunk.start + chunk.capacity)

@@ -19,7 +19,7 @@ from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant,
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
 from tflm_cy.ops.weighted cimport (
-    Multipliers, bias_values, check_quantized, check_zero_points, fill_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
+    Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 
 cdef struct IntegerConv:
@@ -60,7 +60,7 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
             b, &op.rescale, &multipliers):
         node.invoke = convolve_vector8
         return 0
-    fill_factors(&multipliers)
+    own_factors(context, &multipliers, &op.rescale)
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.c.shape.oc, &op.c.bias)
     pad_filter(context, w, &op.c)

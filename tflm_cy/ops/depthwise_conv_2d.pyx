@@ -27,7 +27,7 @@ from tflm_cy.ops.fixed8 cimport (
 )
 from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32, run_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
-    Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, fill_factors, plan_rescale, prepare_bias, prepare_bias_micro,
+    Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
@@ -206,7 +206,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
             b, &op.rescale, &op.multipliers):
         node.invoke = convolve_vector8
         return 0
-    fill_factors(&op.multipliers)
+    own_factors(context, &op.multipliers, &op.rescale)
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.shape.oc, &op.bias)
     op.wide = context.request_scratch(sizeof(int64_t) * op.shape.oc)

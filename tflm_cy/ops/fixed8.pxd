@@ -9,16 +9,16 @@ multipliers, which nothing has filled in yet, as well.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
+from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
-from tflm_cy.ops.weighted cimport Multipliers, are_small, fill_factors
+from tflm_cy.ops.weighted cimport Multipliers, are_below, are_small, fill_factors, own_factors
 from tflm_cy.ops.xnnpack.vector8 cimport (
     Vector8, VectorDepthwise8, pack_conv8, pack_depthwise8, plan_conv8, plan_depthwise8,
 )
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.depthwise8 cimport Depthwise8
-from tflm_cy.simd.fixed8 cimport Fixed8
+from tflm_cy.simd.fixed8 cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, Fixed8
 from tflm_cy.simd.table cimport kernels
 
 ctypedef fused Plan8:
@@ -49,19 +49,25 @@ cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdi
     return <const int32_t*>b.data if is_constant(b) and b.type == INT32 and count(b) >= channels else NULL
 
 
+cdef inline int rounding_of(const Multipliers* m) noexcept nogil:
+    """Multipliers well below a half shift right."""
+    return ROUNDS_UP if m.up >= m.channels else ROUNDS_AWAY if m.up == 0 and are_below(m, 0.49) else ROUNDS_MIXED
+
+
 cdef inline bint ready_fixed8(
     Context context, Fixed8* f, ptrdiff_t groups, ptrdiff_t columns, ptrdiff_t depth, const Tensor* x, const int32_t* bias,
-    const Rescale* out, bint small,
+    const Rescale* out, const Multipliers* late,
 ) except -1:
-    """The multipliers; `depth`: products of a sum; `small`: the multipliers are still to come, and `are_small`."""
+    """The multipliers; `depth`: products of a sum; `late`: those that are still to come, and `are_small`, or NULL."""
     cdef ptrdiff_t i
     if kernels().fixed8.plan == NULL or bias == NULL or out.wide or (x.type != INT8 and x.type != UINT8):
         return False
     f.groups = groups
     f.columns = columns
-    f.factors = NULL if small else out.factors
+    f.factors = out.factors if late == NULL else NULL
+    f.rounding = ROUNDS_UP if late == NULL else rounding_of(late)
     f.most = 0
-    for i in range(0 if small else groups * columns):
+    for i in range(groups * columns if late == NULL else 0):
         f.most = max(f.most, <double>bias[i] if bias[i] > 0 else -<double>bias[i])
     f.most += <double>depth * (255 * 255)
     f.is_signed = x.type == INT8
@@ -90,28 +96,40 @@ cdef inline int fill_fixed8(
     return 0
 
 
-cdef inline Multipliers late_multipliers(const Multipliers* m) noexcept nogil:
+cdef inline int set_late(Context context, Multipliers* late, Multipliers* m, Rescale* out) except -1:
     """Those that may be filled in later; the others are filled in now, and there are none left."""
-    cdef Multipliers late = m[0]
-    if not are_small(m):
-        fill_factors(m)
+    if m.factors != NULL or not are_small(m):
+        own_factors(context, m, out)
+    late[0] = m[0]
+    if m.factors != NULL:
         late.channels = 0
-    return late
+    return 0
+
+
+cdef inline int place_late(Context context, Multipliers* late, Fixed8* f, void* packed, ptrdiff_t packed_bytes) except -1:
+    """Those to be filled in later lie where the packed weights will, which are written when nobody reads multipliers any more."""
+    cdef ptrdiff_t bytes = late.channels * <ptrdiff_t>sizeof(Factor)
+    if late.channels > 0:
+        late.factors = <Factor*>(packed if bytes <= packed_bytes else context.unfilled(bytes))
+        f.factors = late.factors
+    return 0
 
 
 cdef inline bint ready_fixed_conv8(
     Context context, FixedConv8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
-    const Tensor* b, const Rescale* out, Multipliers* m,
+    const Tensor* b, Rescale* out, Multipliers* m,
 ) except -1:
-    """True when run_fixed_conv8 serves. Filters of `row` values each, their taps in front. Else the multipliers are filled in."""
+    """True when run_fixed_conv8 serves. Filters of `row` values each, their taps in front."""
     cdef const int32_t* bias = constant_bias(context, b, g.oc)
-    v.late = late_multipliers(m)
+    set_late(context, &v.late, m, out)
     if w == NULL or g.groups <= 0 or not ready_fixed8(
-            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out, v.late.channels > 0):
+            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out, &v.late if v.late.channels > 0 else NULL):
         return False
     fill_fixed8(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
     v.pack = kernels().fixed8.pack
     v.waits = plan_conv8(context, &v.fast, x, w, row)
+    if v.waits:
+        place_late(context, &v.late, &v.fixed, v.fast.plan.packed, v.fast.plan.packed_bytes)
     return v.waits
 
 
@@ -127,17 +145,20 @@ cdef inline void run_fixed_conv8(Context context, FixedConv8* v, const void* x, 
 
 cdef inline bint ready_fixed_depthwise8(
     Context context, FixedDepthwise8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, const Tensor* b,
-    const Rescale* out, Multipliers* m,
+    Rescale* out, Multipliers* m,
 ) except -1:
     """As ready_fixed_conv8."""
     cdef const int32_t* bias = constant_bias(context, b, g.oc)
-    v.late = late_multipliers(m)
-    if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out, v.late.channels > 0):
+    set_late(context, &v.late, m, out)
+    if w == NULL or not ready_fixed8(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out, &v.late if v.late.channels > 0 else NULL):
         return False
     fill_fixed8(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
     v.pack = kernels().fixed8.pack
     v.w = w
-    return plan_depthwise8(context, &v.fast)
+    if not plan_depthwise8(context, &v.fast):
+        return False
+    place_late(context, &v.late, &v.fixed, v.fast.plan.packed, v.fast.plan.packed_bytes)
+    return True
 
 
 cdef inline void run_fixed_depthwise8(Context context, FixedDepthwise8* v, const void* x, void* y) noexcept nogil:

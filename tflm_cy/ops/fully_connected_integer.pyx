@@ -267,7 +267,7 @@ cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, con
     c.how = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias
-        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, False):
+        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
             return False
         c.finish = kernels().fixed8.finish
         c.how = &op.fast.fixed

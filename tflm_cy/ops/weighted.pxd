@@ -204,7 +204,7 @@ cdef struct Multipliers:         # of a convolution's channels, before they are 
     bint per_channel
     ptrdiff_t channels
     ptrdiff_t up                 # channels below round halves up, the others away from zero
-    Factor* factors
+    Factor* factors              # NULL: without memory yet
 
 
 cdef inline double multiplier_of(const Multipliers* m, ptrdiff_t c) noexcept nogil:
@@ -214,13 +214,17 @@ cdef inline double multiplier_of(const Multipliers* m, ptrdiff_t c) noexcept nog
 
 cdef inline bint are_small(const Multipliers* m) noexcept nogil:
     """No multiplier is negative, infinite, NaN, or leads to a left shift."""
+    return are_below(m, 0.99)
+
+
+cdef inline bint are_below(const Multipliers* m, double most) noexcept nogil:
     cdef double factor = m.x_scale / m.y_scale
     cdef ptrdiff_t c
     cdef bint small = True
     if m.scales == NULL:
-        return 0 <= factor < 0.99
+        return 0 <= factor < most
     for c in range(m.channels if m.per_channel else 1):
-        small &= 0 <= factor * m.scales[c] < 0.99
+        small &= 0 <= factor * m.scales[c] < most
     return small
 
 
@@ -237,7 +241,15 @@ cdef inline int prepare_rescale(
     """The multipliers of a convolution; channels below `up` round halves up, the others away from zero."""
     cdef Multipliers m
     plan_rescale(context, x, w, b, y, activation, channels, wide, up, out, &m, name)
-    fill_factors(&m)
+    return own_factors(context, &m, out)
+
+
+cdef inline int own_factors(Context context, Multipliers* m, Rescale* out) except -1:
+    """Fill the multipliers in, in memory that is theirs as long as the node lives."""
+    if m.factors == NULL:
+        m.factors = <Factor*>context.unfilled(m.channels * sizeof(Factor) + 1)
+        fill_factors(m)
+    out.factors = m.factors
     return 0
 
 
@@ -245,7 +257,7 @@ cdef inline int plan_rescale(
     Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
     bint wide, ptrdiff_t up, Rescale* out, Multipliers* m, str name,
 ) except -1:
-    """As prepare_rescale, all but `fill_factors`."""
+    """As prepare_rescale, all but `own_factors`."""
     cdef ptrdiff_t c
     check_quantized(x, name, "input")
     check_quantized(w, name, "filter")
@@ -265,11 +277,11 @@ cdef inline int plan_rescale(
     m.per_channel = w.scale_count > 1
     m.channels = channels
     m.up = up
-    m.factors = <Factor*>context.unfilled(channels * sizeof(Factor) + 1)
+    m.factors = NULL
     if not are_small(m):
         for c in range(channels):
             check_multiplier(quantize_multiplier(multiplier_of(m, c)), multiplier_of(m, c), wide, name)
-    out.factors = m.factors
+    out.factors = NULL
     out.wide = wide
     out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT
     return 0

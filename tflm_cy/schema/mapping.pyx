@@ -10,7 +10,7 @@ import os
 import stat
 
 from cpython.buffer cimport PyBuffer_FillInfo
-from posix.mman cimport MAP_FAILED, MAP_PRIVATE, PROT_READ, mmap, munmap
+from posix.mman cimport MADV_DONTNEED, MAP_FAILED, MAP_PRIVATE, PROT_READ, madvise, mmap, munmap
 
 
 def printable(path):
@@ -79,6 +79,10 @@ cdef class Mapping:
     def __dealloc__(self):
         if self.start != NULL:
             munmap(self.start, self.size)
+
+    def give_back(self):
+        """Let go of the pages: they hold what the file holds, and come back as somebody looks at them."""
+        madvise(self.start, self.size, MADV_DONTNEED)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self.start, self.size, 1, flags)

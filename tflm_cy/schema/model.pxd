@@ -9,7 +9,9 @@ cdef class Model:
     cdef const uint8_t* base         # first byte
     cdef size_t size                 # bytes, with what may follow the flatbuffer
     cdef const uint8_t* root         # the table Model
+    cdef object mapping              # of the file, or None
 
+    cdef int give_back(self) except -1
     cdef void buffer(self, uint32_t index, const uint8_t** data, size_t* size) noexcept nogil
     cdef void constant(self, const uint8_t* tensor, const uint8_t** data, size_t* size) noexcept nogil
     cdef void custom_options(self, const uint8_t* operator, const uint8_t** data, size_t* size) noexcept nogil

@@ -24,7 +24,7 @@ from tflm_cy.schema.span cimport Span, buffer_span, builtin_code, custom_options
 from tflm_cy.schema.table cimport Vector, load_u32, table_table, table_u8, table_u32, table_vector, vector_table
 from tflm_cy.schema.verifier cimport verify
 
-from tflm_cy.schema.mapping import file_bytes
+from tflm_cy.schema.mapping import Mapping, file_bytes
 
 cdef enum:
     OPERATOR_COUNT = 256
@@ -95,6 +95,7 @@ cdef class Model:
         except (BufferError, ValueError) as error:
             raise ValueError(f"model_content must be one C-contiguous block of bytes: {error}") from None
         self.held = True
+        self.mapping = content if isinstance(content, Mapping) else None
         verify(<const uint8_t*>self.view.buf, self.view.len)
         self.base = <const uint8_t*>self.view.buf
         self.size = self.view.len
@@ -111,6 +112,12 @@ cdef class Model:
 
     def __reduce__(self):
         raise TypeError("a Model cannot be pickled or copied")
+
+    cdef int give_back(self) except -1:
+        """What is read no more need not stay in memory, as far as it is a file that is mapped."""
+        if self.mapping is not None:
+            self.mapping.give_back()
+        return 0
 
     cdef void buffer(self, uint32_t index, const uint8_t** data, size_t* size) noexcept nogil:
         """Contents of buffer `index`; data[0] is NULL when it has none or there is no such buffer."""

@@ -139,12 +139,17 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
         return False
     c.packed_bytes = (
-        panels_of_columns(c) * (<ptrdiff_t>sizeof(TilePanel) + 4 * c.steps) + round_up(c.steps * 4, 64) + 12 * g.groups * c.group_columns
-        + g.groups * c.group_columns * c.steps * 4 + 7 * TAIL
+        panels_of_columns(c) * <ptrdiff_t>sizeof(TilePanel) + 4 * c.steps + g.groups * c.group_columns * 4 * (constants_of(c) + c.steps)
+        + 7 * TAIL
     )
     if c.row_factor != 0:
-        c.packed_bytes += (c.steps + DEAREST_VECTORS) * (VB + 4)
+        c.packed_bytes += round_up(c.steps * 4, 64) + 4 * panels_of_columns(c) * c.steps + (c.steps + DEAREST_VECTORS) * (VB + 4)
     return True
+
+
+cdef ptrdiff_t constants_of(const Conv8* c) noexcept nogil:
+    """How many a column has: what its sums start with, a scale, a bias in floats."""
+    return 3 if c.dynamic else 2 if c.finish == NULL else 1
 
 
 cdef ptrdiff_t copied_positions(const Conv8* c) noexcept nogil:
@@ -181,20 +186,26 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ptrdiff_t columns = g.groups * c.group_columns
     cdef TilePanel* panels = <TilePanel*>c.packed
     cdef uint8_t* at = c.packed + round_up(panels_of_columns(c) * sizeof(TilePanel), 64)
-    cdef int32_t* ones = <int32_t*>at
+    cdef int32_t* ones = NULL
     cdef int32_t* sums
-    cdef float* scales
+    cdef float* scales                # what is not there is not read
     cdef float* f_bias
-    cdef int32_t* offsets
-    cdef ptrdiff_t panel, column, first, width, end
+    cdef int32_t* offsets              # of a panel without extra steps
+    cdef int32_t* own_offsets
+    cdef ptrdiff_t last = constants_of(c) - 1
+    cdef ptrdiff_t panel, column, first, width, end, extra
+    if c.row_factor != 0:
+        ones = <int32_t*>at
+        at += round_up(c.steps * 4, 64)
     plan_extra_vectors(c, <const uint8_t*>w, row, ones)
-    at += round_up(c.steps * 4, 64)
     sums = <int32_t*>at
-    scales = <float*>(at + round_up(4 * columns, 64))
-    f_bias = <float*>(at + 2 * round_up(4 * columns, 64))
-    at += 3 * round_up(4 * columns, 64)
+    scales = <float*>(at + min(1, last) * round_up(4 * columns, 64))
+    f_bias = <float*>(at + last * round_up(4 * columns, 64))
+    at += (last + 1) * round_up(4 * columns, 64)
     offsets = <int32_t*>at
-    at += round_up(4 * (panels_of_columns(c) * c.steps + c.extra_steps), 64)
+    own_offsets = offsets + c.steps
+    at += round_up(4 * (c.steps + (panels_of_columns(c) * c.steps + c.extra_steps if c.extra_steps > 0 else 0)), 64)
+    fill_offsets(c, offsets)
     c.ones, c.scales, c.float_bias, c.tile_panels = ones, scales, f_bias, panels
     c.bias = sums
     c.w_sums = sums
@@ -203,18 +214,21 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         width = width_of_panel(c, panel)
         end = end_column(c, panel)
         panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.steps
-        fill_offsets(c, offsets)
-        offsets += c.steps
         pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
         at += width * 4 * c.steps
         if c.extra_steps > 0:
-            panels[panel].steps += pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, offsets, at)
-            offsets += panels[panel].steps - c.steps
-            at += width * 4 * (panels[panel].steps - c.steps)
+            extra = pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, own_offsets + c.steps, at)
+            at += width * 4 * extra
+            if extra > 0:
+                fill_offsets(c, own_offsets)
+                panels[panel].offsets = own_offsets
+                panels[panel].steps += extra
+                own_offsets += panels[panel].steps
         for column in range(first, end):
             pack_constants(
                 c, w, row, column, column / group_oc * c.group_columns + column % group_oc, 128 if c.is_signed else 0, sums, scales, f_bias)
-    fill_ones(c, ones)
+    if ones != NULL:
+        fill_ones(c, ones)
 
 
 cdef ptrdiff_t first_column(const Conv8* c, ptrdiff_t panel) noexcept nogil:

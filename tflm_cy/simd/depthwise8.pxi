@@ -90,7 +90,7 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.sums_at = round_up(d.scratch_bytes, 64)
         d.scratch_bytes = d.sums_at + 4 * (d.rows * g.ow * d.channels + VB)
     d.packed_bytes = (
-        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * (8 * VB + block_taps(d)) + line
+        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * ((8 if d.finish == NULL else 4) * VB + block_taps(d)) + line
         + round_up(blocks_of(d), 64) + TAIL
     )
     return True
@@ -186,14 +186,16 @@ cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
     cdef int32_t* sources = <int32_t*>at
     cdef int32_t* factors
     cdef int32_t* bias
-    cdef float* scales
+    cdef float* scales                # with `finish` none, and nobody reads them
     cdef ptrdiff_t v, channel, pixel
     at += round_up(48 * d.groups, 64)
     factors = <int32_t*>at
     at += round_up(4 * d.quads * d.rows, 64)
     bias = <int32_t*>at
-    scales = <float*>(at + 4 * VB * blocks_of(d))
-    at += 8 * VB * blocks_of(d)
+    at += 4 * VB * blocks_of(d)
+    scales = <float*>at
+    if d.finish == NULL:
+        at += 4 * VB * blocks_of(d)
     d.sources, d.factors, d.bias, d.scales, d.taps = sources, factors, bias, scales, <const int8_t*>at
     if d.slabs:
         for v in range(3 * 4 * d.groups):

@@ -18,10 +18,16 @@ ctypedef void (*Finish8)(
     const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil
 
+cdef enum:                       # halves of the second rounding, of which a column without a right shift has none
+    ROUNDS_UP = 0
+    ROUNDS_MIXED = 1
+    ROUNDS_AWAY = 2              # from zero, with right shifts in all columns whose multiplier is not 0
+
 cdef struct Fixed8:
     ptrdiff_t groups
     ptrdiff_t columns            # of a group
     const Factor* factors        # one per column of all groups; NULL for the plan: still to come, without left shifts
+    int rounding                 # of the columns; the plan finds it if it has the factors
     double most                  # no sum is larger, nor smaller than its negative
     bint is_signed               # y is int8, else uint8
     int32_t zero_point
@@ -29,8 +35,7 @@ cdef struct Fixed8:
     int32_t high
     # the plan
     ptrdiff_t packed_bytes
-    bint away                    # some column rounds halves away from zero
-    int32_t* packed              # per group and vector of columns: FIXED8 vectors of constants
+    int32_t* packed              # constants per group and vector of columns
 
 cdef struct Fixed8Kernels:
     bint (*plan)(Fixed8* f) noexcept nogil

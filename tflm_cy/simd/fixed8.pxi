@@ -4,23 +4,26 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport Factor
-from tflm_cy.simd.fixed8 cimport Fixed8, Fixed8Kernels
+from tflm_cy.simd.fixed8 cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, Fixed8, Fixed8Kernels
 
 cdef extern from "fixed8.h" nogil:
     enum:
-        FIXED8
         FIXED8_VALUES
         FIXED8_ADDED
+        FIXED8_LESS
         FIXED8_SHIFTS
         FIXED8_LOST
-        FIXED8_LESS
         FIXED8_BIAS
     ctypedef struct Fixed8Limits:
         bint is_signed
         vb zero
         vb low
         vb high
+    ptrdiff_t FIXED8_STEP(int rounding)
     void fixed8_rows_up(
+        const Fixed8Limits* k, const int32_t* constants, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, ptrdiff_t n, uint8_t* y,
+        ptrdiff_t y_row) noexcept
+    void fixed8_rows_mixed(
         const Fixed8Limits* k, const int32_t* constants, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, ptrdiff_t n, uint8_t* y,
         ptrdiff_t y_row) noexcept
     void fixed8_rows_away(
@@ -41,44 +44,55 @@ cdef bint plan_fixed8(Fixed8* f) noexcept nogil:
         return False
     if not lowest <= f.zero_point <= lowest + 255 or not lowest <= f.low <= f.high <= lowest + 255:
         return False
+    if f.factors != NULL:
+        f.rounding = rounding_of(f)
     for i in range(f.groups * f.columns if f.factors != NULL else 0):
         if f.factors[i].value < 0 or f.factors[i].left > 30 or (f.factors[i].left > 0 and f.factors[i].right > 0) or f.factors[i].right > 31:
             return False
         if f.factors[i].left > 0 and not f.most * (<int64_t>1 << f.factors[i].left) < 2147483647.0:
             return False
-    f.packed_bytes = f.groups * fixed8_vectors(f) * FIXED8 * VL * <ptrdiff_t>sizeof(int32_t) + 64
+    f.packed_bytes = f.groups * fixed8_vectors(f) * FIXED8_STEP(f.rounding) * <ptrdiff_t>sizeof(int32_t) + 64
     return True
 
 
-cdef void pack_fixed8(Fixed8* f) noexcept nogil:
-    cdef ptrdiff_t group, column, vector, i
-    cdef int32_t* at
-    f.away = False
+cdef int rounding_of(const Fixed8* f) noexcept nogil:
+    """Of all columns; a multiplier of 0 has no halves."""
+    cdef bint up = False
+    cdef bint away = False
+    cdef ptrdiff_t i
     for i in range(f.groups * f.columns):
-        f.away |= f.factors[i].away != 0
+        away |= f.factors[i].away != 0
+        up |= f.factors[i].away == 0 and f.factors[i].value != 0
+    return ROUNDS_UP if not away else ROUNDS_MIXED if up else ROUNDS_AWAY
+
+
+cdef void pack_fixed8(Fixed8* f) noexcept nogil:
+    cdef ptrdiff_t group, column, vector
+    cdef int32_t* at
     f.packed = <int32_t*>(((<size_t>f.packed) + 63) / 64 * 64)
     at = f.packed
     for group in range(f.groups):
         for vector in range(fixed8_vectors(f)):
-            memset(at, 0, FIXED8 * VL * sizeof(int32_t))
+            memset(at, 0, FIXED8_STEP(f.rounding) * sizeof(int32_t))
             for column in range(vector * VL, min((vector + 1) * VL, f.columns)):
-                pack_factor8(&f.factors[group * f.columns + column], column - vector * VL, at)
-            at += FIXED8 * VL
+                pack_factor8(&f.factors[group * f.columns + column], column - vector * VL, f.rounding == ROUNDS_MIXED, at)
+            at += FIXED8_STEP(f.rounding)
 
 
-cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, int32_t* at) noexcept nogil:
+cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t* at) noexcept nogil:
     cdef ptrdiff_t wide = (lane & 1) * (VL / 2) + lane / 2     # among the 64-bit lanes of two vectors
     cdef int64_t* values = <int64_t*>(at + FIXED8_VALUES * VL)
     cdef int64_t* added = <int64_t*>(at + FIXED8_ADDED * VL)
     cdef int64_t* shifts = <int64_t*>(at + FIXED8_SHIFTS * VL)
     cdef int64_t* lost = <int64_t*>(at + FIXED8_LOST * VL)
     cdef int shift = 31 + factor.right - factor.left
-    values[wide] = factor.value
+    values[wide] = factor.value + (<int64_t>shift << 32)
     added[wide] = (<int64_t>1 << (30 - factor.left)) + (<int64_t>factor.half << 31)
-    shifts[wide] = shift
-    lost[wide] = <int64_t>1 << 31 if factor.away else 0
+    if mixed:
+        lost[wide] = <int64_t>1 << 31 if factor.away else 0
     if FIXED8_BIAS:
         added[wide] += <int64_t>1 << 62
+        shifts[wide] = shift
         at[FIXED8_LESS * VL + lane] = <int32_t><uint32_t>(<int64_t>1 << (62 - shift))
 
 
@@ -86,14 +100,16 @@ cdef void finish_fixed8(
     const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil:
     cdef const Fixed8* f = <const Fixed8*>how
-    cdef const int32_t* constants = f.packed + group * fixed8_vectors(f) * FIXED8 * VL
+    cdef const int32_t* constants = f.packed + group * fixed8_vectors(f) * FIXED8_STEP(f.rounding)
     cdef Fixed8Limits k
     k.is_signed = f.is_signed
     k.zero = vb_set1_16(f.zero_point)
     k.low = vb_set1(f.low)
     k.high = vb_set1(f.high)
-    if f.away:
+    if f.rounding == ROUNDS_AWAY:
         fixed8_rows_away(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
+    elif f.rounding == ROUNDS_MIXED:
+        fixed8_rows_mixed(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
     else:
         fixed8_rows_up(&k, constants, sums, sum_row, rows, f.columns, y, y_row)
 
