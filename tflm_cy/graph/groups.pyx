@@ -22,7 +22,7 @@ cdef double LEAST_TIME = 3000             # of a group, below which giving parts
 cdef double LONG_TIME = 60000
 
 cdef enum:
-    LEAST_GROUPS = 7             # of that time, which an invoke must have to share for the pool to be engaged
+    LEAST_GROUPS = 2             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
 
 cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too

@@ -19,6 +19,7 @@ cdef struct Product32:
     float high
     ptrdiff_t period             # columns that share a bias with the columns this far behind; 0: all have their own
     ptrdiff_t period_stride      # from the weights of a period to the next
+    ptrdiff_t hands              # threads that may share the columns of a single position
     # the plan
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes

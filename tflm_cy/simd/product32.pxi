@@ -90,6 +90,8 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     c.y_row = g.oc
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     c.panels = (c.vectors + widest - 1) / widest
+    if widest == WIDE_PANEL32:
+        c.panels = max(c.panels, min(c.hands, c.vectors / PANEL32))
     c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1

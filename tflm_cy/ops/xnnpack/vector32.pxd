@@ -38,6 +38,7 @@ cdef inline bint ready_product32(
     Context context, Vector32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
 ) except -1:
     """True when v.run serves; the caller has filled in the first part of v.plan."""
+    v.plan.hands = context.hands
     if kernels().product32.plan == NULL or not kernels().product32.plan(&v.plan):
         return False
     v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
