@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from compat.builder import Model, Tensor
 from tests.simd import float32, products8, test_elementwise8
 from tests.simd.instruction_sets import ISAS, run
 from tflm_cy.ops import generation
@@ -55,3 +56,17 @@ def test_nodes_are_shared():
         run(ISAS[0], blob, feeds, num_threads=4)
     assert pool.state()["jobs"] > before
     assert pool.state()["workers"] >= 3
+
+
+def test_columns_of_one_row_are_shared():
+    """128 columns, which one thread computes at once."""
+    rng = np.random.default_rng(0)
+    w, bias = rng.normal(size=(128, 512)).astype(np.float32), rng.normal(size=128).astype(np.float32)
+    x, y = Tensor([1, 512], "float32"), Tensor([1, 128], "float32")
+    blob = Model.single("FULLY_CONNECTED", [x, Tensor.constant(w), Tensor.constant(bias)], [y]).to_bytes()
+    feeds = [rng.normal(size=(1, 512)).astype(np.float32)]
+    before = pool.state()["jobs"]
+    [got] = run(ISAS[0], blob, feeds, num_threads=2)
+    assert pool.state()["jobs"] > before
+    [wanted] = run(ISAS[0], blob, feeds)
+    assert got.tobytes() == wanted.tobytes()

@@ -31,6 +31,7 @@ from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
 include "conv8.pxi"
+include "conv8_pack.pxi"
 
 cdef extern from "amx.h" nogil:
     enum:

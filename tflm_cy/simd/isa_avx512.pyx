@@ -9,7 +9,9 @@ from tflm_cy.simd.vector cimport *
 
 include "bytes.pxi"
 include "conv8.pxi"
+include "conv8_pack.pxi"
 include "depthwise8.pxi"
+include "depthwise8_pack.pxi"
 include "elementwise8.pxi"
 include "lstm8.pxi"
 include "peak.pxi"
