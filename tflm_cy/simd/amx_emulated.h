@@ -10,16 +10,16 @@
 static __thread uint8_t amx_tiles[8][16][64];
 static __thread uint8_t amx_config[64];
 
-static inline void amx_emulated_load(int tile, const void *from, ptrdiff_t stride) {
+static __attribute__((noinline)) void amx_emulated_load(int tile, const void *from, ptrdiff_t stride) {
   for (int r = 0; r < 16; r++) memcpy(amx_tiles[tile][r], (const uint8_t *)from + r * stride, 64);
 }
 
-static inline void amx_emulated_store(int tile, void *to, ptrdiff_t stride) {
+static __attribute__((noinline)) void amx_emulated_store(int tile, void *to, ptrdiff_t stride) {
   for (int r = 0; r < 16; r++) memcpy((uint8_t *)to + r * stride, amx_tiles[tile][r], 64);
 }
 
 /* sums[m][n] += 4 taps of x[m] times those of column n, whose rows hold four taps of each column. */
-static inline void amx_emulated_dot(int sums, int x, int w, int x_signed) {
+static __attribute__((noinline)) void amx_emulated_dot(int sums, int x, int w, int x_signed) {
   for (int m = 0; m < 16; m++) {
     for (int n = 0; n < 16; n++) {
       int32_t sum;
