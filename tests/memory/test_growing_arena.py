@@ -118,13 +118,14 @@ def test_every_chunk_and_the_head_have_room_for_the_slack():
     assert abs(traced(1 << 16) - traced(0) - 4 * (1 << 16)) < 4096
 
 
+def resident():
+    """Bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
 def test_what_a_large_chunk_has_not_used_is_given_back_and_the_rest_stays():
     """Behind the first two MiB chunks are large; a huge page that is written in part is counted in part."""
-
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
-
     arena = GrowingArena()
     arena.tail(3 << 20)
     large = arena.tail(5 << 20)
@@ -140,11 +141,6 @@ def test_what_a_large_chunk_has_not_used_is_given_back_and_the_rest_stays():
 
 def test_what_is_written_when_the_plan_is_known_begins_no_huge_page():
     """A page of 2 MiB that is touched is there as a whole."""
-
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
-
     arena = GrowingArena()
     arena.tail(3 << 20)
     large = arena.tail(1 << 16)

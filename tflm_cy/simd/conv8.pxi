@@ -91,11 +91,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
         return False
     group_oc = g.oc / g.groups
-    c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
-    if sees_whole_image(g):
-        c.flat = True
-    if c.dynamic and g.oh * g.ow > 1:
-        c.flat = False
+    c.flat = is_pointwise(g) and not (c.dynamic and g.oh * g.ow > 1) or sees_whole_image(g)
     if c.flat:
         c.segments = 1
         c.segment = g.kh * g.kw * g.ic
@@ -158,6 +154,11 @@ cdef ptrdiff_t panels_of_group(const Conv8* c) noexcept nogil:
 
 cdef ptrdiff_t panels_of_columns(const Conv8* c) noexcept nogil:
     return c.shape.groups * panels_of_group(c)
+
+
+cdef bint is_pointwise(const ConvShape* g) noexcept nogil:
+    """Every position sees the one below it: a matrix product."""
+    return g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
 
 
 cdef bint sees_whole_image(const ConvShape* g) noexcept nogil:

@@ -81,17 +81,17 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     cdef ptrdiff_t widest = PANEL32
+    cdef ptrdiff_t fewest = 1            # panels
     if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
         return False
-    c.flat = g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+    c.flat = is_pointwise(g)
+    c.vectors = (g.oc / g.groups + VL - 1) / VL
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
+        fewest = min(c.hands, c.vectors / PANEL32)
     c.gathered = 0
     c.y_row = g.oc
-    c.vectors = (g.oc / g.groups + VL - 1) / VL
-    c.panels = (c.vectors + widest - 1) / widest
-    if widest == WIDE_PANEL32:
-        c.panels = max(c.panels, min(c.hands, c.vectors / PANEL32))
+    c.panels = max(fewest, (c.vectors + widest - 1) / widest)
     c.packed_columns = c.vectors * VL
     c.packed_bytes = g.groups * (g.kh * g.kw * g.group_ic + 1) * c.vectors * VL * <ptrdiff_t>sizeof(float) + LINE32
     c.lines = (g.kh - 1) * g.dilation_h + 1

@@ -11,7 +11,8 @@
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
  * - vi_from_vf rounds to nearest even, vi_cut_vf towards 0; the value must fit an int32.
  * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
- * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches that make a vector, `step` bytes apart; vb_scatter stores the first `count` of them.
+ * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches that make a vector, `step` bytes apart; vb_scatter stores the first `count` of them,
+ *   vb_scatter_part the first n bytes of each.
  * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
  *   vectors with consecutive dwords into consecutive bytes; rows that went through vb_lane give, interleaved twice, four vectors whose dwords
  *   are consecutive. */
