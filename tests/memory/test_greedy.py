@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
-from tflm_cy.memory.greedy import greedy
+from tflm_cy.memory.greedy import greedy, greedy_by_area
 
 from .problems import problems, rounded_sizes, together
 from .volume import examples
@@ -56,6 +56,14 @@ def test_equals_the_transcription(problem):
 @given(problems(most=80, fixed=False))
 def test_the_judge_accepts_its_plans(problem):
     check(problem, greedy(problem))
+    check(problem, greedy_by_area(problem))
+
+
+def test_by_area_what_lives_longest_comes_first():
+    """The small buffer that is always there lies at the bottom, not between two that take turns."""
+    problem = Problem([3, 4, 4], [0, 0, 1], [1, 0, 1], alignment=1)
+    assert greedy(problem).offsets == (4, 0, 0)
+    assert greedy_by_area(problem).offsets == (0, 3, 3)
 
 
 @pytest.mark.parametrize("alignment, offsets, height", [(1, (0, 100, 0), 180), (16, (0, 112, 0), 192)])

@@ -22,6 +22,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
 | set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
 | compute_later | prepare | "known now, and written by the node's first invoke", or when somebody asks by `settle` |
+| reread, release | invoke | an input that is constant: its value; "packed, asked for by `reread` from now on" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
@@ -207,6 +208,8 @@ cdef class Context:
     # invoke
     cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil
+    cdef const void* reread(self, const Tensor* tensor) noexcept nogil
+    cdef void release(self, const Tensor* tensor) noexcept nogil
     cdef int fail(self, const char* text) noexcept nogil
     cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
     cdef int fail_because(self, object error) noexcept         # with the GIL; an interruption is raised as it is

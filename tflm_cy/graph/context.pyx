@@ -120,6 +120,12 @@ cdef class Context:
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
         return -1
 
+    cdef const void* reread(self, const Tensor* tensor) noexcept nogil:
+        return tensor.data
+
+    cdef void release(self, const Tensor* tensor) noexcept nogil:
+        pass
+
     cdef int fail(self, const char* text) noexcept nogil:
         """Note why the node failed; returns -1, which invoke returns."""
         snprintf(self.message, sizeof(self.message), b"%s", text)

@@ -10,6 +10,9 @@ from tflm_cy.memory.block cimport Block
 cdef struct LateValue:
     InvokeFunction write             # of the node, which has not run yet; NULL: there is nothing to write
     int node
+    int readers                      # nodes and others that may look at it while the graph runs
+    bint written
+    bint given_back                  # its pages: it must be written again before it is looked at
     bint lent                        # it has memory while a node is prepared, and only then
     bint kept                        # somebody else than prepares looks at it
 

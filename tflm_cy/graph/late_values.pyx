@@ -2,16 +2,22 @@
 
     context.compute_later(node, y)        # in prepare: node.invoke writes y, when it first runs ...
     context.settle(y)                     # ... or when somebody wants the value before: a prepare, a user
+    context.release(w)                    # in invoke, by its reader: packed, and asked for from now on by ...
+    context.reread(w)                     # ... which writes it again, on the thread that invokes
 
 TensorFlow does the same outside of its delegate, so that a model is ready before megabytes of weights are unpacked. Before a node is
 prepared its inputs are settled, but the one that its registration calls `late_input`. A microcontroller writes such values in prepare.
+The pages of a value that its only reader has packed are given back.
 
 In a partition, whose nodes run with flushed denormals and prepares without, values are written while nodes are prepared. What is packed then
 and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
 """
-from tflm_cy.graph.context cimport MICRO, Context, Node, Registration
+from tflm_cy.graph.context cimport MICRO, PREPARE, Context, Node, Registration
 from tflm_cy.graph.tensor cimport COMPUTED, Tensor
-from tflm_cy.memory.block cimport new_block
+from tflm_cy.memory.block cimport give_back as give_pages_back, new_block
+
+cdef enum:
+    LEAST_RELEASED = 1 << 14         # bytes: below, hardly a page is gained
 
 
 cdef class LateValues(Workspace):
@@ -26,7 +32,7 @@ cdef class LateValues(Workspace):
         late = &(<LateValue*>self.late.data)[tensor.index]
         late.node = node.index
         late.write = node.invoke
-        late.lent = False
+        late.written = late.given_back = late.lent = False
         if node.arithmetic == MICRO:
             self.set_computed(tensor)
             return self.settle(tensor)
@@ -42,18 +48,26 @@ cdef class LateValues(Workspace):
         return 0
 
     cdef int note_readers(self) except -1:
-        """Tensors that somebody else than a prepare looks at."""
+        """Who looks at tensors."""
         cdef LateValue* late = <LateValue*>self.late.data
         cdef Registration registration
         cdef const Node* node
+        cdef const Tensor* tensor
         cdef int step, i, packed
         for step in range(self.plan_count):
             node = &self.nodes[self.plan[step]]
             registration = self.registrations[node.index]
             packed = -1 if registration is None else registration.packed_input
             for i in range(node.input_count):
-                if node.inputs[i] >= 0 and i != packed:
+                if node.inputs[i] < 0:
+                    continue
+                late[node.inputs[i]].readers += 1
+                if i != packed:
                     late[node.inputs[i]].kept = True
+        for i in range(self.output_total()):
+            tensor = self.graph_output(i)
+            if tensor != NULL:
+                late[tensor.index].readers += 1
         return 0
 
     cdef int settle(self, const Tensor* tensor) except -1:
@@ -65,6 +79,10 @@ cdef class LateValues(Workspace):
         late = &(<LateValue*>self.late.data)[tensor.index]
         if late.write == NULL:
             return 0
+        if self.state != PREPARE:
+            late.readers += 1                # whoever asks may hold on to what it sees
+        if late.written:
+            return 0
         node = &self.nodes[late.node]
         self.settle_inputs(node, -1)
         if late.lent:
@@ -75,8 +93,8 @@ cdef class LateValues(Workspace):
             self.borrowed.data = self.room.data
         if late.write(self, node) != 0:
             raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
-        if not late.lent:
-            late.write = NULL
+        late.written = not late.lent
+        late.given_back = False
         return 0
 
     cdef int settle_inputs(self, const Node* node, int but) except -1:
@@ -85,6 +103,28 @@ cdef class LateValues(Workspace):
             if i != but:
                 self.settle(self.input(node, i))
         return 0
+
+    cdef const void* reread(self, const Tensor* tensor) noexcept nogil:
+        """The value of a constant, written again if it has been given back."""
+        cdef LateValue* late
+        if self.late is not None and tensor.allocation == COMPUTED:
+            late = &(<LateValue*>self.late.data)[tensor.index]
+            if late.given_back:
+                late.given_back = False
+                late.written = True
+                late.write(self, &self.nodes[late.node])       # it has written the same before
+        return tensor.data
+
+    cdef void release(self, const Tensor* tensor) noexcept nogil:
+        """The node that asks looks at a constant by `reread` only from now on."""
+        cdef LateValue* late
+        if self.late is None or tensor.allocation != COMPUTED or tensor.bytes < LEAST_RELEASED:
+            return
+        late = &(<LateValue*>self.late.data)[tensor.index]
+        if late.write != NULL and late.readers == 1 and not late.lent and not late.given_back:
+            late.given_back = True
+            late.written = False
+            give_pages_back(<char*>tensor.data, <char*>tensor.data + tensor.bytes)
 
     cdef int give_back(self) noexcept:
         """A node has been prepared."""

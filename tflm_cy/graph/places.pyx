@@ -18,10 +18,12 @@ from tflm_cy.graph.ranges cimport measure_rolls
 from tflm_cy.graph.tensor cimport PLANNED, STRING, Tensor
 from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK
 from tflm_cy.memory.block cimport Block, new_block
-from tflm_cy.memory.greedy cimport greedy
+from tflm_cy.memory.greedy cimport greedy, greedy_by_area
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 
 cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+
+cdef int64_t WORTH_PLANNING = 1 << 16    # bytes
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -216,7 +218,7 @@ cdef class Places(LateValues):
                 problem.last_of[i] = ends[t]
                 problem.fixed_of[i] = <char*>self.tensors[t].data - shared.data
                 i += 1
-        plan = greedy(problem)
+        plan = lowest_plan(problem)
         if first == 0:
             owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
@@ -283,3 +285,14 @@ cdef class Places(LateValues):
         for t in range(self.tensor_count if block is not None else 0):
             n += self.lives_in(block, t, first)
         return n
+
+
+cdef Plan lowest_plan(Problem problem):
+    """The lower of two quick plans; the second is looked for where the first one leaves memory unused that is worth it."""
+    cdef Plan plan = greedy(problem)
+    cdef Plan other
+    if plan.high_water_mark >= WORTH_PLANNING and plan.high_water_mark > problem.load():
+        other = greedy_by_area(problem)
+        if other.high_water_mark < plan.high_water_mark:
+            return other
+    return plan

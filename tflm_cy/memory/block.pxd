@@ -13,4 +13,4 @@ cdef Block new_mapped_block(size_t size, size_t alignment)
 cdef Block block_over(object buffer)
 cdef void prefer_huge_pages(char* start, char* end) noexcept
 cdef void end_huge_pages(char* start, char* used, char* end) noexcept
-cdef void give_back(char* start, char* end) noexcept
+cdef void give_back(char* start, char* end) noexcept nogil

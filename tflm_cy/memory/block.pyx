@@ -136,7 +136,7 @@ cdef void end_huge_pages(char* start, char* used, char* end) noexcept:
         want_small_pages(start, end - start)
 
 
-cdef void give_back(char* start, char* end) noexcept:
+cdef void give_back(char* start, char* end) noexcept nogil:
     """Whole pages within memory of one's own, of which nobody needs what they hold."""
     start += -<uintptr_t> start & (SMALL_PAGE - 1)
     end -= <uintptr_t> end & (SMALL_PAGE - 1)

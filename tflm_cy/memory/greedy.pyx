@@ -10,6 +10,12 @@ before. A buffer goes behind every placed one that it meets in time, lowest offs
 is large enough. Fixed offsets are obeyed without a check, as TFLM does; `check` judges the plan. Relaxed rows are not
 used.
 
+`greedy_by_area` places by size times lifetime instead: what is in the way longest comes first.
+
+    >>> problem = Problem([4, 4, 7, 8], [0, 1, 2, 4], [3, 1, 3, 4], alignment=1)
+    >>> greedy_by_area(problem).high_water_mark <= greedy(problem).high_water_mark
+    True
+
 Source of the rule: tensorflow/tflite-micro:tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc.
 """
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -21,6 +27,7 @@ from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
 
 
 cdef struct Waiting:
+    double rank                     # the highest is placed first
     int64_t size
     Py_ssize_t index
 
@@ -34,6 +41,15 @@ cdef struct Placed:
 
 cpdef Plan greedy(Problem problem):
     """Plan a problem as TFLM does."""
+    return place_all(problem, False)
+
+
+cpdef Plan greedy_by_area(Problem problem):
+    """Plan a problem with the buffers in order of size times lifetime: often lower where `greedy` leaves gaps."""
+    return place_all(problem, True)
+
+
+cdef Plan place_all(Problem problem, bint by_area):
     cdef Plan plan = new_plan(problem)
     cdef Py_ssize_t n = problem.count, waiting_count = 0, placed_count = 0, i, k
     cdef int64_t at, highest = 0
@@ -51,7 +67,9 @@ cpdef Plan greedy(Problem problem):
             highest = max(highest, place(problem, i, problem.fixed_of[i], placed, placed_count))
             placed_count += 1
         else:
-            waiting[waiting_count] = Waiting(problem.rounded(i), i)
+            waiting[waiting_count] = Waiting(0, problem.rounded(i), i)
+            if by_area:
+                waiting[waiting_count].rank = <double>problem.rounded(i) * <double>(problem.last_of[i] - problem.first_of[i] + 1)
             waiting_count += 1
     qsort(waiting, waiting_count, sizeof(Waiting), largest_then_last)
     for k in range(waiting_count):
@@ -98,6 +116,8 @@ cdef inline int64_t place(Problem problem, Py_ssize_t i, int64_t offset,
 cdef int largest_then_last(const void* a, const void* b) noexcept nogil:
     cdef const Waiting* x = <const Waiting*> a
     cdef const Waiting* y = <const Waiting*> b
+    if x.rank != y.rank:
+        return 1 if x.rank < y.rank else -1
     if x.size != y.size:
         return 1 if x.size < y.size else -1
     return 1 if x.index < y.index else -1

@@ -143,7 +143,7 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 cdef int choose_kernel(Context context, Node* node) noexcept nogil:
     """The first invoke: the weights say whether the vector kernel serves."""
     cdef FloatConv* op = <FloatConv*>node.data
-    if pack_ordered32(&op.fast32):
+    if pack_ordered32(context, node, &op.fast32):
         node.invoke = convolve_vector32
     else:
         pack_filter(op, <const float*>context.input(node, 1).data, op.packed)
@@ -155,8 +155,8 @@ cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef FloatConv* op = <FloatConv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
-        repair_conv_f32(&op.c.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+    if run_ordered32(context, node, &op.fast32, x, y):
+        repair_conv_f32(&op.c.shape, x, <const float*>context.reread(context.input(node, 1)), <Run*>context.scratch(op.runs), y)
     return 0
 
 
@@ -164,9 +164,9 @@ cdef int convolve_vector32_eigen(Context context, Node* node) noexcept nogil:
     cdef FloatConv* op = <FloatConv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
-            &op.c.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.c.bias.values, op.range.low,
+            &op.c.shape, &op.product, x, <const float*>context.reread(context.input(node, 1)), <const float*>op.c.bias.values, op.range.low,
             op.range.high, <float*>context.scratch(op.packing), <float*>context.scratch(op.patches),
             <float*>context.scratch(op.sums), y,
         )

@@ -230,7 +230,8 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
 
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    if run_depthwise_ordered32(&op.fast32, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+    if run_depthwise_ordered32(
+            context, node, &op.fast32, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
 
@@ -238,7 +239,7 @@ cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
 cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     depthwise_f32(
-        &op.shape, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data,
+        &op.shape, <const float*>context.input(node, 0).data, <const float*>context.reread(context.input(node, 1)),
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.bias_first, op.range.low,
         op.range.high, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )

@@ -155,9 +155,9 @@ cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(context, node, &op.fast32, x, y):
         repair_conv_f32(
-            &op.fast32.plan.window.shape, x, <const float*>context.input(node, 1).data, <Run*>context.scratch(op.runs), y)
+            &op.fast32.plan.window.shape, x, <const float*>context.reread(context.input(node, 1)), <Run*>context.scratch(op.runs), y)
     return 0
 
 
@@ -165,9 +165,9 @@ cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept no
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(&op.fast32, x, context.scratch(op.fast32.scratch), y):
+    if run_ordered32(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
-            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.input(node, 1).data, <const float*>op.bias.values,
+            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.reread(context.input(node, 1)), <const float*>op.bias.values,
             op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
         )
     return 0

@@ -2,7 +2,7 @@
 
     if ready_ordered32(context, &fast, w, bias, column_stride, k_stride):    # the caller has filled in the first part of fast.plan
         ...
-    if run_ordered32(&fast, x, context.scratch(fast.scratch), y):            # the definition must say which NaN an output is
+    if run_ordered32(context, node, &fast, x, y):                            # the definition must say which NaN an output is
         ...
 
 and the same of depthwise convolutions.
@@ -12,7 +12,7 @@ Weights are packed at the first invoke, as TensorFlow's are. Without panels thos
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32
 from tflm_cy.simd.ordered32 cimport Ordered32
 from tflm_cy.simd.table cimport kernels
@@ -62,17 +62,21 @@ cdef inline bint ready_ordered32(
     return True
 
 
-cdef inline bint pack_ordered32(FastOrdered32* v) noexcept nogil:
+cdef inline bint pack_ordered32(Context context, const Node* node, FastOrdered32* v) noexcept nogil:
     """False where the scalar definition must serve."""
-    cdef const float* w = v.w
+    cdef bint served
+    context.reread(context.input(node, 1))
+    served = v.pack(&v.plan, v.w, v.bias, v.column_stride, v.k_stride)
     v.w = NULL
-    return v.pack(&v.plan, w, v.bias, v.column_stride, v.k_stride)
+    if served:
+        context.release(context.input(node, 1))
+    return served
 
 
-cdef inline bint run_ordered32(FastOrdered32* v, const float* x, void* scratch, float* y) noexcept nogil:
+cdef inline bint run_ordered32(Context context, const Node* node, FastOrdered32* v, const float* x, float* y) noexcept nogil:
     if v.w != NULL:
-        pack_ordered32(v)
-    return v.run(&v.plan, x, scratch, y)
+        pack_ordered32(context, node, v)
+    return v.run(&v.plan, x, context.scratch(v.scratch), y)
 
 
 cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered32* v, const float* w, const float* bias) except -1:
@@ -86,8 +90,12 @@ cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered
     return True
 
 
-cdef inline bint run_depthwise_ordered32(FastDepthwiseOrdered32* v, const float* x, float* y) noexcept nogil:
+cdef inline bint run_depthwise_ordered32(
+    Context context, const Node* node, FastDepthwiseOrdered32* v, const float* x, float* y,
+) noexcept nogil:
     if v.w != NULL:
+        context.reread(context.input(node, 1))
         v.pack(&v.plan, v.w, v.bias)
         v.w = NULL
+        context.release(context.input(node, 1))
     return v.run(&v.plan, x, y)

@@ -38,8 +38,12 @@ cdef int done(Context context, Node* node) noexcept nogil:
 
 
 cdef int dequantize_once(Context context, Node* node) noexcept nogil:
+    cdef int status
+    context.reread(context.input(node, 0))
+    status = invoke_unary(context, node)
+    context.release(context.input(node, 0))
     node.invoke = done
-    return invoke_unary(context, node)
+    return status
 
 
 cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
