@@ -25,6 +25,7 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | reread, release | invoke | an input that is constant: its value; "packed, asked for by `reread` from now on" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
+| same_bytes | prepare | a read-only row of one byte's value, for all nodes that ask for it |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
 | divide | prepare | a node that threads can share: see below |
@@ -185,6 +186,7 @@ cdef class Context:
     cdef int compute_later(self, Node* node, Tensor* tensor) except -1
     cdef int settle(self, const Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
+    cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
     cdef int divide(self, Node* node, WorkFunction work, Extent extent, double nanoseconds) except -1

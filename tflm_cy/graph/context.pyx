@@ -1,6 +1,6 @@
 """The parts of the contract between graph and operators that need code; `context.pxd` is the page to read."""
 from libc.stdio cimport snprintf
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 from tflm_cy.graph.tensor cimport Tensor
 
@@ -56,6 +56,9 @@ cdef class Context:
         raise NotImplementedError
 
     cdef void* unfilled(self, size_t bytes) except NULL:
+        raise NotImplementedError
+
+    cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL:
         raise NotImplementedError
 
     cdef int request_scratch(self, size_t bytes) except -1:

@@ -37,6 +37,9 @@ from tflm_cy.schema.table cimport (
 
 cdef enum:
     BLOCKWISE = 2                # of the union QuantizationDetails
+    SHARED_ZEROS = 4096
+
+cdef int32_t[SHARED_ZEROS] ZEROS         # zero points of every tensor that has no others
 
 
 cpdef list load(Model model, find, bint reference, bint preserve_all, Arena arena=None):
@@ -201,7 +204,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
 
 
 cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) except -1:
-    """Scales and zero points (cut to int32), copied to the tail."""
+    """Scales and zero points (cut to int32); copied to the tail, where a microcontroller has them or the file's are not as they are wanted."""
     cdef Vector scales = table_vector(table, QUANTIZATION_SCALE)
     cdef Vector zeros = table_vector(table, QUANTIZATION_ZERO_POINT)
     cdef float* scale_copy
@@ -213,21 +216,36 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
         tensor.block_scales = table_i32(details, BLOCKWISE_SCALES, 0)
     if scales.length == 0:
         return 0
-    scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
-    zero_copy = <int32_t*>g.arena.allocate_tail(
-        max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
-    for i in range(scales.length):
-        scale_copy[i] = load_f32(scales.data + 4 * <size_t>i)
-    for i in range(zeros.length):
-        zero_copy[i] = <int32_t>load_i64(zeros.data + 8 * <size_t>i)
-    tensor.scales = scale_copy
+    if not g.micro and <uintptr_t>scales.data % 4 == 0:
+        tensor.scales = <const float*>scales.data
+    else:
+        scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
+        for i in range(scales.length):
+            scale_copy[i] = load_f32(scales.data + 4 * <size_t>i)
+        tensor.scales = scale_copy
+    if not g.micro and max(scales.length, zeros.length) <= SHARED_ZEROS and all_zero(&zeros):
+        tensor.zero_points = ZEROS
+    else:
+        zero_copy = <int32_t*>g.arena.allocate_tail(
+            max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
+        for i in range(zeros.length):
+            zero_copy[i] = <int32_t>load_i64(zeros.data + 8 * <size_t>i)
+        tensor.zero_points = zero_copy
     tensor.scale_count = scales.length
-    tensor.zero_points = zero_copy
     tensor.zero_point_count = zeros.length
     tensor.quantized_dimension = table_i32(table, QUANTIZATION_DIMENSION, 0)
-    tensor.scale = scale_copy[0]
-    tensor.zero_point = zero_copy[0]
+    tensor.scale = tensor.scales[0]
+    tensor.zero_point = tensor.zero_points[0]
     return 0
+
+
+cdef bint all_zero(const Vector* values) noexcept:
+    """Of int64."""
+    cdef uint32_t i
+    for i in range(values.length):
+        if load_i64(values.data + 8 * <size_t>i) != 0:
+            return False
+    return True
 
 
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:

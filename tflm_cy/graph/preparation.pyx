@@ -55,7 +55,7 @@ cdef class Preparation(Places):
         if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
             self.rewind(self.loaded, 0)
         self.kept, self.stage_blocks = [], []
-        self.later_stages = self.late = self.room = None
+        self.later_stages = self.late = self.room = self.same = None
         self.borrowed = NULL
         self.scratch_count = self.scratch_planned = 0
         self.shared_time = 0

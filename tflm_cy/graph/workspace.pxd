@@ -29,6 +29,7 @@ cdef class Workspace(Context):
     cdef int scratch_count
     cdef int scratch_capacity
     cdef list kept
+    cdef dict same                   # value of a byte -> rows of it
     cdef int current_step            # of the plan, in prepare
     cdef bint dynamic_seen
     cdef object failure              # an exception to be raised as it is

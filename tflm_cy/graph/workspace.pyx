@@ -13,15 +13,16 @@ memory in the head, and what it is given while invoking must have exactly this s
 """
 cimport cython
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport PREPARE, Context
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_OP_DATA
+from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.growing_arena cimport GrowingArena
 
 cdef enum:
@@ -104,6 +105,21 @@ cdef class Workspace(Context):
         if self.bulk is None:
             self.bulk = GrowingArena(self.alignment, SLACK)
         return self.bulk.allocate_unfilled(bytes, self.alignment, KIND_OP_DATA)
+
+    cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL:
+        """A row of equal bytes, aligned to 64, until the graph is prepared from its beginning again."""
+        cdef list rows
+        cdef Block row
+        if self.same is None:
+            self.same = {}
+        rows = self.same.setdefault(value, [])
+        for row in rows:
+            if row.size >= bytes:
+                return <const uint8_t*>row.data
+        row = new_block(bytes + 1, 64)
+        memset(row.data, value, row.size)
+        rows.append(row)
+        return <const uint8_t*>row.data
 
     cdef size_t bulk_mark(self) except? 0:
         return 0 if self.bulk is None else self.bulk.mark()

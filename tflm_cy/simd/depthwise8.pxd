@@ -3,6 +3,7 @@
     Depthwise8 d                                # fill in the first part; zeros elsewhere
     if table.depthwise8.plan(&d):               # else: the scalar definition
         d.packed = context.persistent(d.packed_bytes)
+        d.outside = context.same_bytes(d.x_zero_point & 255, d.outside_bytes)
         handle = context.request_scratch(d.scratch_bytes)
         table.depthwise8.pack(&d, w)            # w: [kh, kw, oc]
     table.depthwise8.run(&d, x, scratch, y)     # the bytes of depthwise_8
@@ -23,9 +24,11 @@ cdef struct Depthwise8:
     Finish8 finish               # not NULL: makes y of the sums, and `out` has only the bias
     const void* how
     ptrdiff_t y_size             # bytes of what it makes
+    const uint8_t* outside       # a row of zero points, given after `plan`
     # the plan
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
+    ptrdiff_t outside_bytes      # of `outside`
     ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a pass are
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
     bint single                  # one output pixel, which needs no planes
@@ -52,7 +55,6 @@ cdef struct Depthwise8:
     const float* scales
     const int8_t* taps
     const uint8_t* far           # per block of weights: do any leave the range of int8 once the zero point is subtracted?
-    const uint8_t* outside       # a row of zero points
 
 cdef struct Depthwise8Kernels:
     bint (*plan)(Depthwise8* d) noexcept nogil

@@ -78,6 +78,7 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     if d.quads > MOST_QUADS or d.factor > 127 or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
     line = round_up(g.iw * d.channels, 64)
+    d.outside_bytes = line + TAIL
     d.scratch_bytes = d.quads * d.plane_bytes + TAIL
     if d.upright > 0:
         d.scratch_bytes += round_up((g.iw + UPRIGHT) * d.channels, 64) + VB
@@ -90,7 +91,7 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.sums_at = round_up(d.scratch_bytes, 64)
         d.scratch_bytes = d.sums_at + 4 * (d.rows * g.ow * d.channels + VB)
     d.packed_bytes = (
-        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * ((8 if d.finish == NULL else 4) * VB + block_taps(d)) + line
+        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * ((8 if d.finish == NULL else 4) * VB + block_taps(d))
         + round_up(blocks_of(d), 64) + TAIL
     )
     return True

@@ -36,9 +36,6 @@ cdef void pack_depthwise8(Depthwise8* d, const void* w) noexcept nogil:
     find_far(d, <const uint8_t*>w, <uint8_t*>d.far)
     pack_taps(d, <const uint8_t*>w, <int8_t*>at)
     fill_factors(d, factors)
-    at += blocks_of(d) * block_taps(d) + round_up(blocks_of(d), 64)
-    d.outside = at
-    memset(at, d.x_zero_point & 255, g.iw * d.channels)
 
 
 cdef void find_far(const Depthwise8* d, const uint8_t* w, uint8_t* far) noexcept nogil:

@@ -68,6 +68,7 @@ cdef inline bint plan_depthwise8(Context context, VectorDepthwise8* v) except -1
     if kernels().depthwise8.plan == NULL or not kernels().depthwise8.plan(d):
         return False
     d.packed = <unsigned char*>context.unfilled(d.packed_bytes)
+    d.outside = context.same_bytes(<unsigned char>(d.x_zero_point & 255), d.outside_bytes)
     v.scratch = context.request_scratch(context.all_hands(d.scratch_bytes))
     v.run = kernels().depthwise8.run
     v.pack = kernels().depthwise8.pack
