@@ -48,17 +48,17 @@ cdef struct Level:
 
 cdef struct Expansion:
     int levels
-    Level[LEVELS] level
     const char* values           # stored ones, in order
     int64_t left                 # how many of them are still to come
     int64_t size                 # bytes of each
+    Level[LEVELS] level          # a node keeps those that there are
 
 
 cdef int prepare(Context context, Node* node) except -1:
     want_arity(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    cdef Expansion* expansion
+    cdef Expansion expansion
     if x.allocation != CONSTANT:
         raise ValueError("IsConstantTensor(op_context.input) was not true")
     if x.sparsity == NULL:
@@ -67,9 +67,8 @@ cdef int prepare(Context context, Node* node) except -1:
     context.set_shape(y, x.rank, x.dims)
     if x.type not in (FLOAT32, FLOAT16, INT8):
         raise LateRefusalError(f"Type {type_name(x.type)} not supported.")
-    expansion = <Expansion*>context.persistent(sizeof(Expansion))
-    read_sparsity(expansion, x)
-    node.data = expansion
+    read_sparsity(&expansion, x)
+    node.data = memcpy(context.persistent(kept_bytes(&expansion)), &expansion, kept_bytes(&expansion))
     node.invoke = write_out
     context.compute_later(node, y)
     return 0
@@ -77,12 +76,18 @@ cdef int prepare(Context context, Node* node) except -1:
 
 cdef int write_out(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
-    cdef Expansion expansion = (<Expansion*>node.data)[0]
-    cdef const char* refusal = dense_values(&expansion, <char*>y.data, y.bytes)
+    cdef Expansion expansion
+    cdef const char* refusal
+    memcpy(&expansion, node.data, kept_bytes(<Expansion*>node.data))
+    refusal = dense_values(&expansion, <char*>y.data, y.bytes)
     if refusal != NULL:                  # the verifier has looked at it
         return context.fail(refusal)
     node.invoke = known
     return 0
+
+
+cdef size_t kept_bytes(const Expansion* expansion) noexcept nogil:
+    return sizeof(Expansion) - (LEVELS - expansion.levels) * sizeof(Level)
 
 
 cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:

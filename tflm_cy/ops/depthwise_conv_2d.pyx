@@ -44,6 +44,11 @@ cdef enum:                       # DepthwiseConv2DOptions
     DILATION_W = 5
     DILATION_H = 6
 
+cdef union Kernel:               # the one that serves
+    FixedDepthwise8 bytes
+    FixedConv8 single
+    FastDepthwiseOrdered32 floats
+
 cdef struct Depthwise:
     ConvShape shape
     Weights weights
@@ -59,9 +64,7 @@ cdef struct Depthwise:
     ptrdiff_t scaled_apart       # channels that the optimized hybrid kernel scales by the filter first, then by the image
     void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
     int runs                     # scratch: kh * kw runs, then
-    FixedDepthwise8 fast         # with a vector kernel
-    FixedConv8 fast_single
-    FastDepthwiseOrdered32 fast32
+    Kernel fast                  # with a vector kernel
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -144,11 +147,11 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
 
 
 cdef bint use_ordered32(Context context, Depthwise* op, const float* w) except -1:
-    op.fast32.plan.shape = op.shape
-    op.fast32.plan.low = op.range.low
-    op.fast32.plan.high = op.range.high
-    op.fast32.plan.bias_first = op.bias_first
-    return ready_depthwise_ordered32(context, &op.fast32, w, <const float*>op.bias.values)
+    op.fast.floats.plan.shape = op.shape
+    op.fast.floats.plan.low = op.range.low
+    op.fast.floats.plan.high = op.range.high
+    op.fast.floats.plan.bias_first = op.bias_first
+    return ready_depthwise_ordered32(context, &op.fast.floats, w, <const float*>op.bias.values)
 
 
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
@@ -174,7 +177,7 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
         for k in range(taps):
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
     if node.arithmetic != MICRO and ready_fixed_conv8(      # TFLM's plans may overlap: ops/overlaps.py
-            context, &op.fast_single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
+            context, &op.fast.single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             context.input(node, 2), &op.rescale, &op.multipliers):
         node.invoke = convolve_single_vector8
         return 0
@@ -202,7 +205,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         "DEPTHWISE_CONV_2D",
     )
     if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
-            context, &op.fast, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
+            context, &op.fast.bytes, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
             b, &op.rescale, &op.multipliers):
         node.invoke = convolve_vector8
         return 0
@@ -231,7 +234,7 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
 cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     if run_depthwise_ordered32(
-            context, node, &op.fast32, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
+            context, node, &op.fast.floats, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
 
@@ -248,13 +251,13 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_depthwise8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_depthwise8(context, &op.fast.bytes, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef int convolve_single_vector8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_conv8(context, &op.fast_single, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_conv8(context, &op.fast.single, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
