@@ -61,6 +61,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     )
     if c.abreast > 1:
         c.packed_bytes += columns_of(c) * c.segment
+    c.spare_bytes = 0
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
     c.end_tile = c.column_tiles

@@ -41,6 +41,7 @@ cdef struct Conv8:
     void (*pack)(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil
     void (*run)(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil
     ptrdiff_t packed_bytes
+    ptrdiff_t spare_bytes        # the last of them: for extra steps, zero as far as `pack` uses them
     ptrdiff_t scratch_bytes
     ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a tile are
     bint flat                    # positions lie one after the other in x

@@ -138,8 +138,10 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
         panels_of_columns(c) * <ptrdiff_t>sizeof(TilePanel) + 4 * c.steps + g.groups * c.group_columns * 4 * (constants_of(c) + c.steps)
         + 7 * TAIL
     )
+    c.spare_bytes = 0
     if c.row_factor != 0:
-        c.packed_bytes += round_up(c.steps * 4, 64) + 4 * panels_of_columns(c) * c.steps + (c.steps + DEAREST_VECTORS) * (VB + 4)
+        c.spare_bytes = 4 * panels_of_columns(c) * c.steps + (c.steps + DEAREST_VECTORS) * (VB + 4)
+        c.packed_bytes += round_up(c.steps * 4, 64) + c.spare_bytes
     return True
 
 

@@ -90,6 +90,8 @@ cdef void plan_extra_vectors(Conv8* c, const uint8_t* w, ptrdiff_t row, int32_t*
     c.centred = vectors <= c.steps + DEAREST_VECTORS
     if not c.centred:
         c.extra_steps = 0
+    elif vectors > 0:
+        memset(c.packed + c.packed_bytes - c.spare_bytes, 0, 4 * (panels_of_columns(c) * c.steps + c.extra_steps) + vectors * VB)
 
 
 cdef ptrdiff_t mark_far_steps(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, int32_t* marks) noexcept nogil:

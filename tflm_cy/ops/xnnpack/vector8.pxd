@@ -51,7 +51,7 @@ cdef inline bint plan_conv8(Context context, Vector8* v, const Tensor* x, const 
 
 
 cdef inline void pack_conv8(Vector8* v) noexcept nogil:
-    memset(v.plan.packed, 0, v.plan.packed_bytes)
+    memset(v.plan.packed, 0, v.plan.packed_bytes - v.plan.spare_bytes)
     v.plan.pack(&v.plan, v.plan.w, v.plan.w_row)
 
 
