@@ -123,7 +123,7 @@ def main(arguments=None):
 def _show(args, report):
     """Tables, bars, files; the exit code."""
     results = {section: report[section] for section in SECTIONS if section in report}
-    judged = bars.judge(results)
+    judged = bars.judge(results, report["machine"].get("kernels", bars.TILES))
     print(to_text(results, judged if args.check else ()))
     if args.json:
         text = json.dumps({**report, "bars": [bar.to_json() for bar in judged]}, indent=1)

@@ -10,11 +10,14 @@ from pathlib import Path
 
 def facts(sides):
     """Plain values, ready for JSON."""
+    from tflm_cy.simd import table
+
     info = _read("/proc/cpuinfo")
     return {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "cpu": _field(info, "model name") or platform.processor() or platform.machine(),
         "cpu_flags": [flag for flag in _field(info, "flags").split() if flag.startswith(("avx", "fma", "sse4", "amx"))],
+        "kernels": table.name(),
         "cpus": os.cpu_count(),
         "cpus_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "memory_bytes": int((_field(_read("/proc/meminfo"), "MemTotal") or "0 kB").split()[0]) * 1024,

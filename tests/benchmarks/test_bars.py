@@ -87,6 +87,24 @@ def test_verdicts(results, bar, verdict):
     assert judged.verdict == verdict and all(judged.details)
 
 
+@pytest.mark.parametrize(
+    ("results", "bar", "verdict"),
+    [
+        ([row(0.64)], "AUTO, one thread: geometric", MET),
+        ([row(0.66)], "AUTO, one thread: geometric", MISSED),
+        ([row(0.9, kind="uint8")], "AUTO, one thread: geometric", NOT_JUDGED),
+        ([row(0.9, kind="uint8"), row(0.6)], "AUTO, one thread: geometric", MET),
+        ([row(0.76, kind="float32")], "AUTO, one thread: geometric", MISSED),
+        ([row(0.66, **TWO)], "2 threads: geometric", MISSED),
+        ([row(1.09)], "AUTO, one thread: no model above 1.1", MET),
+        ([row(0.2, 1.11)], "AUTO, one thread: no model above 1.1", MISSED),
+    ],
+)
+def test_less_is_asked_of_products_of_bytes_without_tiles(results, bar, verdict):
+    (judged,) = [found for found in judge({"latency": results}, "avx512") if bar in found.text]
+    assert judged.verdict == verdict and all(judged.details)
+
+
 def test_nothing_measured_is_nothing_judged():
     assert {bar.verdict for bar in judge({})} == {NOT_JUDGED}
 
