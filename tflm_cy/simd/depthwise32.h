@@ -20,9 +20,16 @@ typedef void (*Depthwise32Function)(const Columns32 *d, const float *w, float *y
 
 #define UNROLL32D _Pragma("GCC unroll 32")
 
+/* An input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that. */
+#if SIMD_ISA == 512
+#define LOADED32(x) __asm__("" : "+v"(x))
+#else
+#define LOADED32(x) (void)0
+#endif
+
 SIMD_INLINE void column32(
     const int K, const int S, const int R, const int PART, const int CHECK, const Columns32 *d, const float *const *rows, const vf *taps, vf bias,
-    ptrdiff_t ox, float *y) {
+    vf low, vf high, ptrdiff_t ox, float *y) {
   const ptrdiff_t ic = d->ic, left = ox * S - d->pad_w;
   vf acc[4];
   UNROLL32D for (int r = 0; r < R; r++) acc[r] = bias;
@@ -33,6 +40,7 @@ SIMD_INLINE void column32(
       vf x;
       if (CHECK && outside) x = vf_set1(0);
       else x = PART ? vf_load_part(rows[i] + at, d->n) : vf_load(rows[i] + at);
+      if (K == 3) LOADED32(x);
       UNROLL32D for (int r = 0; r < R; r++) {
         const int ky = i - r * S;
         if (ky >= 0 && ky < K) acc[r] = vf_fma(x, taps[kx * K + ky], acc[r]);
@@ -40,7 +48,7 @@ SIMD_INLINE void column32(
     }
   }
   UNROLL32D for (int r = 0; r < R; r++) {
-    vf v = vf_min(d->high, vf_max(d->low, acc[r]));
+    vf v = K == 3 ? vf_min(high, vf_max(low, acc[r])) : vf_min(d->high, vf_max(d->low, acc[r])); /* larger filters need all registers */
     if (PART) vf_store_part(y + r * d->y_row, v, d->n);
     else vf_store(y + r * d->y_row, v);
   }
@@ -49,16 +57,16 @@ SIMD_INLINE void column32(
 SIMD_INLINE void columns32(const int K, const int S, const int R, const int PART, const Columns32 *d, const float *w, float *y) {
   const float *rows[16];
   vf taps[25];
-  const vf bias = vf_load(w);
+  const vf bias = vf_load(w), low = d->low, high = d->high;
   const ptrdiff_t ic = d->ic;
   ptrdiff_t ox = d->first, inside;
   UNROLL32D for (int i = 0; i < (R - 1) * S + K; i++) rows[i] = d->rows[i];
   UNROLL32D for (int i = 0; i < K * K; i++) taps[i] = vf_load(w + (1 + i) * VL);
-  for (; ox < d->end && ox * S < d->pad_w; ox++) column32(K, S, R, PART, 1, d, rows, taps, bias, ox, y + ox * ic);
+  for (; ox < d->end && ox * S < d->pad_w; ox++) column32(K, S, R, PART, 1, d, rows, taps, bias, low, high, ox, y + ox * ic);
   inside = d->iw + d->pad_w - K >= 0 ? (d->iw + d->pad_w - K) / S + 1 : 0;
   if (inside > d->end) inside = d->end;
-  for (; ox < inside; ox++) column32(K, S, R, PART, 0, d, rows, taps, bias, ox, y + ox * ic);
-  for (; ox < d->end; ox++) column32(K, S, R, PART, 1, d, rows, taps, bias, ox, y + ox * ic);
+  for (; ox < inside; ox++) column32(K, S, R, PART, 0, d, rows, taps, bias, low, high, ox, y + ox * ic);
+  for (; ox < d->end; ox++) column32(K, S, R, PART, 1, d, rows, taps, bias, low, high, ox, y + ox * ic);
 }
 
 #define COLUMNS32(K, S, R) \
