@@ -88,6 +88,22 @@ def draw_depthwise(rng):
     image, kernel, out, options = window(rng, [[3, 3], [5, 5], [3, 3], [5, 5], [1, 1], [3, 1], [2, 2], [4, 4], [6, 6]])
     ic = int(rng.choice(CHANNELS))
     multiplier = int(rng.choice([1, 1, 1, 1, 2, 8]))
+    return depthwise(rng, image, kernel, out, options, ic, multiplier)
+
+
+def draw_colliding_depthwise(rng):
+    """Rows of multiples of 4 KiB, which all begin at the same place of the first cache; some images are large."""
+    ic = int(rng.choice([4, 8, 16, 32, 64, 256]))
+    width = 1024 * int(rng.integers(1, 4)) // ic
+    height = int(rng.integers(1, 9 if rng.random() < 0.8 else 100))
+    kernel, stride = int(rng.choice([3, 5])), int(rng.choice([1, 2]))
+    padding = "SAME" if rng.random() < 0.6 or min(height, width) < kernel else "VALID"
+    out = [-(-size // stride) if padding == "SAME" else (size - kernel) // stride + 1 for size in (height, width)]
+    options = {"padding": padding, "stride_h": stride, "stride_w": stride}
+    return depthwise(rng, [height, width], [kernel, kernel], out, options, ic, 1)
+
+
+def depthwise(rng, image, kernel, out, options, ic, multiplier):
     batch = 2 if rng.random() < 0.2 else 1
     inputs = [
         Tensor([batch, *image, ic], "float32"),
@@ -171,6 +187,7 @@ DRAWS = {
     "CONV_2D": draw_conv,
     "CONV_2D of many weights": draw_far_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
+    "DEPTHWISE_CONV_2D of colliding rows": draw_colliding_depthwise,
     "FULLY_CONNECTED": draw_matrix,
     "MAX_POOL_2D": draw_max_pool,
     "TRANSPOSE_CONV": draw_transposed,
@@ -179,7 +196,7 @@ DRAWS = {
 }
 
 
-HEAVY = {"CONV_2D of many weights"}  # each takes as long as eight others
+HEAVY = {"CONV_2D of many weights", "DEPTHWISE_CONV_2D of colliding rows"}  # each takes as long as eight others
 
 
 def share(op, cases):

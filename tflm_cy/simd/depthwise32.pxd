@@ -19,6 +19,7 @@ cdef struct Depthwise32:
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     ptrdiff_t rows               # output rows of a pass
+    ptrdiff_t line               # floats from a copied row to the next; 0: rows are read where they are
     ptrdiff_t chunk              # output columns that all channels have before the next ones begin
     float* packed
 

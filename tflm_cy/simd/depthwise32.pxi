@@ -1,10 +1,12 @@
 # A pass computes up to four output rows, a vector of channels after the other. Rows outside of the image are a row of zeros, columns outside are
 # told apart at both ends of a row. An image larger than the second cache is walked in short chunks of columns, so that a pixel's
-# channels are read together.
+# channels are read together. Rows that all begin at the same place of the first cache would drive each other out of it: what a chunk sees of them is
+# copied to lines that do not.
 from libc.stddef cimport ptrdiff_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.simd.depthwise32 cimport Depthwise32, Depthwise32Kernels
 
 cdef extern from "depthwise32.h" nogil:
@@ -24,7 +26,9 @@ cdef extern from "depthwise32.h" nogil:
 
 cdef enum:
     LARGE_IMAGE = 1 << 20        # bytes
-    SHORT_CHUNK = 4
+    SHORT_CHUNK = 16
+    CACHE_PLACES = 4096          # bytes from a line to the next one at the same place of the first cache
+    COPIED_CHUNK = 16384         # bytes of a chunk's lines
 
 
 cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
@@ -35,9 +39,31 @@ cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
         return False
     d.rows = 4 if g.stride_h == 1 else 2
     d.chunk = SHORT_CHUNK if g.ih * g.iw * g.ic * <ptrdiff_t>sizeof(float) > LARGE_IMAGE else g.ow
+    d.line = 0
+    d.scratch_bytes = padded_bytes32(g.iw * g.ic)
+    if collides32(d):
+        plan_lines32(d)
     d.packed_bytes = (g.kh * g.kw + 1) * ((g.ic + VL - 1) / VL) * VL * <ptrdiff_t>sizeof(float) + LINE32
-    d.scratch_bytes = g.iw * g.ic * <ptrdiff_t>sizeof(float)
     return True
+
+
+cdef bint collides32(const Depthwise32* d) noexcept nogil:
+    """The rows that a pass reads and writes begin at the same place, and are more than it has room for. Larger filters do more between misses."""
+    cdef const ConvShape* g = &d.shape
+    cdef ptrdiff_t row = g.iw * g.ic * <ptrdiff_t>sizeof(float)
+    if row % CACHE_PLACES != 0 or g.kh > 3 and g.ih * row <= LARGE_IMAGE:
+        return False
+    return ((d.rows - 1) * g.stride_h + g.kh + d.rows) * CACHE_PLACES > l1_data_bytes()
+
+
+cdef void plan_lines32(Depthwise32* d) noexcept nogil:
+    """Chunks whose rows are copied: as long as their lines stay in the first cache."""
+    cdef ConvShape* g = &d.shape
+    cdef ptrdiff_t lines = (d.rows - 1) * g.stride_h + g.kh
+    cdef ptrdiff_t pixels = COPIED_CHUNK / (lines * g.ic * <ptrdiff_t>sizeof(float))       # of the input
+    d.chunk = max((pixels - g.kw) / g.stride_w + 1, SHORT_CHUNK / 4)
+    d.line = gathered_floats32(((d.chunk - 1) * g.stride_w + g.kw) * g.ic)
+    d.scratch_bytes += lines * d.line * <ptrdiff_t>sizeof(float) + LINE32
 
 
 cdef void pack_depthwise32(
@@ -73,7 +99,7 @@ cdef void run_depthwise32(const Depthwise32* d, const float* x, void* scratch, f
     t.y_row = g.ow * g.ic
     t.low = vf_set1(d.low)
     t.high = vf_set1(d.high)
-    memset(scratch, 0, d.scratch_bytes)
+    memset(scratch, 0, g.iw * g.ic * sizeof(float))
     for n in range(g.batches):
         oy = 0
         for i in range(passes):
@@ -93,6 +119,9 @@ cdef void channels32(
 ) noexcept nogil:
     """All channels of some columns of some output rows."""
     cdef const ConvShape* g = &d.shape
+    cdef float* copies = aligned32(<void*>(zeros + g.iw * g.ic))
+    cdef ptrdiff_t left = max(t.first * g.stride_w - g.pad_w, 0)
+    cdef ptrdiff_t right = min((t.end - 1) * g.stride_w - g.pad_w + g.kw, g.iw)
     cdef ptrdiff_t inputs = (rows - 1) * g.stride_h + g.kh
     cdef ptrdiff_t c = 0
     cdef ptrdiff_t i, iy
@@ -100,6 +129,9 @@ cdef void channels32(
     for i in range(inputs):
         iy = oy * g.stride_h - g.pad_h + i
         t.rows[i] = image + iy * g.iw * g.ic if 0 <= iy < g.ih else zeros
+        if d.line > 0 and 0 <= iy < g.ih and left < right:
+            memcpy(copies + i * d.line, t.rows[i] + left * g.ic, (right - left) * g.ic * sizeof(float))
+            t.rows[i] = copies + i * d.line - left * g.ic
     while c < g.ic:
         t.n = g.ic - c if g.ic - c < VL else VL
         depthwise32_function(t.n < VL, g.kh, g.stride_h, rows)(t, w, y + c)
