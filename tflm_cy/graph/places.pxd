@@ -1,5 +1,5 @@
 """The part of a subgraph that says where tensors lie; told in `places.pyx`."""
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.graph.groups cimport Group, Steps
 from tflm_cy.graph.late_values cimport LateValues
@@ -37,6 +37,8 @@ cdef class Places(LateValues):
     cdef bint is_written(self, int step, int t) noexcept
     cdef bint rolls(self, int t) noexcept
     cdef bint is_hidden(self, int index) noexcept nogil
+    cdef int end_of_scratch(self, int t) noexcept
+    cdef int64_t scratch_bytes(self, int t) noexcept
     cdef int plan_memory(self, int first, int end) except -1
     cdef Block largest_block(self)
     cdef bint lives_in(self, Block block, int t, int first) noexcept

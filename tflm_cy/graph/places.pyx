@@ -166,11 +166,21 @@ cdef class Places(LateValues):
         """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
         return self.hidden != NULL and self.hidden[index]
 
+    cdef int end_of_scratch(self, int t) noexcept:
+        """Behind the requests for scratch memory of the same steps: they have one place."""
+        cdef int group = self.groups[self.scratch_requests[t].step].first
+        while t < self.scratch_count and self.groups[self.scratch_requests[t].step].first == group:
+            t += 1
+        return t
+
+    cdef int64_t scratch_bytes(self, int t) noexcept:
+        return (max(self.scratch_requests[t].bytes, 1) + HEAD_ALIGNMENT - 1) // HEAD_ALIGNMENT * HEAD_ALIGNMENT
+
     cdef int plan_memory(self, int first, int end) except -1:
         """Lifetimes -> planner -> offsets -> addresses, for the steps first .. end - 1."""
         cdef int scratch_first = self.scratch_planned      # 0 at the first stage
         cdef Block shared = self.largest_block() if first > 0 else None
-        cdef int t, i, n = 0
+        cdef int t, stop, i, n = 0
         cdef int64_t total
         cdef Problem problem
         cdef Plan plan
@@ -189,7 +199,10 @@ cdef class Places(LateValues):
         for t in range(self.tensor_count):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 n += 1
-        n += self.scratch_count - scratch_first
+        t = scratch_first
+        while t < self.scratch_count:
+            t = self.end_of_scratch(t)
+            n += 1
         problem = new_problem(n + self.count_living(shared, first), HEAD_ALIGNMENT)
         i = 0
         for t in range(self.tensor_count):
@@ -200,10 +213,15 @@ cdef class Places(LateValues):
                 problem.first_of[i] = begins[t]
                 problem.last_of[i] = ends[t]
                 i += 1
-        for t in range(scratch_first, self.scratch_count):
-            problem.size_of[i] = max(self.scratch_requests[t].bytes, 1)
+        t = scratch_first
+        while t < self.scratch_count:
             problem.first_of[i] = self.groups[self.scratch_requests[t].step].first
             problem.last_of[i] = self.groups[self.scratch_requests[t].step].last
+            problem.size_of[i] = 0
+            stop = self.end_of_scratch(t)
+            for t in range(t, stop):
+                problem.size_of[i] += self.scratch_bytes(t)
+            t = stop
             i += 1
         total = 0
         for i in range(n):
@@ -246,8 +264,14 @@ cdef class Places(LateValues):
         if buffers == NULL:
             raise MemoryError()
         self.scratch_buffers = buffers
-        for t in range(scratch_first, self.scratch_count):
-            self.scratch_buffers[t] = base + plan.offset_of[i]
+        t = scratch_first
+        while t < self.scratch_count:
+            total = plan.offset_of[i]
+            stop = self.end_of_scratch(t)
+            for t in range(t, stop):
+                self.scratch_buffers[t] = base + total
+                total += self.scratch_bytes(t)
+            t = stop
             i += 1
         self.scratch_planned = self.scratch_count
         for i in range(self.output_count):

@@ -10,7 +10,7 @@ before. A buffer goes behind every placed one that it meets in time, lowest offs
 is large enough. Fixed offsets are obeyed without a check, as TFLM does; `check` judges the plan. Relaxed rows are not
 used.
 
-`greedy_by_area` places by size times lifetime instead: what is in the way longest comes first.
+`greedy_by_area` places by size times lifetime instead, then by index: what is in the way longest comes first.
 
     >>> problem = Problem([4, 4, 7, 8], [0, 1, 2, 4], [3, 1, 3, 4], alignment=1)
     >>> greedy_by_area(problem).high_water_mark <= greedy(problem).high_water_mark
@@ -27,7 +27,7 @@ from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
 
 
 cdef struct Waiting:
-    double rank                     # the highest is placed first
+    double area
     int64_t size
     Py_ssize_t index
 
@@ -69,9 +69,9 @@ cdef Plan place_all(Problem problem, bint by_area):
         else:
             waiting[waiting_count] = Waiting(0, problem.rounded(i), i)
             if by_area:
-                waiting[waiting_count].rank = <double>problem.rounded(i) * <double>(problem.last_of[i] - problem.first_of[i] + 1)
+                waiting[waiting_count].area = <double>problem.rounded(i) * <double>(problem.last_of[i] - problem.first_of[i] + 1)
             waiting_count += 1
-    qsort(waiting, waiting_count, sizeof(Waiting), largest_then_last)
+    qsort(waiting, waiting_count, sizeof(Waiting), largest_then_first if by_area else largest_then_last)
     for k in range(waiting_count):
         i = waiting[k].index
         at = first_gap(waiting[k].size, problem.first_of[i], problem.last_of[i], placed, placed_count)
@@ -116,8 +116,15 @@ cdef inline int64_t place(Problem problem, Py_ssize_t i, int64_t offset,
 cdef int largest_then_last(const void* a, const void* b) noexcept nogil:
     cdef const Waiting* x = <const Waiting*> a
     cdef const Waiting* y = <const Waiting*> b
-    if x.rank != y.rank:
-        return 1 if x.rank < y.rank else -1
     if x.size != y.size:
         return 1 if x.size < y.size else -1
     return 1 if x.index < y.index else -1
+
+
+cdef int largest_then_first(const void* a, const void* b) noexcept nogil:
+    """By area."""
+    cdef const Waiting* x = <const Waiting*> a
+    cdef const Waiting* y = <const Waiting*> b
+    if x.area != y.area:
+        return 1 if x.area < y.area else -1
+    return 1 if x.index > y.index else -1
