@@ -11,7 +11,7 @@ compressed one has, for node `i`, the children `segments[i]` to `segments[i + 1]
 
 Source of the rules: google-ai-edge/LiteRT:tflite/string_util.h, tflite/core/tools/verifier.cc, and the schema's
 comment on SparsityParameters."""
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.schema.slots cimport (
     DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES, DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS,
@@ -76,6 +76,25 @@ cdef inline int64_t index_at(Indices indices, uint64_t at) noexcept nogil:
     if indices.width == 4:
         return load_i32(indices.data + 4 * at)
     return load_u16(indices.data + 2 * at) if indices.width == 2 else indices.data[at]
+
+
+cdef uint32_t highest(const Indices* indices) noexcept nogil:
+    """The largest index, a negative one as an unsigned number; loops of their own, which compilers make fast."""
+    cdef uint32_t most = 0
+    cdef uint16_t most_of_two = 0
+    cdef uint8_t most_of_one = 0
+    cdef uint32_t at
+    if indices.width == 4:
+        for at in range(indices.length):
+            most = max(most, <uint32_t>load_i32(indices.data + 4 * <size_t>at))
+        return most
+    if indices.width == 2:
+        for at in range(indices.length):
+            most_of_two = max(most_of_two, <uint16_t>load_u16(indices.data + 2 * <size_t>at))
+        return most_of_two
+    for at in range(indices.length):
+        most_of_one = max(most_of_one, indices.data[at])
+    return most_of_one
 
 
 cdef object sparsity_error(const uint8_t* sparsity, Vector shape, uint64_t* stored):
@@ -160,7 +179,7 @@ cdef object level_error(const uint8_t* metadata, int64_t size, uint64_t* nodes):
         previous = value
     if previous != indices.length:
         return f"array_segments ends at {previous}, array_indices has {indices.length} entries"
-    for at in range(indices.length):
+    for at in range(indices.length if highest(&indices) >= size else 0):
         value = index_at(indices, at)
         if value < 0 or value >= size:
             return f"array_indices[{at}] is {value}, the dimension has {size}"
