@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from compat.builder import Model, Tensor
+from compat.builder import Model, Sparsity, Tensor
+from compat.cases.sparsity import compress_rows
 from tflm_cy import Interpreter, OpResolverType
 
 RNG = np.random.default_rng(11)
@@ -131,3 +132,98 @@ def test_the_smallest_int8_weight_leaves_the_other_rows_as_they_are(asymmetric):
         results.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
     assert results[0][:, :8].tobytes() == results[1][:, :8].tobytes()
     assert (results[0][:, 8] != results[1][:, 8]).all()
+
+
+LARGE = RNG.standard_normal((64, 3, 3, 32)).astype(np.float16)  # 72 KiB of float32
+WITHOUT_DELEGATE = pytest.mark.parametrize("mode", ["BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN_REF"])
+
+
+def large_layer(operator, sparse=False, halves=True):
+    """One operator whose weights are written by DEQUANTIZE, of DENSIFY's halves (a matrix's) or of a constant's, or are a constant."""
+    model = Model()
+    main = model.subgraph("main")
+    depthwise, matrix = operator == "DEPTHWISE_CONV_2D", operator == "FULLY_CONNECTED"
+    values = LARGE.reshape(64, 288) if matrix else LARGE.reshape(1, 3, 3, 2048) if depthwise else LARGE
+    channels = 2048 if depthwise else 64
+    x = Tensor([4, 288] if matrix else [1, 5, 5, 2048 if depthwise else 32], "float32")
+    y = Tensor([4, 64] if matrix else [1, 5, 5, channels], "float32")
+    w = Tensor.constant(values.astype(np.float32))
+    if halves:
+        constant = Tensor.constant(values)
+        if sparse:
+            stored, rows = compress_rows(values.reshape(values.shape[0], -1))
+            levels = [("dense", values.shape[0]), *[("dense", 1)] * (values.ndim - 2), rows[1]]
+            order = Sparsity(list(range(values.ndim)), levels)
+            flat = [values.shape[0], *[1] * (values.ndim - 2), values[0].size]
+            constant = Tensor(flat, "float16")
+            main.op("DENSIFY", [Tensor.constant(stored, shape=flat, sparsity=order)], [constant], 1)
+        w = Tensor(list(values.shape), "float32")
+        main.op("DEQUANTIZE", [constant], [w], 3)
+    options = {} if matrix else {**OPTIONS, "depth_multiplier": 1} if depthwise else OPTIONS
+    main.op(operator, [x, w, Tensor.constant(np.zeros(channels, np.float32))], [y], 1, **options)
+    main.inputs, main.outputs = [x], [y]
+    return model.to_bytes()
+
+
+class Layer:
+    def __init__(self, blob, mode, **options):
+        self.interpreter = Interpreter(
+            model_content=blob, experimental_op_resolver_type=OpResolverType[mode], **options
+        )
+        self.interpreter.allocate_tensors()
+        self.x = self.interpreter.get_input_details()[0]
+        self.y = self.interpreter.get_output_details()[0]["index"]
+
+    def run(self, x):
+        self.interpreter.set_tensor(self.x["index"], x)
+        self.interpreter.invoke()
+        return self.interpreter.get_tensor(self.y)
+
+    def weights(self):
+        """The float32 weights that a node writes."""
+        return next(
+            detail["index"]
+            for detail in self.interpreter.get_tensor_details()
+            if np.prod(detail["shape"]) == LARGE.size and detail["dtype"] == np.float32
+        )
+
+
+@WITHOUT_DELEGATE
+@pytest.mark.parametrize(
+    ("operator", "sparse"),
+    [("CONV_2D", False), ("DEPTHWISE_CONV_2D", False), ("FULLY_CONNECTED", False), ("FULLY_CONNECTED", True)],
+)
+def test_weights_that_were_given_back_are_there_for_who_needs_them(operator, sparse, mode):
+    """NaN sends a kernel back to the weights that it has packed; a user may ask for them at any time."""
+    layer, whole = (Layer(large_layer(operator, sparse, halves), mode) for halves in (True, False))
+    shape = layer.x["shape"]
+    plain = RNG.standard_normal(shape).astype(np.float32)
+    broken = plain.copy()
+    broken[0, 0] = np.float32("nan")
+    for x in (plain, plain, broken, plain, broken):
+        assert layer.run(x).tobytes() == whole.run(x).tobytes()
+    fresh = Layer(large_layer(operator, sparse), mode)
+    fresh.run(plain)
+    value = fresh.interpreter.get_tensor(fresh.weights())
+    assert value.ravel().tobytes() == LARGE.astype(np.float32).tobytes()
+    assert fresh.run(broken).tobytes() == whole.run(broken).tobytes()
+
+
+@WITHOUT_DELEGATE
+def test_who_has_looked_at_weights_sees_them_again(mode):
+    layer = Layer(large_layer("CONV_2D"), mode)
+    view = layer.interpreter.tensor(layer.weights())
+    for _ in range(3):
+        assert view().tobytes() == LARGE.astype(np.float32).tobytes()
+        layer.interpreter.invoke()
+
+
+@WITHOUT_DELEGATE
+def test_another_size_packs_them_again(mode):
+    layer, whole = (Layer(large_layer("CONV_2D", halves=halves), mode) for halves in (True, False))
+    for size in (5, 9, 3):
+        x = RNG.standard_normal((1, size, size, 32)).astype(np.float32)
+        for one in (layer, whole):
+            one.interpreter.resize_tensor_input(one.x["index"], x.shape)
+            one.interpreter.allocate_tensors()
+        assert layer.run(x).tobytes() == whole.run(x).tobytes()
