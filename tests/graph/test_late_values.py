@@ -219,6 +219,24 @@ def test_who_has_looked_at_weights_sees_them_again(mode):
 
 
 @WITHOUT_DELEGATE
+def test_weights_that_another_node_reads_stay(mode):
+    model = Model()
+    main = model.subgraph("main")
+    x, y, z = Tensor([1, 5, 5, 32], "float32"), Tensor([1, 5, 5, 64], "float32"), Tensor([64, 3, 3, 32], "float32")
+    w, half = Tensor(list(LARGE.shape), "float32"), Tensor([1], "float32")
+    main.op("DEQUANTIZE", [Tensor.constant(LARGE)], [w], 3)
+    main.op("CONV_2D", [x, w, Tensor.constant(np.zeros(64, np.float32))], [y], **OPTIONS)
+    main.op("MUL", [w, half], [z])
+    main.inputs, main.outputs = [x, half], [y, z]
+    layer = Layer(model.to_bytes(), mode)
+    for factor in (2, 3, 4):
+        layer.interpreter.set_tensor(layer.interpreter.get_input_details()[1]["index"], np.float32([factor]))
+        layer.interpreter.invoke()
+        z = layer.interpreter.get_tensor(layer.interpreter.get_output_details()[1]["index"])
+        assert z.tobytes() == (LARGE.astype(np.float32) * factor).tobytes()
+
+
+@WITHOUT_DELEGATE
 def test_another_size_packs_them_again(mode):
     layer, whole = (Layer(large_layer("CONV_2D", halves=halves), mode) for halves in (True, False))
     for size in (5, 9, 3):

@@ -121,7 +121,7 @@ cdef class LateValues(Workspace):
         if self.late is None or tensor.allocation != COMPUTED or tensor.bytes < LEAST_RELEASED:
             return
         late = &(<LateValue*>self.late.data)[tensor.index]
-        if late.write != NULL and late.readers >= 0 and not late.lent and not late.given_back:
+        if late.write != NULL and late.readers == 1 and not late.lent and not late.given_back:
             late.given_back = True
             late.written = False
             give_pages_back(<char*>tensor.data, <char*>tensor.data + tensor.bytes)
