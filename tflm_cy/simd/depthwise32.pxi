@@ -22,7 +22,7 @@ cdef extern from "depthwise32.h" nogil:
         vf low
         vf high
     ctypedef void (*Depthwise32Function)(const Columns32* d, const float* w, float* y) noexcept nogil
-    Depthwise32Function depthwise32_function(int part, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) noexcept
+    Depthwise32Function depthwise32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) noexcept
 
 cdef enum:
     LARGE_IMAGE = 1 << 20        # bytes
@@ -134,7 +134,7 @@ cdef void channels32(
             t.rows[i] = copies + i * d.line - left * g.ic
     while c < g.ic:
         t.n = g.ic - c if g.ic - c < VL else VL
-        depthwise32_function(t.n < VL, g.kh, g.stride_h, rows)(t, w, y + c)
+        depthwise32_function(t.n, g.kh, g.stride_h, rows)(t, w, y + c)
         for i in range(inputs):
             t.rows[i] += VL
         w += (g.kh * g.kw + 1) * VL

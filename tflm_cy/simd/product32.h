@@ -3,11 +3,11 @@
  * Packed weights: NC vectors of biases, then NC vectors per tap. The positions of a tile lie `row` bytes apart; a window is `count` stretches of
  * `length` floats, which begin at the pointers of `stretches`, for the first position of the output row.
  * Three positions share a pointer, so that the pointers of fourteen stay in registers.
- * The last vector is half as wide where its second half would be padding: some CPUs take half the time for it, and none takes longer. */
+ * The last vector is half as wide where its second half would be padding. */
 #ifndef TFLM_CY_SIMD_PRODUCT32_H
 #define TFLM_CY_SIMD_PRODUCT32_H
 
-#include "simd.h"
+#include "half.h"
 
 #if SIMD_ISA == 512
 enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6 }; /* vectors of a panel; where there are more than some positions, at least */
@@ -17,24 +17,6 @@ enum { PANEL32 = 2, TALL_PANEL32 = 2, FEW_ROWS32 = 6 };
 #define SIMD_ROWS32 {0, 8, 6, 1, 1, 1, 1, 1, 1}
 #endif
 enum { WIDE_PANEL32 = 8 };      /* for a single position */
-
-#if SIMD_ISA == 512
-typedef __m256 vhalf;
-enum { HALF32 = VL / 2 };       /* columns that a last vector of half the width has at most */
-SIMD_INLINE vhalf vhalf_load(const float *p) { return _mm256_loadu_ps(p); }
-SIMD_INLINE vhalf vhalf_set1(float x) { return _mm256_set1_ps(x); }
-SIMD_INLINE vhalf vhalf_of(vf x) { return _mm512_castps512_ps256(x); }
-SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return _mm256_fmadd_ps(x, w, sum); }
-SIMD_INLINE vf vhalf_whole(vhalf v) { return _mm512_castps256_ps512(v); }
-#else
-typedef vf vhalf;
-enum { HALF32 = 0 };
-SIMD_INLINE vhalf vhalf_load(const float *p) { return vf_load(p); }
-SIMD_INLINE vhalf vhalf_set1(float x) { return vf_set1(x); }
-SIMD_INLINE vhalf vhalf_of(vf x) { return x; }
-SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return vf_fma(x, w, sum); }
-SIMD_INLINE vf vhalf_whole(vhalf v) { return v; }
-#endif
 static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
 
 typedef struct {
@@ -54,16 +36,16 @@ typedef void (*Tile32)(const Window32 *t, ptrdiff_t first, const float *w, ptrdi
 #endif
 #define UNROLL32 _Pragma("GCC unroll 16")
 
-SIMD_INLINE void tile32(const int R, const int NC, const int HALF, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
+SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
   vf acc[14][8];
   vhalf half[14], h;
-  const int WHOLE = NC - HALF; /* vectors; a half one behind them */
+  const int WHOLE = NC - HALVED; /* vectors; a half one behind them */
   const ptrdiff_t row = t->row;
   UNROLL32 for (int j = 0; j < WHOLE; j++) {
     vf bias = vf_load(w + j * VL);
     UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = bias;
   }
-  if (HALF) {
+  if (HALVED) {
     h = vhalf_load(w + WHOLE * VL);
     UNROLL32 for (int r = 0; r < R; r++) half[r] = h;
   }
@@ -76,7 +58,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALF, const Window3
     const char *q4 = q3 + (R > 12 ? 3 * row : 0);
     for (ptrdiff_t k = t->length; k > 0; k--) {
       vf v[8];
-      if (HALF) h = vhalf_load(w + WHOLE * VL);
+      if (HALVED) h = vhalf_load(w + WHOLE * VL);
       UNROLL32 for (int j = 0; j < WHOLE; j++) {
         v[j] = vf_load(w + j * VL);
         if (R > 2) simd_prefetch(w + j * VL + AHEAD32); /* fewer positions do nothing but load */
@@ -90,7 +72,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALF, const Window3
         }
         vf x = vf_set1(*at);
         UNROLL32 for (int j = 0; j < WHOLE; j++) acc[r][j] = vf_fma(x, v[j], acc[r][j]);
-        if (HALF) half[r] = vhalf_fma(vhalf_of(x), h, half[r]);
+        if (HALVED) half[r] = vhalf_fma(vhalf_of(x), h, half[r]);
       }
       w += NC * VL;
       q0 += 4;
@@ -105,7 +87,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALF, const Window3
     float *out = y + r * t->y_row;
     UNROLL32 for (int j = 0; j < NC; j++) {
       vf v = vf_min(high, vf_max(low, j < WHOLE ? acc[r][j] : vhalf_whole(half[r])));
-      if (j < NC - 1 || (!HALF && n == NC * VL)) vf_store(out + j * VL, v);
+      if (j < NC - 1 || (!HALVED && n == NC * VL)) vf_store(out + j * VL, v);
       else vf_store_part(out + j * VL, v, n - j * VL);
     }
   }
@@ -151,7 +133,7 @@ static const Tile32 half_tiles32[PANEL32 + 1][15] = {{0}};
 SIMD_INLINE void panel32(const Window32 *t, int vectors, ptrdiff_t positions, const float *w, ptrdiff_t n, float *y) {
   ptrdiff_t most = most_rows32[vectors], tiles = (positions + most - 1) / most;
   ptrdiff_t rows = positions / tiles, longer = positions % tiles, first = 0;
-  const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF32 ? half_tiles32[vectors] : tiles32[vectors];
+  const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[vectors] : tiles32[vectors];
   for (ptrdiff_t i = 0; i < tiles; i++) {
     ptrdiff_t now = rows + (i < longer);
     by_rows[now](t, first * (t->row / (ptrdiff_t)sizeof(float)), w, n, y + first * t->y_row);
