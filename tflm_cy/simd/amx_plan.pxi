@@ -61,7 +61,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     )
     if c.abreast > 1:
         c.packed_bytes += columns_of(c) * c.segment
-    c.spare_bytes = 0
+    c.spare_bytes = most_extra * TILE_BYTES
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
     c.first_tile = 0
     c.end_tile = c.column_tiles
@@ -194,6 +194,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - columns_of(c) * c.segment)
         row = c.segment
     plan_extra_steps(c, <const uint8_t*>w, row)
+    clear_spare_tiles(c)
     at += round_up(4 * (panels_of(c) * c.tile_steps + c.extra_steps), 64)
     sums = <int32_t*>at
     scales = <float*>(sums + columns)
@@ -227,6 +228,14 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for column in range(columns_of(c)):
         if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
             c.near_zero = False
+
+
+cdef void clear_spare_tiles(const Conv8* c) noexcept nogil:
+    """As many as there are extra ones, or ones for the sums of windows; filters laid abreast are behind them."""
+    cdef ptrdiff_t tiles = 0 if c.row_factor == 0 else c.extra_tiles if c.centred else c.tile_steps
+    cdef ptrdiff_t used = tiles * TILE_BYTES - (columns_of(c) * c.segment if c.abreast > 1 else 0)
+    if used > 0:
+        memset(c.packed + c.packed_bytes - c.spare_bytes, 0, used)
 
 
 cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
