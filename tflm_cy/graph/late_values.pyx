@@ -17,7 +17,7 @@ from tflm_cy.graph.tensor cimport COMPUTED, Tensor
 from tflm_cy.memory.block cimport give_back as give_pages_back, new_block
 
 cdef enum:
-    LEAST_RELEASED = 1 << 13         # bytes: below, hardly a page is gained
+    LEAST_RELEASED = 1 << 12         # bytes: below, no whole page is gained
 
 
 cdef class LateValues(Workspace):
