@@ -11,8 +11,7 @@ cdef struct LateValue:
     InvokeFunction write             # of the node, which has not run yet; NULL: there is nothing to write
     int node
     int readers                      # nodes and others that may look at it while the graph runs
-    bint written
-    bint given_back                  # its pages: it must be written again before it is looked at
+    bint written                     # False: it must be before it is looked at
     bint lent                        # it has memory while a node is prepared, and only then
     bint kept                        # somebody else than prepares looks at it
 
@@ -29,5 +28,6 @@ cdef class LateValues(Workspace):
     cdef Tensor* borrowed            # by the node that is prepared, or NULL
 
     cdef int note_readers(self) except -1
+    cdef int write_late(self, LateValue* late) noexcept nogil
     cdef int settle_inputs(self, const Node* node, int but) except -1
     cdef int give_back(self) noexcept

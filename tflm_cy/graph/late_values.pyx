@@ -1,6 +1,6 @@
 """Values that are known in prepare and written later: what DEQUANTIZE and DENSIFY make of constants.
 
-    context.compute_later(node, y)        # in prepare: node.invoke writes y, when it first runs ...
+    context.compute_later(node, y)        # in prepare: node.invoke writes y, once: when the node first runs ...
     context.settle(y)                     # ... or when somebody wants the value before: a prepare, a user
     context.release(w)                    # in invoke, by its reader: packed, and asked for from now on by ...
     context.reread(w)                     # ... which writes it again, on the thread that invokes
@@ -32,7 +32,8 @@ cdef class LateValues(Workspace):
         late = &(<LateValue*>self.late.data)[tensor.index]
         late.node = node.index
         late.write = node.invoke
-        late.written = late.given_back = late.lent = False
+        late.written = late.lent = False
+        node.invoke = write_once
         if node.arithmetic == MICRO:
             self.set_computed(tensor)
             return self.settle(tensor)
@@ -91,10 +92,9 @@ cdef class LateValues(Workspace):
                 self.room = new_block(tensor.bytes, self.alignment)
             self.borrowed = &self.tensors[tensor.index]
             self.borrowed.data = self.room.data
-        if late.write(self, node) != 0:
+        if self.write_late(late) != 0:
             raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
         late.written = not late.lent
-        late.given_back = False
         return 0
 
     cdef int settle_inputs(self, const Node* node, int but) except -1:
@@ -105,15 +105,28 @@ cdef class LateValues(Workspace):
         return 0
 
     cdef const void* reread(self, const Tensor* tensor) noexcept nogil:
-        """The value of a constant, written again if it has been given back."""
+        """The value of a constant, written if it is not; NULL when that fails, which it does not the second time."""
         cdef LateValue* late
         if self.late is not None and tensor.allocation == COMPUTED:
             late = &(<LateValue*>self.late.data)[tensor.index]
-            if late.given_back:
-                late.given_back = False
-                late.written = True
-                late.write(self, &self.nodes[late.node])       # it has written the same before
+            if late.write != NULL and not late.written and not late.lent:
+                if self.write_late(late) != 0:
+                    return NULL
         return tensor.data
+
+    cdef int write_late(self, LateValue* late) noexcept nogil:
+        """Have a value written whose inputs may be late ones, too."""
+        cdef Node* node = &self.nodes[late.node]
+        cdef int status, i
+        for i in range(node.input_count):
+            if node.inputs[i] >= 0:
+                self.reread(&self.tensors[node.inputs[i]])
+        status = late.write(self, node)
+        late.written = status == 0
+        for i in range(node.input_count):
+            if node.inputs[i] >= 0:
+                self.release(&self.tensors[node.inputs[i]])
+        return status
 
     cdef void release(self, const Tensor* tensor) noexcept nogil:
         """The node that asks looks at a constant by `reread` only from now on."""
@@ -121,8 +134,7 @@ cdef class LateValues(Workspace):
         if self.late is None or tensor.allocation != COMPUTED or tensor.bytes < LEAST_RELEASED:
             return
         late = &(<LateValue*>self.late.data)[tensor.index]
-        if late.write != NULL and late.readers == 1 and not late.lent and not late.given_back:
-            late.given_back = True
+        if late.readers == 1 and late.written:
             late.written = False
             give_pages_back(<char*>tensor.data, <char*>tensor.data + tensor.bytes)
 
@@ -132,6 +144,14 @@ cdef class LateValues(Workspace):
             self.borrowed.data = NULL
             self.borrowed = NULL
         return 0
+
+
+cdef int write_once(Context context, Node* node) noexcept nogil:
+    """The first invoke of a node whose value is written later."""
+    if context.reread(context.output(node, 0)) == NULL:
+        return -1
+    node.invoke = written
+    return 0
 
 
 cdef int written(Context context, Node* node) noexcept nogil:

@@ -82,7 +82,6 @@ cdef int write_out(Context context, Node* node) noexcept nogil:
     refusal = dense_values(&expansion, <char*>y.data, y.bytes)
     if refusal != NULL:                  # the verifier has looked at it
         return context.fail(refusal)
-    node.invoke = known
     return 0
 
 
@@ -225,11 +224,6 @@ cdef const char* expand(Expansion* expansion, int depth, int64_t position, char*
             return refusal
         i += 1
     return NULL
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: the output is written."""
-    return 0
 
 
 OPERATORS = {

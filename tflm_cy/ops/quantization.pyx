@@ -32,20 +32,6 @@ from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
 
 
-cdef int done(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: the output is written."""
-    return 0
-
-
-cdef int dequantize_once(Context context, Node* node) noexcept nogil:
-    cdef int status
-    context.reread(context.input(node, 0))
-    status = invoke_unary(context, node)
-    context.release(context.input(node, 0))
-    node.invoke = done
-    return status
-
-
 cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
     """A per-channel tensor as [outer, channels, inner]."""
     cdef Channels* q = <Channels*>context.persistent(sizeof(Channels))
@@ -177,7 +163,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     choose_dequantize(context, node, op, x)
     if is_constant(x):
         node.work = NULL
-        node.invoke = dequantize_once
+        node.invoke = invoke_unary
         context.compute_later(node, y)
     return 0
 

@@ -179,9 +179,10 @@ cdef object level_error(const uint8_t* metadata, int64_t size, uint64_t* nodes):
         previous = value
     if previous != indices.length:
         return f"array_segments ends at {previous}, array_indices has {indices.length} entries"
-    for at in range(indices.length if highest(&indices) >= size else 0):
-        value = index_at(indices, at)
-        if value < 0 or value >= size:
-            return f"array_indices[{at}] is {value}, the dimension has {size}"
+    if highest(&indices) >= size:
+        for at in range(indices.length):
+            value = index_at(indices, at)
+            if value < 0 or value >= size:
+                return f"array_indices[{at}] is {value}, the dimension has {size}"
     nodes[0] = indices.length
     return None

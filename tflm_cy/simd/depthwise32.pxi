@@ -27,6 +27,7 @@ cdef extern from "depthwise32.h" nogil:
 cdef enum:
     LARGE_IMAGE = 1 << 20        # bytes
     SHORT_CHUNK = 16
+    SHORTEST_CHUNK = 4
     CACHE_PLACES = 4096          # bytes from a line to the next one at the same place of the first cache
     COPIED_CHUNK = 16384         # bytes of a chunk's lines
 
@@ -47,21 +48,26 @@ cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
     return True
 
 
+cdef ptrdiff_t inputs32(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
+    """Rows that some output rows see."""
+    return (rows - 1) * g.stride_h + g.kh
+
+
 cdef bint collides32(const Depthwise32* d) noexcept nogil:
     """The rows that a pass reads and writes begin at the same place, and are more than it has room for. Larger filters do more between misses."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t row = g.iw * g.ic * <ptrdiff_t>sizeof(float)
     if row % CACHE_PLACES != 0 or g.kh > 3 and g.ih * row <= LARGE_IMAGE:
         return False
-    return ((d.rows - 1) * g.stride_h + g.kh + d.rows) * CACHE_PLACES > l1_data_bytes()
+    return (inputs32(g, d.rows) + d.rows) * CACHE_PLACES > l1_data_bytes()
 
 
 cdef void plan_lines32(Depthwise32* d) noexcept nogil:
     """Chunks whose rows are copied: as long as their lines stay in the first cache."""
     cdef ConvShape* g = &d.shape
-    cdef ptrdiff_t lines = (d.rows - 1) * g.stride_h + g.kh
+    cdef ptrdiff_t lines = inputs32(g, d.rows)
     cdef ptrdiff_t pixels = COPIED_CHUNK / (lines * g.ic * <ptrdiff_t>sizeof(float))       # of the input
-    d.chunk = max((pixels - g.kw) / g.stride_w + 1, SHORT_CHUNK / 4)
+    d.chunk = max((pixels - g.kw) / g.stride_w + 1, SHORTEST_CHUNK)
     d.line = gathered_floats32(((d.chunk - 1) * g.stride_w + g.kw) * g.ic)
     d.scratch_bytes += lines * d.line * <ptrdiff_t>sizeof(float) + LINE32
 
@@ -122,7 +128,7 @@ cdef void channels32(
     cdef float* copies = aligned32(<void*>(zeros + g.iw * g.ic))
     cdef ptrdiff_t left = max(t.first * g.stride_w - g.pad_w, 0)
     cdef ptrdiff_t right = min((t.end - 1) * g.stride_w - g.pad_w + g.kw, g.iw)
-    cdef ptrdiff_t inputs = (rows - 1) * g.stride_h + g.kh
+    cdef ptrdiff_t inputs = inputs32(g, rows)
     cdef ptrdiff_t c = 0
     cdef ptrdiff_t i, iy
     cdef const float* w = d.packed

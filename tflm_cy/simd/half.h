@@ -1,4 +1,4 @@
-/* Vectors of half the width, for channels behind the last whole vector: some CPUs take half the time for them, and none takes longer.
+/* Vectors of half the width, for channels behind the last whole vector: some CPUs take half the time for them.
  * Where a vector has eight floats anyway, a half one is a whole one, and HALF says that there are none. */
 #ifndef TFLM_CY_SIMD_HALF_H
 #define TFLM_CY_SIMD_HALF_H
@@ -16,18 +16,15 @@ SIMD_INLINE vf vhalf_whole(vhalf v) { return _mm512_castps256_ps512(v); }
 SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return _mm256_fmadd_ps(x, w, sum); }
 SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return _mm256_min_ps(a, b); }
 SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return _mm256_max_ps(a, b); }
+SIMD_INLINE vhalf vhalf_load_part(const float *p, ptrdiff_t n) { return vhalf_of(vf_load_part(p, n)); }
+SIMD_INLINE void vhalf_store_part(float *p, vhalf v, ptrdiff_t n) { vf_store_part(p, vhalf_whole(v), n); }
 #else
 typedef vf vhalf;
 enum { HALF = 0 };
 SIMD_INLINE vhalf vhalf_load(const float *p) { return vf_load(p); }
-SIMD_INLINE void vhalf_store(float *p, vhalf v) { vf_store(p, v); }
 SIMD_INLINE vhalf vhalf_set1(float x) { return vf_set1(x); }
 SIMD_INLINE vhalf vhalf_of(vf v) { return v; }
 SIMD_INLINE vf vhalf_whole(vhalf v) { return v; }
 SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return vf_fma(x, w, sum); }
-SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return vf_min(a, b); }
-SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return vf_max(a, b); }
 #endif
-SIMD_INLINE vhalf vhalf_load_part(const float *p, ptrdiff_t n) { return vhalf_of(vf_load_part(p, n)); }
-SIMD_INLINE void vhalf_store_part(float *p, vhalf v, ptrdiff_t n) { vf_store_part(p, vhalf_whole(v), n); }
 #endif
