@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.conv_2d_layer cimport Conv
-from tflm_cy.ops.ordered32 cimport FastOrdered32, pack_ordered32, ready_ordered32, run_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, pack_ordered32, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport bias_values
 
 cdef struct FloatConv:
@@ -47,7 +47,7 @@ cdef int prepare_float(Context context, Node* node, const Conv* c, int activatio
         return prepare_eigen(context, node, op)
     op.runs = context.request_scratch(op.c.shape.kh * op.c.shape.kw * sizeof(Run))
     node.invoke = convolve_f32
-    if is_constant(w) and not op.c.unusual and use_ordered32(context, op, w, False):
+    if is_constant(w) and not op.c.unusual and use_ordered32(context, node, op, False):
         op.packed = op.fast32.plan.packed
         node.invoke = choose_kernel
     elif is_constant(w):
@@ -60,14 +60,14 @@ cdef int prepare_float(Context context, Node* node, const Conv* c, int activatio
     return 0
 
 
-cdef bint use_ordered32(Context context, FloatConv* op, const Tensor* w, bint panels) except -1:
+cdef bint use_ordered32(Context context, const Node* node, FloatConv* op, bint panels) except -1:
     op.fast32.plan.window.shape = op.c.shape
     op.fast32.plan.window.low = op.range.low
     op.fast32.plan.window.high = op.range.high
     op.fast32.plan.panels = panels
     op.fast32.plan.block = op.product.block if panels else 0
     return ready_ordered32(
-        context, &op.fast32, <const float*>w.data, <const float*>op.c.bias.values, op.c.depth, 1, 0 if panels else packed_bytes(op))
+        context, node, &op.fast32, <const float*>op.c.bias.values, op.c.depth, 1, 0 if panels else packed_bytes(op))
 
 
 cdef int prepare_eigen(Context context, Node* node, FloatConv* op) except -1:
@@ -82,7 +82,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatConv* op) except -1:
         op.product = piece(&op.contraction, 0, 0)
     else:
         op.product = plan_product(g.oc, op.c.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()))
-    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, node, op, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.c.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = convolve_vector32_eigen
@@ -156,7 +156,7 @@ cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     if run_ordered32(context, node, &op.fast32, x, y):
-        repair_conv_f32(&op.c.shape, x, <const float*>context.reread(context.input(node, 1)), <Run*>context.scratch(op.runs), y)
+        repair_conv_f32(&op.c.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
     return 0
 
 
@@ -166,7 +166,7 @@ cdef int convolve_vector32_eigen(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     if run_ordered32(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
-            &op.c.shape, &op.product, x, <const float*>context.reread(context.input(node, 1)), <const float*>op.c.bias.values, op.range.low,
+            &op.c.shape, &op.product, x, filter_of(context, node), <const float*>op.c.bias.values, op.range.low,
             op.range.high, <float*>context.scratch(op.packing), <float*>context.scratch(op.patches),
             <float*>context.scratch(op.sums), y,
         )

@@ -25,7 +25,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tens
 from tflm_cy.ops.fixed8 cimport (
     FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
 )
-from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, ready_depthwise_ordered32, run_depthwise_ordered32
+from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, filter_of, ready_depthwise_ordered32, run_depthwise_ordered32
 from tflm_cy.ops.weighted cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
@@ -110,7 +110,7 @@ cdef int prepare(Context context, Node* node) except -1:
         node.invoke = convolve_f32
         if single and not op.bias_first:
             prepare_single_channel(context, node, op)
-        elif is_constant(w) and not unusual and use_ordered32(context, op, <const float*>w.data):
+        elif is_constant(w) and not unusual and use_ordered32(context, node, op):
             node.invoke = convolve_vector32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
@@ -146,12 +146,12 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
 
 
-cdef bint use_ordered32(Context context, Depthwise* op, const float* w) except -1:
+cdef bint use_ordered32(Context context, const Node* node, Depthwise* op) except -1:
     op.fast.floats.plan.shape = op.shape
     op.fast.floats.plan.low = op.range.low
     op.fast.floats.plan.high = op.range.high
     op.fast.floats.plan.bias_first = op.bias_first
-    return ready_depthwise_ordered32(context, &op.fast.floats, w, <const float*>op.bias.values)
+    return ready_depthwise_ordered32(context, node, &op.fast.floats, <const float*>op.bias.values)
 
 
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
@@ -242,7 +242,7 @@ cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
 cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
     depthwise_f32(
-        &op.shape, <const float*>context.input(node, 0).data, <const float*>context.reread(context.input(node, 1)),
+        &op.shape, <const float*>context.input(node, 0).data, filter_of(context, node),
         <const float*>bias_values(context, context.input(node, 2), op.shape.oc, &op.bias), op.bias_first, op.range.low,
         op.range.high, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )

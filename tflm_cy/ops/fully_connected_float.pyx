@@ -19,7 +19,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.ordered32 cimport FastOrdered32, ready_ordered32, run_ordered32
+from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias, prepare_bias_as
 from tflm_cy.simd.ordered32 cimport RowsOrdered32
 from tflm_cy.simd.table cimport kernels
@@ -61,7 +61,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
         return prepare_blocks(context, node, op)
     if is_constant(w) and w.sparsity == NULL:
         prepare_bias_as(context, b, FLOAT32, op.m.rows, &op.bias)
-        if use_ordered32(context, op, w, False):
+        if use_ordered32(context, node, op, False):
             op.runs = context.request_scratch(sizeof(Run))
             node.invoke = fully_connected_vector32
             return 0
@@ -81,13 +81,13 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
     return 0
 
 
-cdef bint use_ordered32(Context context, FloatMatrix* op, const Tensor* w, bint panels) except -1:
+cdef bint use_ordered32(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
     matrix_shape(&op.m, &op.fast32.plan.window.shape)
     op.fast32.plan.window.low = op.range.low
     op.fast32.plan.window.high = op.range.high
     op.fast32.plan.panels = panels
     op.fast32.plan.block = op.product.block if panels else 0
-    return ready_ordered32(context, &op.fast32, <const float*>w.data, <const float*>op.bias.values, op.m.depth, 1)
+    return ready_ordered32(context, node, &op.fast32, <const float*>op.bias.values, op.m.depth, 1)
 
 
 cdef int prepare_blocks(Context context, Node* node, FloatMatrix* op) except -1:
@@ -112,7 +112,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
     if b == NULL:
         for o in range(op.m.rows):           # nothing is added: a sum of -0.0 stays
             (<float*>op.bias.values)[o] = <float>-0.0
-    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, op, w, True):
+    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, node, op, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.m.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = fully_connected_vector32_eigen
@@ -157,7 +157,7 @@ cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     if run_ordered32(context, node, &op.fast32, x, y):
         repair_conv_f32(
-            &op.fast32.plan.window.shape, x, <const float*>context.reread(context.input(node, 1)), <Run*>context.scratch(op.runs), y)
+            &op.fast32.plan.window.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
     return 0
 
 
@@ -167,7 +167,7 @@ cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept no
     cdef float* y = <float*>context.output(node, 0).data
     if run_ordered32(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
-            &op.fast32.plan.window.shape, &op.product, x, <const float*>context.reread(context.input(node, 1)), <const float*>op.bias.values,
+            &op.fast32.plan.window.shape, &op.product, x, filter_of(context, node), <const float*>op.bias.values,
             op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
         )
     return 0

@@ -1,6 +1,6 @@
 """How the float32 operators with weights use the vector kernels outside of XNNPACK's arithmetic: plan, memory, pack, in prepare.
 
-    if ready_ordered32(context, &fast, w, bias, column_stride, k_stride):    # the caller has filled in the first part of fast.plan
+    if ready_ordered32(context, node, &fast, bias, column_stride, k_stride): # the caller has filled in the first part of fast.plan
         ...
     if run_ordered32(context, node, &fast, x, y):                            # the definition must say which NaN an output is
         ...
@@ -31,7 +31,7 @@ cdef struct FastOrdered32:
     PackOrdered32 pack
     int scratch
     Ordered32 plan
-    const float* w               # still to be packed, or NULL
+    bint waits                   # to be packed
     const float* bias
     ptrdiff_t column_stride
     ptrdiff_t k_stride
@@ -40,19 +40,23 @@ cdef struct FastDepthwiseOrdered32:
     RunDepthwiseOrdered32 run
     PackDepthwiseOrdered32 pack
     DepthwiseOrdered32 plan
-    const float* w               # still to be packed, or NULL
+    bint waits                   # to be packed
     const float* bias
 
 
+cdef inline const float* filter_of(Context context, const Node* node) noexcept nogil:
+    """A constant filter, also one that was given back."""
+    return <const float*>context.reread(context.input(node, 1))
+
+
 cdef inline bint ready_ordered32(
-    Context context, FastOrdered32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
-    ptrdiff_t least=0,
+    Context context, const Node* node, FastOrdered32* v, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride, ptrdiff_t least=0,
 ) except -1:
     """The packed weights have `least` bytes, which the scalar definition may have instead."""
-    if bias == NULL or w == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
+    if bias == NULL or context.input(node, 1).data == NULL or kernels().ordered32.plan == NULL or not kernels().ordered32.plan(&v.plan):
         return False
     v.plan.packed = <float*>context.unfilled(max(v.plan.packed_bytes, least))
-    v.w = w
+    v.waits = True
     v.bias = bias
     v.column_stride = column_stride
     v.k_stride = k_stride
@@ -64,26 +68,24 @@ cdef inline bint ready_ordered32(
 
 cdef inline bint pack_ordered32(Context context, const Node* node, FastOrdered32* v) noexcept nogil:
     """False where the scalar definition must serve."""
-    cdef bint served
-    context.reread(context.input(node, 1))
-    served = v.pack(&v.plan, v.w, v.bias, v.column_stride, v.k_stride)
-    v.w = NULL
+    cdef bint served = v.pack(&v.plan, filter_of(context, node), v.bias, v.column_stride, v.k_stride)
+    v.waits = False
     if served:
         context.release(context.input(node, 1))
     return served
 
 
 cdef inline bint run_ordered32(Context context, const Node* node, FastOrdered32* v, const float* x, float* y) noexcept nogil:
-    if v.w != NULL:
+    if v.waits:
         pack_ordered32(context, node, v)
     return v.run(&v.plan, x, context.scratch(v.scratch), y)
 
 
-cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered32* v, const float* w, const float* bias) except -1:
-    if bias == NULL or w == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
+cdef inline bint ready_depthwise_ordered32(Context context, const Node* node, FastDepthwiseOrdered32* v, const float* bias) except -1:
+    if bias == NULL or context.input(node, 1).data == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
         return False
     v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
-    v.w = w
+    v.waits = True
     v.bias = bias
     v.pack = kernels().depthwise_ordered32.pack
     v.run = kernels().depthwise_ordered32.run
@@ -93,9 +95,8 @@ cdef inline bint ready_depthwise_ordered32(Context context, FastDepthwiseOrdered
 cdef inline bint run_depthwise_ordered32(
     Context context, const Node* node, FastDepthwiseOrdered32* v, const float* x, float* y,
 ) noexcept nogil:
-    if v.w != NULL:
-        context.reread(context.input(node, 1))
-        v.pack(&v.plan, v.w, v.bias)
-        v.w = NULL
+    if v.waits:
+        v.pack(&v.plan, filter_of(context, node), v.bias)
+        v.waits = False
         context.release(context.input(node, 1))
     return v.run(&v.plan, x, y)

@@ -23,7 +23,9 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     if c.row_factor != 0:
         ones = <int32_t*>at
         at += round_up(c.steps * 4, 64)
-    plan_extra_vectors(c, <const uint8_t*>w, row, ones)
+    extra = plan_extra_vectors(c, <const uint8_t*>w, row, ones)
+    if extra > 0:
+        memset(c.packed + c.packed_bytes - c.spare_bytes, 0, 4 * (panels_of_columns(c) * c.steps + c.extra_steps) + extra * VB)
     sums = <int32_t*>at
     scales = <float*>(at + min(1, last) * round_up(4 * columns, 64))
     f_bias = <float*>(at + last * round_up(4 * columns, 64))
@@ -75,23 +77,26 @@ cdef ptrdiff_t width_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
     return left if left < PANEL * VL else PANEL * VL
 
 
-cdef void plan_extra_vectors(Conv8* c, const uint8_t* w, ptrdiff_t row, int32_t* marks) noexcept nogil:
-    """uint8 weights are packed less their zero point; what that leaves the range of int8 by has steps of its own, unless they are many."""
+cdef ptrdiff_t plan_extra_vectors(Conv8* c, const uint8_t* w, ptrdiff_t row, int32_t* marks) noexcept nogil:
+    """uint8 weights are packed less their zero point; what that leaves the range of int8 by has steps of its own, unless they are many.
+
+    How many vectors those are.
+    """
     cdef ptrdiff_t vectors = 0
     cdef ptrdiff_t panel, steps
     c.extra_steps = 0
     c.centred = c.row_factor != 0 and c.rows > 1 and 0 < c.w_zero_point < 256
     if not c.centred:
-        return
+        return 0
     for panel in range(panels_of_columns(c)):
         steps = mark_far_steps(c, w, row, panel, marks)
         c.extra_steps += steps
         vectors += steps * (width_of_panel(c, panel) / VL)
     c.centred = vectors <= c.steps + DEAREST_VECTORS
-    if not c.centred:
-        c.extra_steps = 0
-    elif vectors > 0:
-        memset(c.packed + c.packed_bytes - c.spare_bytes, 0, 4 * (panels_of_columns(c) * c.steps + c.extra_steps) + vectors * VB)
+    if c.centred:
+        return vectors
+    c.extra_steps = 0
+    return 0
 
 
 cdef ptrdiff_t mark_far_steps(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, int32_t* marks) noexcept nogil:
