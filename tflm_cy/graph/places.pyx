@@ -7,7 +7,7 @@ Outputs lie over inputs that nobody needs any more (`Node.in_place`), and all te
 Of what only a group sees, the part that it looks at is in memory (`ranges`).
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from tflm_cy.graph.context cimport Node
@@ -236,7 +236,7 @@ cdef class Places(LateValues):
                 problem.last_of[i] = ends[t]
                 problem.fixed_of[i] = <char*>self.tensors[t].data - shared.data
                 i += 1
-        plan = lowest_plan(problem, first, end)
+        plan = lowest_plan(problem)
         if first == 0:
             owner = self.arena.head_owner()
             base = <char*>self.arena.set_head(plan.high_water_mark)
@@ -311,29 +311,11 @@ cdef class Places(LateValues):
         return n
 
 
-cdef int64_t most_alive(Problem problem, int first, int end) except -1:
-    """Bytes that are alive at one of the steps first .. end - 1: as the problem's `load`, which does not know how many steps there are."""
-    cdef int64_t* changes = <int64_t*>calloc(end - first + 1, sizeof(int64_t))
-    cdef int64_t most = 0, now = 0
-    cdef Py_ssize_t i
-    if changes == NULL:
-        raise MemoryError()
-    for i in range(problem.count):
-        changes[min(max(problem.first_of[i] - first, 0), end - first)] += problem.rounded(i)
-        if problem.last_of[i] < end:
-            changes[max(problem.last_of[i] + 1 - first, 0)] -= problem.rounded(i)
-    for i in range(end - first):
-        now += changes[i]
-        most = max(most, now)
-    free(changes)
-    return most
-
-
-cdef Plan lowest_plan(Problem problem, int first, int end):
+cdef Plan lowest_plan(Problem problem):
     """The lower of two quick plans; the second is looked for where the first one leaves memory unused that is worth it."""
     cdef Plan plan = greedy(problem)
     cdef Plan other
-    if plan.high_water_mark >= WORTH_PLANNING and plan.high_water_mark > most_alive(problem, first, end):
+    if plan.high_water_mark >= WORTH_PLANNING and plan.high_water_mark > problem.load():
         other = greedy_by_area(problem)
         if other.high_water_mark < plan.high_water_mark:
             return other
