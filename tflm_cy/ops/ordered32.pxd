@@ -82,7 +82,8 @@ cdef inline bint run_ordered32(Context context, const Node* node, FastOrdered32*
 
 
 cdef inline bint ready_depthwise_ordered32(Context context, const Node* node, FastDepthwiseOrdered32* v, const float* bias) except -1:
-    if bias == NULL or context.input(node, 1).data == NULL or kernels().depthwise_ordered32.plan == NULL or not kernels().depthwise_ordered32.plan(&v.plan, bias):
+    if (bias == NULL or context.input(node, 1).data == NULL or kernels().depthwise_ordered32.plan == NULL
+            or not kernels().depthwise_ordered32.plan(&v.plan, bias)):
         return False
     v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
     v.waits = True
