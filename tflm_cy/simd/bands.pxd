@@ -10,8 +10,8 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 | --- | --- |
 | positions | a pointwise product; any convolution of one image, whole rows |
 | rows of each image | a convolution of several images |
-| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles, or in float32 with many more weights than other
-  values: so each core reads its own weights |
+| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles; in float32 also a single output row, or many more
+  weights than other values: so each core reads its own weights |
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
@@ -192,6 +192,8 @@ cdef inline bint by_columns32(const Product32* c) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t weights = g.kh * g.kw * g.group_ic * g.oc
     if c.flat and positions(g) == 1:
+        return True
+    if not c.flat and g.groups == 1 and g.batches * g.oh == 1:
         return True
     return (c.flat or c.gathered > 0) and c.panels >= FEWEST_PANELS and weights > 4 * g.batches * (g.ih * g.iw * g.ic + g.oh * g.ow * g.oc)
 

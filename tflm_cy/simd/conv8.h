@@ -1,4 +1,4 @@
-/* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels).
+/* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels), one tile after the other.
  *
  * Packed weights, per step of four taps: NC vectors, each dword the four taps of one column; x is broadcast four bytes at a time and taken
  * as unsigned. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats. */
@@ -15,19 +15,25 @@ enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 6 };
 enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
 #endif
 
-typedef struct {
-  const uint8_t *rows[8];
-  int32_t terms[8];     /* static: added to each sum; dynamic: times the column's sum of weights */
-  float inverses[8];    /* dynamic: the real value of one step */
+enum { MOST_TOGETHER8 = 128 };
+
+typedef struct {        /* positions that tiles meet one after the other */
+  const uint8_t *x;     /* the first one's window */
+  ptrdiff_t step;       /* bytes from a window to the next */
+  ptrdiff_t column;     /* of the first position in its output row */
+  ptrdiff_t width;      /* positions of an output row; 0: they never end */
+  ptrdiff_t skip;       /* bytes more to the first window of the next output row */
+  ptrdiff_t count;
+  int32_t terms[MOST_TOGETHER8];  /* static: added to each sum; dynamic: times the column's sum of weights */
+  float inverses[MOST_TOGETHER8]; /* dynamic: the real value of one step */
   const int32_t *offsets;
   ptrdiff_t steps;
   int has_terms;
-  int count;            /* rows to store */
   int kind;             /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 */
   vb zero, low, high;
   float f_low, f_high;
   ptrdiff_t y_row;      /* values from one position to the next */
-} Tile8;
+} Positions8;
 
 typedef struct {        /* a panel and its columns' constants */
   const int8_t *w;
@@ -41,58 +47,60 @@ enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2, TILE_I32 = 3 }; /* TILE_I32: the 
 
 #define UNROLL _Pragma("GCC unroll 8")
 
-SIMD_INLINE void tile8_start(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4]) {
+SIMD_INLINE void tile8_start(const int P, const int NC, const Positions8 *t, const int32_t *terms, const Panel8 *w, const int kind, vi acc[8][4]) {
   UNROLL for (int j = 0; j < NC; j++) {
     vi bias = vi_load(w->bias + j * VL);
     if (kind == TILE_F32) {
-      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_mul(bias, vi_set1(t->terms[p]));
+      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_mul(bias, vi_set1(terms[p]));
     } else if (t->has_terms) {
-      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_add(bias, vi_set1(t->terms[p]));
+      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_add(bias, vi_set1(terms[p]));
     } else {
       UNROLL for (int p = 0; p < P; p++) acc[p][j] = bias;
     }
   }
 }
 
-SIMD_INLINE vb tile8_bytes(vi a, vi b, vi c, vi d, const int kind, const Tile8 *t) {
+SIMD_INLINE vb tile8_bytes(vi a, vi b, vi c, vi d, const int kind, const Positions8 *t) {
   if (kind == TILE_S8) return vb_unlane(vb_min_s(vb_max_s(vb_pack_s(a, b, c, d, t->zero), t->low), t->high));
   return vb_unlane(vb_min_u(vb_max_u(vb_pack_u(a, b, c, d, t->zero), t->low), t->high));
 }
 
 SIMD_INLINE vi tile8_scale(vi acc, vf scale) { return vi_from_vf(vf_mul(vf_from_vi(acc), scale)); }
 
-SIMD_INLINE void tile8_finish_bytes(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], uint8_t *y) {
+SIMD_INLINE void tile8_finish_bytes(
+    const int P, const int NC, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, vi acc[8][4], uint8_t *y) {
   const vi none = vi_set1(0);
   vf s[4];
   UNROLL for (int j = 0; j < NC; j++) s[j] = vf_load(w->scales + j * VL);
   /* Of narrow outputs four (two) positions make a whole vector. */
   const int together = NC == 1 ? 4 : NC == 2 ? 2 : 1, whole = w->n == NC * VL;
   UNROLL for (int p = 0; p < P; p += together) {
-    if (p >= t->count) break;
+    if (p >= count) break;
     vi q[4] = {none, none, none, none};
     UNROLL for (int i = 0; i < NC * together; i++)
       if (p + i / NC < P) q[i] = tile8_scale(acc[p + i / NC][i % NC], s[i % NC]);
     vb out = tile8_bytes(q[0], q[1], q[2], q[3], kind, t);
     uint8_t *to = y + p * t->y_row;
-    if (together == 1 || (whole && t->y_row == NC * VL && t->count >= p + together)) {
+    if (together == 1 || (whole && t->y_row == NC * VL && count >= p + together)) {
       if (NC == 3 || !whole) vb_store_part(to, out, w->n);
       else vb_store(to, out);
     } else if (whole) {
-      vb_scatter(to, t->y_row, out, together, t->count - p);
+      vb_scatter(to, t->y_row, out, together, count - p);
     } else {
-      vb_scatter_part(to, t->y_row, out, together, t->count - p, w->n);
+      vb_scatter_part(to, t->y_row, out, together, count - p, w->n);
     }
   }
 }
 
-SIMD_INLINE void tile8_finish_floats(const int P, const int NC, const Tile8 *t, const Panel8 *w, vi acc[8][4], float *y) {
+SIMD_INLINE void tile8_finish_floats(
+    const int P, const int NC, const Positions8 *t, const float *inverses, ptrdiff_t count, const Panel8 *w, vi acc[8][4], float *y) {
   const vf low = vf_set1(t->f_low), high = vf_set1(t->f_high);
   UNROLL for (int j = 0; j < NC; j++) {
     const vf scale = vf_load(w->scales + j * VL), bias = vf_load(w->f_bias + j * VL);
     const ptrdiff_t n = w->n - j * VL;
     UNROLL for (int p = 0; p < P; p++) {
-      if (p >= t->count) break;
-      vf v = vf_fma(vf_mul(vf_from_vi(acc[p][j]), vf_set1(t->inverses[p])), scale, bias);
+      if (p >= count) break;
+      vf v = vf_fma(vf_mul(vf_from_vi(acc[p][j]), vf_set1(inverses[p])), scale, bias);
       v = vf_min(vf_max(v, low), high);
       if (n >= VL) vf_store(y + p * t->y_row + j * VL, v);
       else vf_store_part(y + p * t->y_row + j * VL, v, n);
@@ -100,47 +108,63 @@ SIMD_INLINE void tile8_finish_floats(const int P, const int NC, const Tile8 *t, 
   }
 }
 
-SIMD_INLINE void tile8_finish_sums(const int P, const int NC, const Tile8 *t, vi acc[8][4], int32_t *y) {
+SIMD_INLINE void tile8_finish_sums(const int P, const int NC, const Positions8 *t, ptrdiff_t count, vi acc[8][4], int32_t *y) {
   UNROLL for (int p = 0; p < P; p++) {
-    if (p >= t->count) break;
+    if (p >= count) break;
     UNROLL for (int j = 0; j < NC; j++) vi_store(y + p * t->y_row + j * VL, acc[p][j]);
   }
 }
 
-SIMD_INLINE void tile8_finish(const int P, const int NC, const Tile8 *t, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
-  if (kind == TILE_F32) tile8_finish_floats(P, NC, t, w, acc, (float *)y);
-  else if (kind == TILE_I32) tile8_finish_sums(P, NC, t, acc, (int32_t *)y);
-  else tile8_finish_bytes(P, NC, t, w, kind, acc, (uint8_t *)y);
+/* `first` is the tile's first position; y belongs to it. */
+SIMD_INLINE void tile8_finish(
+    const int P, const int NC, const Positions8 *t, ptrdiff_t first, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
+  if (kind == TILE_F32) tile8_finish_floats(P, NC, t, t->inverses + first, t->count - first, w, acc, (float *)y);
+  else if (kind == TILE_I32) tile8_finish_sums(P, NC, t, t->count - first, acc, (int32_t *)y);
+  else tile8_finish_bytes(P, NC, t, t->count - first, w, kind, acc, (uint8_t *)y);
 }
 
-SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Tile8 *t, const Panel8 *w, void *y) {
-  vi acc[8][4];
-  const uint8_t *rows[8];
-  const int32_t *offsets = t->offsets, *end = offsets + t->steps;
-  const int8_t *from = w->w;
-  tile8_start(P, NC, t, w, kind, acc);
-  UNROLL for (int p = 0; p < P; p++) rows[p] = t->rows[p];
-  for (; offsets < end; offsets++) {
-    const ptrdiff_t at = *offsets;
-    vb taps[4];
-    UNROLL for (int j = 0; j < NC; j++) taps[j] = vb_load(from + j * VB);
+SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *window, ptrdiff_t *column) {
+  const int last = ++*column == t->width;
+  *column = last ? 0 : *column;
+  return window + t->step + (last ? t->skip : 0);
+}
+
+SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
+  const ptrdiff_t size = kind == TILE_F32 || kind == TILE_I32 ? 4 : 1, count = t->count;
+  const int32_t *const end = t->offsets + t->steps;
+  const uint8_t *window = t->x;
+  ptrdiff_t column = t->column;
+  for (ptrdiff_t first = 0; first < count; first += P) {
+    vi acc[8][4];
+    const uint8_t *rows[8];
+    const int8_t *from = w->w;
+    tile8_start(P, NC, t, t->terms + first, w, kind, acc);
     UNROLL for (int p = 0; p < P; p++) {
-      const vb x = vb_set1_32(rows[p] + at);
-      UNROLL for (int j = 0; j < NC; j++) acc[p][j] = vi_dot4(acc[p][j], x, taps[j]);
+      rows[p] = p == 0 || first + p < count ? window : rows[0];
+      window = next_window8(t, window, &column);
     }
-    from += NC * VB;
+    for (const int32_t *offset = t->offsets; offset < end; offset++) {
+      const ptrdiff_t at = *offset;
+      vb taps[4];
+      UNROLL for (int j = 0; j < NC; j++) taps[j] = vb_load(from + j * VB);
+      UNROLL for (int p = 0; p < P; p++) {
+        const vb x = vb_set1_32(rows[p] + at);
+        UNROLL for (int j = 0; j < NC; j++) acc[p][j] = vi_dot4(acc[p][j], x, taps[j]);
+      }
+      from += NC * VB;
+    }
+    tile8_finish(P, NC, t, first, w, kind, acc, (uint8_t *)y + first * t->y_row * size);
   }
-  tile8_finish(P, NC, t, w, kind, acc, y);
 }
 
 /* One row whose steps lie together: several chains per vector, so that the sums do not wait for each other. */
-SIMD_INLINE void row8(const int NC, const int kind, const Tile8 *t, const Panel8 *w, void *y) {
+SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
   const int chains = NC == 1 ? 4 : 2;
   vi acc[8][4];
   vi more[4][4];
-  const uint8_t *row = t->rows[0] + t->offsets[0], *end = row + 4 * t->steps;
+  const uint8_t *row = t->x + t->offsets[0], *end = row + 4 * t->steps;
   const int8_t *from = w->w;
-  tile8_start(1, NC, t, w, kind, acc);
+  tile8_start(1, NC, t, t->terms, w, kind, acc);
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) more[k][j] = vi_set1(0);
   for (; row + 4 * chains <= end; row += 4 * chains) {
@@ -159,21 +183,21 @@ SIMD_INLINE void row8(const int NC, const int kind, const Tile8 *t, const Panel8
   }
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_add(acc[0][j], more[k][j]);
-  tile8_finish(1, NC, t, w, kind, acc, y);
+  tile8_finish(1, NC, t, 0, w, kind, acc, y);
 }
 
-typedef void (*Tile8Function)(const Tile8 *, const Panel8 *, void *);
+typedef void (*Tiles8)(const Positions8 *, const Panel8 *, void *);
 
 #define TILE8(NAME, P, NC)                                                                                                              \
-  static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
-  static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }                                 \
-  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_I32, t, w, y); }
+  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
+  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
+  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }                                 \
+  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_I32, t, w, y); }
 #define ROW8(NAME, NC)                                                                                                                  \
-  static void NAME##_s8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
-  static void NAME##_u8(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
-  static void NAME##_f32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }                                     \
-  static void NAME##_i32(const Tile8 *t, const Panel8 *w, void *y) { row8(NC, TILE_I32, t, w, y); }
+  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
+  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
+  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }                                     \
+  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_I32, t, w, y); }
 
 TILE8(tile8_most_1, MOST_ROWS, 1)
 TILE8(tile8_most_2, MOST_ROWS, 2)
@@ -212,18 +236,19 @@ ROW8(row8_4, 4)
 
 #define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
 /* [0: most rows, 1: wide, 2: one row][vectors - 1][kind] */
-static const Tile8Function TILES8[3][4][4] = {
+static const Tiles8 TILES8[3][4][4] = {
   {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL, NULL}},
   {BY_KIND(tile8_wide_1), BY_KIND(tile8_wide_2), BY_KIND(tile8_wide_3), BY_KIND(tile8_wide_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
 };
 
-SIMD_INLINE Tile8Function tile8_function(int shape, int vectors, int kind) { return TILES8[shape][vectors - 1][kind]; }
+SIMD_INLINE Tiles8 tiles8(int shape, int vectors, int kind) { return TILES8[shape][vectors - 1][kind]; }
 
-/* The sum of a window's bytes, for each row. */
-SIMD_INLINE void tile8_row_sums(Tile8 *t, int rows, const int32_t *ones, int32_t factor) {
-  for (int p = 0; p < rows; p++) {
-    const uint8_t *row = t->rows[p];
+/* The sum of a window's bytes, for each position. */
+SIMD_INLINE void tile8_row_sums(Positions8 *t, const int32_t *ones, int32_t factor) {
+  const uint8_t *row = t->x;
+  ptrdiff_t column = t->column;
+  for (ptrdiff_t p = 0; p < t->count; p++) {
     vi sum = vi_set1(0), more = sum;
     ptrdiff_t s = 0;
     for (; s + 2 <= t->steps; s += 2) {
@@ -234,6 +259,7 @@ SIMD_INLINE void tile8_row_sums(Tile8 *t, int rows, const int32_t *ones, int32_t
     int32_t lanes[VL];
     vi_store(lanes, vi_add(sum, more));
     t->terms[p] = (int32_t)((uint32_t)lanes[0] * (uint32_t)factor);
+    row = next_window8(t, row, &column);
   }
 }
 

@@ -47,6 +47,7 @@ cdef struct Conv8:
     bint flat                    # positions lie one after the other in x
     bint direct                  # x is read where it is
     int rows                     # positions of a tile
+    ptrdiff_t together           # positions that all columns meet before the next ones come
     ptrdiff_t segments           # stretches of a window that lie together in an image
     ptrdiff_t segment            # their bytes
     ptrdiff_t steps              # of four bytes, in a window

@@ -23,14 +23,20 @@ cdef extern from "conv8.h" nogil:
         TILE_U8
         TILE_F32
         TILE_I32
-    ctypedef struct Tile8:
-        const uint8_t* rows[8]
-        int32_t terms[8]
-        float inverses[8]
+    enum:
+        MOST_TOGETHER8
+    ctypedef struct Positions8:
+        const uint8_t* x
+        ptrdiff_t step
+        ptrdiff_t column
+        ptrdiff_t width
+        ptrdiff_t skip
+        ptrdiff_t count
+        int32_t* terms
+        float* inverses
         const int32_t* offsets
         ptrdiff_t steps
         bint has_terms
-        int count
         int kind
         vb zero
         vb low
@@ -44,9 +50,9 @@ cdef extern from "conv8.h" nogil:
         const float* scales
         const float* f_bias
         ptrdiff_t n
-    ctypedef void (*Tile8Function)(const Tile8* t, const Panel8* w, void* y) noexcept nogil
-    Tile8Function tile8_function(int shape, int vectors, int kind) noexcept
-    void tile8_row_sums(Tile8* t, int rows, const int32_t* ones, int32_t factor) noexcept
+    ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
+    Tiles8 tiles8(int shape, int vectors, int kind) noexcept
+    void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
     int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
     void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
     enum:
@@ -58,6 +64,7 @@ cdef extern from "conv8.h" nogil:
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
     CHUNK_BYTES = 4096           # of positions that are copied at once
+    SUMS_BYTES8 = 8192           # of positions whose sums become outputs at once
     DEAREST_VECTORS = 8          # of extra weights, beyond those that sums of windows' bytes would take
 
 
@@ -108,6 +115,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
     if c.flat and g.batches * g.oh * g.ow == 1:
         c.rows = 1
+    c.together = positions_together(c)
     c.row_factor = 0
     c.w_offset = 0
     if not c.is_signed and not c.dynamic:
@@ -119,7 +127,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if c.flat:
         c.row_bytes = c.segment
         c.image_bytes = 0
-        c.scratch_bytes = copied_positions(c) * c.row_bytes + TAIL
+        c.scratch_bytes = c.together * c.row_bytes + TAIL
     else:
         padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
         padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
@@ -131,7 +139,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
             c.scratch_bytes = TAIL
     if c.finish != NULL:
         c.sums_at = round_up(c.scratch_bytes, 64)
-        c.scratch_bytes = c.sums_at + c.rows * c.group_columns * 4 + 64
+        c.scratch_bytes = c.sums_at + c.together * c.group_columns * 4 + 64
     if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
         return False
     c.packed_bytes = (
@@ -145,9 +153,16 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     return True
 
 
-cdef ptrdiff_t copied_positions(const Conv8* c) noexcept nogil:
-    """Of a matrix product, at once: some tiles, or one, where each has an own quantization."""
-    return c.rows if c.dynamic else c.rows * (1 + CHUNK_BYTES / (c.rows * c.segment))
+cdef ptrdiff_t positions_together(const Conv8* c) noexcept nogil:
+    """That all columns meet before the next ones come: whole tiles, few enough for what is copied of them, and their sums."""
+    cdef ptrdiff_t tiles = MOST_TOGETHER8 / c.rows
+    if c.rows == 1:
+        return 1
+    if c.flat:
+        tiles = min(tiles, 1 + CHUNK_BYTES / (c.rows * c.segment))
+    if c.finish != NULL:
+        tiles = min(tiles, SUMS_BYTES8 / (c.rows * c.group_columns * 4))
+    return c.rows * max(tiles, 1)
 
 
 cdef ptrdiff_t panels_of_group(const Conv8* c) noexcept nogil:
@@ -178,7 +193,7 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
     )
 
 
-cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
+cdef void start_positions(const Conv8* c, Positions8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
     t.offsets = c.tile_panels.offsets
     t.steps = c.steps
@@ -199,8 +214,8 @@ cdef void start_tile(const Conv8* c, Tile8* t) noexcept nogil:
     t.high = vb_set1(<int32_t>c.out.high + zero)
 
 
-cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scratch, uint8_t* y) noexcept nogil:
-    """All columns of a group for the tile's rows."""
+cdef void multiply_positions(const Conv8* c, Positions8* t, ptrdiff_t group, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """All columns of a group."""
     cdef ptrdiff_t group_oc = c.shape.oc / c.shape.groups
     cdef uint8_t* to = y + group * group_oc * c.y_size
     cdef ptrdiff_t size = c.y_size
@@ -222,7 +237,7 @@ cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scra
         w.n = group_oc - first if group_oc - first < width else width
         t.offsets = panel.offsets
         t.steps = panel.steps
-        tile8_function(shape, <int>(width / VL), t.kind)(t, &w, to + first * size)
+        tiles8(shape, <int>(width / VL), t.kind)(t, &w, to + first * size)
         panel += 1
         first += width
     if c.finish != NULL:
@@ -232,37 +247,32 @@ cdef void multiply_tile(const Conv8* c, Tile8* t, ptrdiff_t group, uint8_t* scra
 cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
     """Positions one after the other: a matrix product."""
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
-    cdef ptrdiff_t chunk = copied_positions(c)
     cdef ptrdiff_t first = 0
-    cdef ptrdiff_t copied = 0
-    cdef const uint8_t* rows
-    cdef Tile8 t
-    cdef int p
-    start_tile(c, &t)
+    cdef ptrdiff_t p
+    cdef Positions8 t
+    start_positions(c, &t)
+    t.step = c.segment
+    t.column = t.width = t.skip = 0
     while first < positions:
-        t.count = <int>(positions - first if positions - first < c.rows else c.rows)
-        rows = x + first * c.segment
+        t.count = positions - first if positions - first < c.together else c.together
+        t.x = scratch
         if c.dynamic:
             quantize_rows(c, &t, <const float*>x + first * c.segment, scratch)
-            rows = scratch
-        elif not c.direct:
-            if first % chunk == 0:
-                copied = first
-                copy_bytes(c, rows, (positions - first if positions - first < chunk else chunk) * c.segment, NULL, scratch)
-            rows = scratch + (first - copied) * c.segment
-        for p in range(c.rows):
-            t.rows[p] = rows + (p if p < t.count else 0) * c.segment
+        elif c.direct:
+            t.x = x + first * c.segment
+        else:
+            copy_bytes(c, x + first * c.segment, t.count * c.segment, NULL, scratch)
         if t.has_terms:
             for p in range(t.count):
-                t.terms[p] = <int32_t>(<uint32_t>sum_bytes(t.rows[p], c.segment) * <uint32_t>c.row_factor)
-        multiply_tile(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
+                t.terms[p] = <int32_t>(<uint32_t>sum_bytes(t.x + p * c.segment, c.segment) * <uint32_t>c.row_factor)
+        multiply_positions(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
         first += t.count
 
 
-cdef void quantize_rows(const Conv8* c, Tile8* t, const float* x, uint8_t* copy) noexcept nogil:
-    """A tile's rows of a matrix product as unsigned bytes."""
+cdef void quantize_rows(const Conv8* c, Positions8* t, const float* x, uint8_t* copy) noexcept nogil:
+    """Rows of a matrix product as unsigned bytes."""
     cdef Steps8 steps
-    cdef int p
+    cdef ptrdiff_t p
     for p in range(t.count):
         steps = steps_of_row(x + p * c.segment, c.segment)
         quantize_bytes(x + p * c.segment, c.segment, &steps, False, copy + p * c.segment)
@@ -303,42 +313,35 @@ cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t step_h = g.stride_h * c.row_bytes
-    cdef ptrdiff_t step_w = g.stride_w * g.ic
-    cdef ptrdiff_t n, first, oy, ox, group
+    cdef ptrdiff_t n, first, group, p
     cdef const uint8_t* image = scratch
+    cdef const uint8_t* window
     cdef Steps8 steps
-    cdef Tile8 t
-    cdef int p
-    start_tile(c, &t)
+    cdef Positions8 t
+    start_positions(c, &t)
+    t.step = g.stride_w * g.ic
+    t.width = g.ow
+    t.skip = step_h - g.ow * t.step
     for n in range(g.batches):
         if c.direct:
             image = x
         else:
             if c.dynamic:
                 steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic)
-                for p in range(c.rows):
+                for p in range(min(c.together, g.oh * g.ow)):
                     t.terms[p] = -(steps.zero_point + 128)
                     t.inverses[p] = steps.inverse
             pad_image(c, x, &steps, scratch)
-        first = oy = ox = 0
+        first = 0
         while first < g.oh * g.ow:
-            t.count = <int>(g.oh * g.ow - first if g.oh * g.ow - first < c.rows else c.rows)
+            t.count = g.oh * g.ow - first if g.oh * g.ow - first < c.together else c.together
+            t.column = first % g.ow
+            window = image + first / g.ow * step_h + t.column * t.step
             for group in range(g.groups):
-                if group == 0:
-                    for p in range(t.count):
-                        t.rows[p] = image + oy * step_h + ox * step_w
-                        ox += 1
-                        if ox == g.ow:
-                            ox = 0
-                            oy += 1
-                    for p in range(t.count, c.rows):
-                        t.rows[p] = t.rows[0]
-                else:
-                    for p in range(c.rows):
-                        t.rows[p] += g.group_ic
+                t.x = window + group * g.group_ic
                 if t.has_terms:
-                    tile8_row_sums(&t, t.count, c.ones, c.row_factor)
-                multiply_tile(c, &t, group, scratch, y + first * g.oc * c.y_size)
+                    tile8_row_sums(&t, c.ones, c.row_factor)
+                multiply_positions(c, &t, group, scratch, y + first * g.oc * c.y_size)
             first += t.count
         x += g.ih * g.iw * g.ic * size
         y += g.oh * g.ow * g.oc * c.y_size
