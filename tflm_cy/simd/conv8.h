@@ -1,21 +1,23 @@
 /* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels), one tile after the other.
  *
  * Packed weights, per step of four taps: NC vectors, each dword the four taps of one column; x is broadcast four bytes at a time and taken
- * as unsigned. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats. */
+ * as unsigned. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats.
+ * The last vector is half as wide where its second half would be padding. */
 #ifndef TFLM_CY_SIMD_CONV8_H
 #define TFLM_CY_SIMD_CONV8_H
 
+#include "half.h"
 #include "pack.h"
 
 #if SIMD_ISA == 512
-enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all its vectors */
+enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all of them */
 #elif SIMD_ISA == 256
 enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 6 };
 #else
 enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
 #endif
 
-enum { MOST_TOGETHER8 = 128 };
+enum { MOST_TOGETHER8 = 120 };
 
 typedef struct {        /* positions that tiles meet one after the other */
   const uint8_t *x;     /* the first one's window */
@@ -47,17 +49,35 @@ enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2, TILE_I32 = 3 }; /* TILE_I32: the 
 
 #define UNROLL _Pragma("GCC unroll 8")
 
-SIMD_INLINE void tile8_start(const int P, const int NC, const Positions8 *t, const int32_t *terms, const Panel8 *w, const int kind, vi acc[8][4]) {
-  UNROLL for (int j = 0; j < NC; j++) {
+typedef struct {        /* of a tile: HALVED ones have their last vector apart */
+  vi whole[8][4];
+  vihalf half[8];
+} Sums8;
+
+SIMD_INLINE void tile8_start(
+    const int P, const int NC, const int HALVED, const Positions8 *t, const int32_t *terms, const Panel8 *w, const int kind, Sums8 *sums) {
+  UNROLL for (int j = 0; j < NC - HALVED; j++) {
     vi bias = vi_load(w->bias + j * VL);
     if (kind == TILE_F32) {
-      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_mul(bias, vi_set1(terms[p]));
+      UNROLL for (int p = 0; p < P; p++) sums->whole[p][j] = vi_mul(bias, vi_set1(terms[p]));
     } else if (t->has_terms) {
-      UNROLL for (int p = 0; p < P; p++) acc[p][j] = vi_add(bias, vi_set1(terms[p]));
+      UNROLL for (int p = 0; p < P; p++) sums->whole[p][j] = vi_add(bias, vi_set1(terms[p]));
     } else {
-      UNROLL for (int p = 0; p < P; p++) acc[p][j] = bias;
+      UNROLL for (int p = 0; p < P; p++) sums->whole[p][j] = bias;
     }
   }
+  if (HALVED) {
+    vihalf bias = vihalf_load(w->bias + (NC - 1) * VL);
+    UNROLL for (int p = 0; p < P; p++) {
+      if (kind == TILE_F32) sums->half[p] = vihalf_mul(bias, vihalf_set1(terms[p]));
+      else if (t->has_terms) sums->half[p] = vihalf_add(bias, vihalf_set1(terms[p]));
+      else sums->half[p] = bias;
+    }
+  }
+}
+
+SIMD_INLINE vi tile8_sums(const int NC, const int HALVED, const Sums8 *sums, int p, int j) {
+  return HALVED && j == NC - 1 ? vihalf_whole(sums->half[p]) : sums->whole[p][j];
 }
 
 SIMD_INLINE vb tile8_bytes(vi a, vi b, vi c, vi d, const int kind, const Positions8 *t) {
@@ -68,39 +88,66 @@ SIMD_INLINE vb tile8_bytes(vi a, vi b, vi c, vi d, const int kind, const Positio
 SIMD_INLINE vi tile8_scale(vi acc, vf scale) { return vi_from_vf(vf_mul(vf_from_vi(acc), scale)); }
 
 SIMD_INLINE void tile8_finish_bytes(
-    const int P, const int NC, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, vi acc[8][4], uint8_t *y) {
+    const int P, const int NC, const int HALVED, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, const Sums8 *sums,
+    uint8_t *y) {
   const vi none = vi_set1(0);
   vf s[4];
   UNROLL for (int j = 0; j < NC; j++) s[j] = vf_load(w->scales + j * VL);
   /* Of narrow outputs four (two) positions make a whole vector. */
-  const int together = NC == 1 ? 4 : NC == 2 ? 2 : 1, whole = w->n == NC * VL;
+  const int together = NC == 1 ? 4 : NC == 2 ? 2 : 1, whole = NC != 3 && w->n == NC * VL;
   UNROLL for (int p = 0; p < P; p += together) {
     if (p >= count) break;
     vi q[4] = {none, none, none, none};
     UNROLL for (int i = 0; i < NC * together; i++)
-      if (p + i / NC < P) q[i] = tile8_scale(acc[p + i / NC][i % NC], s[i % NC]);
+      if (p + i / NC < P) q[i] = tile8_scale(tile8_sums(NC, HALVED, sums, p + i / NC, i % NC), s[i % NC]);
     vb out = tile8_bytes(q[0], q[1], q[2], q[3], kind, t);
     uint8_t *to = y + p * t->y_row;
-    if (together == 1 || (whole && t->y_row == NC * VL && count >= p + together)) {
-      if (NC == 3 || !whole) vb_store_part(to, out, w->n);
-      else vb_store(to, out);
+    if (whole && t->y_row == NC * VL && count >= p + together) {
+      vb_store(to, out);
     } else if (whole) {
       vb_scatter(to, t->y_row, out, together, count - p);
+    } else if (t->y_row == w->n && (count - p - together + 1) * t->y_row >= VB / together) {
+      vb_scatter(to, t->y_row, out, together, together); /* what is too much belongs to positions that come */
+    } else if (together == 1) {
+      vb_store_part(to, out, w->n);
     } else {
       vb_scatter_part(to, t->y_row, out, together, count - p, w->n);
     }
   }
 }
 
+#if SIMD_ISA == 512
+/* Eight columns: eight positions make a vector. */
+SIMD_INLINE void tile8_finish_eight(
+    const int P, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, const Sums8 *sums, uint8_t *y) {
+  const vhalf eight = vhalf_load(w->scales);
+  const vf s = vhalf_pair(eight, eight);
+  vi q[4];
+  uint8_t bytes[VB];
+  UNROLL for (int i = 0; i < 4; i++) q[i] = tile8_scale(vihalf_pair(sums->half[2 * i % P], sums->half[(2 * i + 1) % P]), s);
+  vb out = tile8_bytes(q[0], q[1], q[2], q[3], kind, t);
+  if (w->n == 8 && t->y_row == 8 && count >= 8) {
+    vb_store(y, out);
+    return;
+  }
+  vb_store(bytes, out);
+  for (int p = 0; p < (count < P ? count : P); p++) {
+    if (w->n == 8) memcpy(y + p * t->y_row, bytes + 8 * p, 8);
+    else for (ptrdiff_t j = 0; j < w->n; j++) y[p * t->y_row + j] = bytes[8 * p + j];
+  }
+}
+#endif
+
 SIMD_INLINE void tile8_finish_floats(
-    const int P, const int NC, const Positions8 *t, const float *inverses, ptrdiff_t count, const Panel8 *w, vi acc[8][4], float *y) {
+    const int P, const int NC, const int HALVED, const Positions8 *t, const float *inverses, ptrdiff_t count, const Panel8 *w,
+    const Sums8 *sums, float *y) {
   const vf low = vf_set1(t->f_low), high = vf_set1(t->f_high);
   UNROLL for (int j = 0; j < NC; j++) {
     const vf scale = vf_load(w->scales + j * VL), bias = vf_load(w->f_bias + j * VL);
     const ptrdiff_t n = w->n - j * VL;
     UNROLL for (int p = 0; p < P; p++) {
       if (p >= count) break;
-      vf v = vf_fma(vf_mul(vf_from_vi(acc[p][j]), vf_set1(inverses[p])), scale, bias);
+      vf v = vf_fma(vf_mul(vf_from_vi(tile8_sums(NC, HALVED, sums, p, j)), vf_set1(inverses[p])), scale, bias);
       v = vf_min(vf_max(v, low), high);
       if (n >= VL) vf_store(y + p * t->y_row + j * VL, v);
       else vf_store_part(y + p * t->y_row + j * VL, v, n);
@@ -108,19 +155,29 @@ SIMD_INLINE void tile8_finish_floats(
   }
 }
 
-SIMD_INLINE void tile8_finish_sums(const int P, const int NC, const Positions8 *t, ptrdiff_t count, vi acc[8][4], int32_t *y) {
+SIMD_INLINE void tile8_finish_sums(
+    const int P, const int NC, const int HALVED, const Positions8 *t, ptrdiff_t count, const Sums8 *sums, int32_t *y) {
   UNROLL for (int p = 0; p < P; p++) {
     if (p >= count) break;
-    UNROLL for (int j = 0; j < NC; j++) vi_store(y + p * t->y_row + j * VL, acc[p][j]);
+    UNROLL for (int j = 0; j < NC; j++) vi_store(y + p * t->y_row + j * VL, tile8_sums(NC, HALVED, sums, p, j));
   }
 }
 
 /* `first` is the tile's first position; y belongs to it. */
 SIMD_INLINE void tile8_finish(
-    const int P, const int NC, const Positions8 *t, ptrdiff_t first, const Panel8 *w, const int kind, vi acc[8][4], void *y) {
-  if (kind == TILE_F32) tile8_finish_floats(P, NC, t, t->inverses + first, t->count - first, w, acc, (float *)y);
-  else if (kind == TILE_I32) tile8_finish_sums(P, NC, t, t->count - first, acc, (int32_t *)y);
-  else tile8_finish_bytes(P, NC, t, t->count - first, w, kind, acc, (uint8_t *)y);
+    const int P, const int NC, const int HALVED, const Positions8 *t, ptrdiff_t first, const Panel8 *w, const int kind, const Sums8 *sums,
+    void *y) {
+  if (kind == TILE_F32) {
+    tile8_finish_floats(P, NC, HALVED, t, t->inverses + first, t->count - first, w, sums, (float *)y);
+  } else if (kind == TILE_I32) {
+    tile8_finish_sums(P, NC, HALVED, t, t->count - first, sums, (int32_t *)y);
+#if SIMD_ISA == 512
+  } else if (NC == 1 && HALVED) {
+    tile8_finish_eight(P, t, t->count - first, w, kind, sums, (uint8_t *)y);
+#endif
+  } else {
+    tile8_finish_bytes(P, NC, HALVED, t, t->count - first, w, kind, sums, (uint8_t *)y);
+  }
 }
 
 SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *window, ptrdiff_t *column) {
@@ -129,16 +186,16 @@ SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *wind
   return window + t->step + (last ? t->skip : 0);
 }
 
-SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
+SIMD_INLINE void tile8(const int P, const int NC, const int HALVED, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
   const ptrdiff_t size = kind == TILE_F32 || kind == TILE_I32 ? 4 : 1, count = t->count;
   const int32_t *const end = t->offsets + t->steps;
   const uint8_t *window = t->x;
   ptrdiff_t column = t->column;
   for (ptrdiff_t first = 0; first < count; first += P) {
-    vi acc[8][4];
+    Sums8 sums;
     const uint8_t *rows[8];
     const int8_t *from = w->w;
-    tile8_start(P, NC, t, t->terms + first, w, kind, acc);
+    tile8_start(P, NC, HALVED, t, t->terms + first, w, kind, &sums);
     UNROLL for (int p = 0; p < P; p++) {
       rows[p] = p == 0 || first + p < count ? window : rows[0];
       window = next_window8(t, window, &column);
@@ -146,32 +203,39 @@ SIMD_INLINE void tile8(const int P, const int NC, const int kind, const Position
     for (const int32_t *offset = t->offsets; offset < end; offset++) {
       const ptrdiff_t at = *offset;
       vb taps[4];
-      UNROLL for (int j = 0; j < NC; j++) taps[j] = vb_load(from + j * VB);
+      UNROLL for (int j = 0; j < NC - HALVED; j++) taps[j] = vb_load(from + j * VB);
+#if SIMD_ISA == 512
+      vihalf half;
+      if (HALVED) half = vihalf_load(from + (NC - 1) * VB);
+#endif
       UNROLL for (int p = 0; p < P; p++) {
         const vb x = vb_set1_32(rows[p] + at);
-        UNROLL for (int j = 0; j < NC; j++) acc[p][j] = vi_dot4(acc[p][j], x, taps[j]);
+        UNROLL for (int j = 0; j < NC - HALVED; j++) sums.whole[p][j] = vi_dot4(sums.whole[p][j], x, taps[j]);
+#if SIMD_ISA == 512
+        if (HALVED) sums.half[p] = vihalf_dot4(sums.half[p], x, half);
+#endif
       }
       from += NC * VB;
     }
-    tile8_finish(P, NC, t, first, w, kind, acc, (uint8_t *)y + first * t->y_row * size);
+    tile8_finish(P, NC, HALVED, t, first, w, kind, &sums, (uint8_t *)y + first * t->y_row * size);
   }
 }
 
 /* One row whose steps lie together: several chains per vector, so that the sums do not wait for each other. */
 SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
   const int chains = NC == 1 ? 4 : 2;
-  vi acc[8][4];
+  Sums8 sums;
   vi more[4][4];
   const uint8_t *row = t->x + t->offsets[0], *end = row + 4 * t->steps;
   const int8_t *from = w->w;
-  tile8_start(1, NC, t, t->terms, w, kind, acc);
+  tile8_start(1, NC, 0, t, t->terms, w, kind, &sums);
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) more[k][j] = vi_set1(0);
   for (; row + 4 * chains <= end; row += 4 * chains) {
     UNROLL for (int k = 0; k < chains; k++) {
       const vb x = vb_set1_32(row + 4 * k);
       UNROLL for (int j = 0; j < NC; j++) {
-        vi *sum = k == 0 ? &acc[0][j] : &more[k][j];
+        vi *sum = k == 0 ? &sums.whole[0][j] : &more[k][j];
         *sum = vi_dot4(*sum, x, vb_load(from + (k * NC + j) * VB));
       }
     }
@@ -179,70 +243,67 @@ SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const P
   }
   for (; row < end; row += 4, from += NC * VB) {
     const vb x = vb_set1_32(row);
-    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_dot4(acc[0][j], x, vb_load(from + j * VB));
+    UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = vi_dot4(sums.whole[0][j], x, vb_load(from + j * VB));
   }
   UNROLL for (int k = 1; k < chains; k++)
-    UNROLL for (int j = 0; j < NC; j++) acc[0][j] = vi_add(acc[0][j], more[k][j]);
-  tile8_finish(1, NC, t, 0, w, kind, acc, y);
+    UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = vi_add(sums.whole[0][j], more[k][j]);
+  tile8_finish(1, NC, 0, t, 0, w, kind, &sums, y);
 }
 
 typedef void (*Tiles8)(const Positions8 *, const Panel8 *, void *);
 
-#define TILE8(NAME, P, NC)                                                                                                              \
-  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_S8, t, w, y); }                                   \
-  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_U8, t, w, y); }                                   \
-  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_F32, t, w, y); }                                 \
-  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { tile8(P, NC, TILE_I32, t, w, y); }
-#define ROW8(NAME, NC)                                                                                                                  \
-  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_S8, t, w, y); }                                       \
-  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_U8, t, w, y); }                                       \
-  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_F32, t, w, y); }                                     \
-  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, TILE_I32, t, w, y); }
+#define KINDS8(NAME, TILES, ...)                                                                                          \
+  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_S8, t, w, y); }   \
+  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_U8, t, w, y); }   \
+  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_F32, t, w, y); } \
+  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_I32, t, w, y); }
+#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
 
-TILE8(tile8_most_1, MOST_ROWS, 1)
-TILE8(tile8_most_2, MOST_ROWS, 2)
-TILE8(tile8_wide_1, WIDE_ROWS, 1)
-TILE8(tile8_wide_2, WIDE_ROWS, 2)
-ROW8(row8_1, 1)
-ROW8(row8_2, 2)
-#if SIMD_ISA != 256
-TILE8(tile8_most_3, MOST_ROWS, 3)
-TILE8(tile8_wide_3, WIDE_ROWS, 3)
-TILE8(tile8_wide_4, WIDE_ROWS, 4)
-ROW8(row8_3, 3)
-ROW8(row8_4, 4)
+KINDS8(row8_1, row8, 1)
+KINDS8(row8_2, row8, 2)
+#if SIMD_ISA == 512
+KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
+KINDS8(tile8_2, tile8, MOST_ROWS, 2, 0)
+KINDS8(tile8_3, tile8, MOST_ROWS, 3, 0)
+KINDS8(half8_1, tile8, MOST_ROWS, 1, 1)
+KINDS8(half8_2, tile8, MOST_ROWS, 2, 1)
+KINDS8(half8_3, tile8, MOST_ROWS, 3, 1)
+#elif SIMD_ISA == 256
+KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
+KINDS8(tile8_2, tile8, WIDE_ROWS, 2, 0)
 #else
-#define tile8_most_3_s8 NULL
-#define tile8_most_3_u8 NULL
-#define tile8_most_3_f32 NULL
-#define tile8_most_3_i32 NULL
-#define tile8_wide_3_s8 NULL
-#define tile8_wide_3_u8 NULL
-#define tile8_wide_3_f32 NULL
-#define tile8_wide_3_i32 NULL
-#define tile8_wide_4_s8 NULL
-#define tile8_wide_4_u8 NULL
-#define tile8_wide_4_f32 NULL
-#define tile8_wide_4_i32 NULL
-#define row8_3_s8 NULL
-#define row8_3_u8 NULL
-#define row8_3_f32 NULL
-#define row8_3_i32 NULL
-#define row8_4_s8 NULL
-#define row8_4_u8 NULL
-#define row8_4_f32 NULL
-#define row8_4_i32 NULL
+KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
+KINDS8(tile8_2, tile8, MOST_ROWS, 2, 0)
+KINDS8(tile8_3, tile8, MOST_ROWS, 3, 0)
+#endif
+#if SIMD_ISA != 256
+KINDS8(tile8_4, tile8, WIDE_ROWS, 4, 0)
+KINDS8(row8_3, row8, 3)
+KINDS8(row8_4, row8, 4)
 #endif
 
-#define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
-/* [0: most rows, 1: wide, 2: one row][vectors - 1][kind] */
-static const Tiles8 TILES8[3][4][4] = {
-  {BY_KIND(tile8_most_1), BY_KIND(tile8_most_2), BY_KIND(tile8_most_3), {NULL, NULL, NULL, NULL}},
-  {BY_KIND(tile8_wide_1), BY_KIND(tile8_wide_2), BY_KIND(tile8_wide_3), BY_KIND(tile8_wide_4)},
+/* [0: tiles, 1: their last vector is half as wide, 2: one row][vectors - 1][kind] */
+static const Tiles8 TILES8[3][PANEL][4] = {
+#if SIMD_ISA == 512
+  {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
+  {BY_KIND(half8_1), BY_KIND(half8_2), BY_KIND(half8_3), BY_KIND(tile8_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
+#elif SIMD_ISA == 256
+  {BY_KIND(tile8_1), BY_KIND(tile8_2)},
+  {{NULL}},
+  {BY_KIND(row8_1), BY_KIND(row8_2)},
+#else
+  {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
+  {{NULL}},
+  {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
+#endif
 };
 
-SIMD_INLINE Tiles8 tiles8(int shape, int vectors, int kind) { return TILES8[shape][vectors - 1][kind]; }
+/* For n columns. */
+SIMD_INLINE Tiles8 tiles8(int one_row, ptrdiff_t n, int kind) {
+  const int vectors = (int)((n + VL - 1) / VL);
+  return TILES8[one_row ? 2 : n - (vectors - 1) * VL <= HALF][vectors - 1][kind];
+}
 
 /* The sum of a window's bytes, for each position. */
 SIMD_INLINE void tile8_row_sums(Positions8 *t, const int32_t *ones, int32_t factor) {

@@ -51,7 +51,7 @@ cdef extern from "conv8.h" nogil:
         const float* f_bias
         ptrdiff_t n
     ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
-    Tiles8 tiles8(int shape, int vectors, int kind) noexcept
+    Tiles8 tiles8(bint one_row, ptrdiff_t n, int kind) noexcept
     void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
     int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
     void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
@@ -112,7 +112,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     c.group_columns = round_up(group_oc, VL)
     c.panel_columns = PANEL * VL
     vectors = c.group_columns / VL
-    c.rows = MOST_ROWS if vectors < PANEL or MOST_ROWS == WIDE_ROWS else WIDE_ROWS
+    c.rows = MOST_ROWS if vectors < PANEL else WIDE_ROWS
     if c.flat and g.batches * g.oh * g.ow == 1:
         c.rows = 1
     c.together = positions_together(c)
@@ -219,7 +219,6 @@ cdef void multiply_positions(const Conv8* c, Positions8* t, ptrdiff_t group, uin
     cdef ptrdiff_t group_oc = c.shape.oc / c.shape.groups
     cdef uint8_t* to = y + group * group_oc * c.y_size
     cdef ptrdiff_t size = c.y_size
-    cdef int shape = 2 if c.rows == 1 else 0 if c.rows == MOST_ROWS and c.group_columns < PANEL * VL else 1
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t column = group * c.group_columns
     cdef const TilePanel* panel = c.tile_panels + group * panels_of_group(c)
@@ -237,7 +236,7 @@ cdef void multiply_positions(const Conv8* c, Positions8* t, ptrdiff_t group, uin
         w.n = group_oc - first if group_oc - first < width else width
         t.offsets = panel.offsets
         t.steps = panel.steps
-        tiles8(shape, <int>(width / VL), t.kind)(t, &w, to + first * size)
+        tiles8(c.rows == 1, w.n, t.kind)(t, &w, to + first * size)
         panel += 1
         first += width
     if c.finish != NULL:
