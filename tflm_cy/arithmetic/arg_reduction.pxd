@@ -6,6 +6,9 @@ Source: LiteRT:tflite/kernels/internal/{optimized/optimized_ops.h,reference/arg_
 """
 from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t
 
+cdef enum:
+    MOST_COLUMNS = 64
+
 ctypedef fused comparable:
     float
     int32_t
@@ -17,15 +20,33 @@ cdef inline bint better(comparable a, comparable b, bint largest) noexcept nogil
     return a > b if largest else a < b
 
 
-cdef inline int32_t arg_strided(const comparable* x, int64_t size, int64_t stride, bint largest) noexcept nogil:
+cdef inline int32_t arg_row(const comparable* x, int64_t size, bint largest) noexcept nogil:
     """A NaN is never better than anything, and nothing is better than it."""
     cdef comparable best = x[0]
     cdef int64_t i, index = 0
     for i in range(1, size):
-        if better(x[i * stride], best, largest):
-            best = x[i * stride]
+        if better(x[i], best, largest):
+            best = x[i]
             index = i
     return <int32_t>index
+
+
+cdef inline void arg_columns(const comparable* x, int64_t size, int64_t stride, int columns, bint largest, int32_t* index) noexcept nogil:
+    """As arg_row, of neighbouring columns, at most MOST_COLUMNS, whose values lie `stride` apart."""
+    cdef comparable[MOST_COLUMNS] best
+    cdef int64_t i
+    cdef int c
+    if stride == 1:
+        index[0] = arg_row(x, size, largest)
+        return
+    for c in range(columns):
+        best[c] = x[c]
+        index[c] = 0
+    for i in range(1, size):
+        for c in range(columns):
+            if better(x[i * stride + c], best[c], largest):
+                best[c] = x[i * stride + c]
+                index[c] = <int32_t>i
 
 
 cdef inline float extreme(float a, float b, bint largest) noexcept nogil:
@@ -46,7 +67,7 @@ cdef inline int32_t arg_row_f32(const float* x, int64_t size, bint largest) noex
     cdef int32_t index
     cdef int k
     if size < 4:
-        return arg_strided(x, size, 1, largest)
+        return arg_row(x, size, largest)
     for k in range(4):
         best[k] = x[k]
         lane_index[k] = k

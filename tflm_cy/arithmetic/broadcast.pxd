@@ -2,7 +2,8 @@
 
 A binary kernel knows nothing of shapes: it takes `n` values of each operand, one after the other. `plan_broadcast` merges neighbouring
 dimensions in which the same operands move, so that equal shapes are one run, and `walk` calls the kernel once per run. An operand that
-stands still during a run is repeated into a small buffer first, so that each kernel is one loop and not three.
+stands still during a run is repeated into a small buffer first, so that each kernel is one loop and not three. Short runs are glued together:
+the kernel takes many at once, of operands whose values or rows were repeated as often.
 
     cdef Broadcast plan
     cdef int32_t dims[MAX_DIMS]
@@ -17,7 +18,8 @@ from libc.string cimport memcpy, memset
 cdef enum:
     MAX_DIMS = 16
     BUFFER_BYTES = 2048
-    SHORT_RUN = 512          # bytes; runs up to this are glued together when the repeated operand is a short row
+    SHORT_RUN = 512          # bytes; runs up to this are glued together
+    MOST_AT_ONCE = 64        # bytes that `spread` writes for a value of one byte
 
 # `how` is the kernel's own struct; a, b and y are arrays of n values
 ctypedef void (*BinaryKernel)(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil
@@ -132,32 +134,56 @@ cdef inline void run(BinaryKernel kernel, const void* how, const char* a, bint a
         done += now
 
 
-cdef inline bint walk_rows(const Broadcast* plan, BinaryKernel kernel, const void* how, const char* a, int a_size, const char* b,
-                           int b_size, char* y, int y_size, char* buffer) noexcept nogil:
-    """A short row against many rows (a bias): the row is tiled into the buffer. False when the plan is not of this kind."""
-    cdef bint a_stays = plan.a_step[0] == 0
-    cdef int64_t rows = plan.count[0]
-    cdef int64_t done = 0
-    cdef int64_t copies, now
-    cdef int64_t bytes = plan.inner * (a_size if a_stays else b_size)
-    if bytes > SHORT_RUN or plan.a_stands or plan.b_stands:
-        return False
-    copies = tile(buffer, a if a_stays else b, bytes, rows)
-    while done < rows:
-        now = min(copies, rows - done)
-        if a_stays:
-            kernel(how, buffer, b + done * plan.inner * b_size, y + done * plan.inner * y_size, now * plan.inner)
+cdef inline void spread(char* buffer, const char* x, int size, int64_t step, int64_t n, int64_t rows) noexcept nogil:
+    """Each of some values n times. Behind them the buffer has MOST_AT_ONCE bytes."""
+    cdef int64_t row, i
+    for row in range(rows):
+        if size == 1:
+            i = 0
+            while i < n:
+                memset(buffer + i, x[0], MOST_AT_ONCE)       # of a fixed size, so that it is no call
+                i += MOST_AT_ONCE
         else:
-            kernel(how, a + done * plan.inner * a_size, buffer, y + done * plan.inner * y_size, now * plan.inner)
+            repeat(buffer, x, size, n)
+        buffer += n * size
+        x += step * size
+
+
+cdef inline const char* glued(char* buffer, const char* x, int size, bint stands, int64_t step, int64_t inner, int64_t rows, bint fresh) noexcept nogil:
+    """An operand's values of some runs, one after the other: where they are, or in the buffer."""
+    if stands:
+        spread(buffer, x, size, step, inner, rows)
+    elif step != 0:
+        return x
+    elif fresh:
+        tile(buffer, x, inner * size, rows)
+    return buffer
+
+
+cdef inline void run_rows(
+    const Broadcast* plan, BinaryKernel kernel, const void* how, const char* a, int a_size, const char* b, int b_size, char* y, int y_size,
+    char* a_buffer, char* b_buffer,
+) noexcept nogil:
+    """The innermost loop and its short runs."""
+    cdef int last = plan.loops - 1
+    cdef int64_t rows = plan.count[last]
+    cdef int64_t most = BUFFER_BYTES // (plan.inner * max(a_size, b_size))
+    cdef int64_t done = 0
+    cdef int64_t now
+    while done < rows:
+        now = min(most, rows - done)
+        kernel(
+            how, glued(a_buffer, a + done * plan.a_step[last] * a_size, a_size, plan.a_stands, plan.a_step[last], plan.inner, now, done == 0),
+            glued(b_buffer, b + done * plan.b_step[last] * b_size, b_size, plan.b_stands, plan.b_step[last], plan.inner, now, done == 0),
+            y + done * plan.inner * y_size, now * plan.inner)
         done += now
-    return True
 
 
 cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* how, const void* a, int a_size, const void* b, int b_size,
                       void* y, int y_size) noexcept nogil:
     """Run the kernel over all values; the sizes are the bytes of one value."""
-    cdef uint64_t memory[BUFFER_BYTES / 8]
-    cdef char* buffer = <char*>memory
+    cdef uint64_t memory[2][(BUFFER_BYTES + MOST_AT_ONCE) / 8]
+    cdef char* buffer = <char*>memory[0]
     cdef int64_t index[MAX_DIMS]
     cdef const char* at_a = <const char*>a
     cdef const char* at_b = <const char*>b
@@ -165,20 +191,24 @@ cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* ho
     cdef const char* now
     cdef char* at_y = <char*>y
     cdef int64_t total = plan.inner
+    cdef bint glue = plan.loops > 0 and plan.inner * max(a_size, b_size) <= SHORT_RUN
+    cdef int64_t step = plan.inner * (plan.count[plan.loops - 1] if glue else 1)
     cdef int d
     for d in range(plan.loops):
         total *= plan.count[d]
         index[d] = 0
     if total == 0:
         return
-    if plan.loops == 1 and walk_rows(plan, kernel, how, at_a, a_size, at_b, b_size, at_y, y_size, buffer):
-        return
     while True:
-        now = at_a if plan.a_stands else at_b
-        run(kernel, how, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
-        standing = now
-        at_y += plan.inner * y_size
         d = plan.loops - 1
+        if glue:
+            run_rows(plan, kernel, how, at_a, a_size, at_b, b_size, at_y, y_size, buffer, <char*>memory[1])
+            d -= 1
+        else:
+            now = at_a if plan.a_stands else at_b
+            run(kernel, how, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
+            standing = now
+        at_y += step * y_size
         while d >= 0:
             index[d] += 1
             at_a += plan.a_step[d] * a_size

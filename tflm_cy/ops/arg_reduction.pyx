@@ -4,7 +4,7 @@ Source: LiteRT:tflite/kernels/arg_min_max.cc.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32, arg_strided
+from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register, spanning
 from tflm_cy.graph.tensor cimport (
     BOOL,
@@ -129,8 +129,9 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef int32_t[MAX_RANK] dims
+    cdef int32_t[MOST_COLUMNS] index
     cdef int64_t outer, inner, at
-    cdef int32_t index
+    cdef int columns, column
     if not a.known_axis:
         if not fill_shape(a, x, context.input(node, 1), dims):
             return context.fail(b"axis out of range")
@@ -144,20 +145,23 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
         compute_rows(context, node, 0, a.outer, 0)
         return 0
     for outer in range(a.outer):
-        for inner in range(a.inner):
+        inner = 0
+        while inner < a.inner:
+            columns = <int>min(a.inner - inner, MOST_COLUMNS)
             at = outer * a.size * a.inner + inner
-            if x.type == FLOAT32:
-                if a.inner == 1:
-                    index = arg_row_f32(<const float*>x.data + at, a.size, a.largest)
-                else:
-                    index = arg_strided(<const float*>x.data + at, a.size, a.inner, a.largest)
+            if x.type == FLOAT32 and a.inner == 1:
+                index[0] = arg_row_f32(<const float*>x.data + at, a.size, a.largest)
+            elif x.type == FLOAT32:
+                arg_columns(<const float*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT32:
-                index = arg_strided(<const int32_t*>x.data + at, a.size, a.inner, a.largest)
+                arg_columns(<const int32_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
             elif x.type == INT8:
-                index = arg_strided(<const int8_t*>x.data + at, a.size, a.inner, a.largest)
+                arg_columns(<const int8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
             else:
-                index = arg_strided(<const uint8_t*>x.data + at, a.size, a.inner, a.largest)
-            put(y, outer * a.inner + inner, index)
+                arg_columns(<const uint8_t*>x.data + at, a.size, a.inner, columns, a.largest, index)
+            for column in range(columns):
+                put(y, outer * a.inner + inner + column, index[column])
+            inner += columns
     return 0
 
 
