@@ -20,6 +20,11 @@ SHAPES = [
     ((3, 600), (3, 1)),
     ((1,), (2, 2, 2)),
     ((2, 1, 3, 1, 2, 1, 2), (1, 2, 1, 3, 2, 2, 1)),
+    ((900, 1), (1, 7)),
+    ((3, 700, 1), (1, 1, 5)),
+    ((2, 300, 1, 3), (1, 1, 4, 3)),
+    ((5, 1, 1, 90), (1, 4, 30, 1)),
+    ((300, 1), (1, 100)),
     ((0, 3), (1, 3)),
     ((2, 0), (2, 1)),
 ]
@@ -32,6 +37,13 @@ def test_operands_are_broadcast_as_numpy_does(name, dtype, shapes):
     a, b = (RNG.integers(-1000, 1000, shape).astype(dtype) for shape in shapes)
     assert same_bytes(evaluate(name, [a, b], dtype), FUNCTIONS[name](a, b))
     assert same_bytes(evaluate(name, [b, a], dtype), FUNCTIONS[name](b, a))
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_bytes_are_broadcast_as_numpy_does(shapes):
+    a, b = (RNG.integers(-128, 128, shape).astype(np.int8) for shape in shapes)
+    assert same_bytes(evaluate("MAXIMUM", [a, b], np.int8), np.maximum(a, b))
+    assert same_bytes(evaluate("MINIMUM", [b, a], np.int8), np.minimum(a, b))
 
 
 def test_shapes_that_do_not_go_together_are_refused():
