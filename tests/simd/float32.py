@@ -149,8 +149,18 @@ def draw_unary(rng, names=UNARY):
     return blob, [values(rng, shape) * np.float32(rng.choice([1, 10]))]
 
 
+def draw_average_pool(rng):
+    """Now and then the whole image."""
+    return draw_pool(rng, "AVERAGE_POOL_2D", rng.random() < 0.3)
+
+
 def draw_max_pool(rng):
+    return draw_pool(rng, "MAX_POOL_2D", False)
+
+
+def draw_pool(rng, op, whole):
     image, filters = rng.integers(1, 20, 2), rng.choice([[2, 2], [3, 3], [1, 3], [5, 2], [2, 2]])
+    filters = image if whole else filters
     stride = np.minimum(rng.integers(1, 4, 2), filters)
     padding = "SAME" if rng.random() < 0.6 or (image < filters).any() else "VALID"
     out = -(-image // stride) if padding == "SAME" else (image - filters) // stride + 1
@@ -158,7 +168,7 @@ def draw_max_pool(rng):
     options = {"padding": padding, "stride_h": int(stride[0]), "stride_w": int(stride[1])}
     options |= {"filter_height": int(filters[0]), "filter_width": int(filters[1])}
     x, y = Tensor([batch, *image.tolist(), channels], "float32"), Tensor([batch, *out.tolist(), channels], "float32")
-    blob = Model.single("MAX_POOL_2D", [x], [y], 1, fused_activation_function=activation(rng), **options).to_bytes()
+    blob = Model.single(op, [x], [y], 1, fused_activation_function=activation(rng), **options).to_bytes()
     return blob, [values(rng, [batch, *image.tolist(), channels])]
 
 
@@ -184,6 +194,7 @@ def draw_transposed(rng):
 
 
 DRAWS = {
+    "AVERAGE_POOL_2D": draw_average_pool,
     "CONV_2D": draw_conv,
     "CONV_2D of many weights": draw_far_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,

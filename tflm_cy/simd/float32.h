@@ -1,4 +1,4 @@
-/* The loops of float32.pxi: functions of one and two values, and the maximum of a window, vector by vector.
+/* The loops of float32.pxi: functions of one and two values, vector by vector.
  *
  * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b, c) is b where a < 0, else c with its own bits. */
 #ifndef TFLM_CY_SIMD_FLOAT32_H
@@ -98,29 +98,5 @@ static void logistic_vectors32(const float *exp2, const float *x, float *y, int6
 #else
 static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = NULL;
 #endif
-
-/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. */
-SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
-#define TAP32(i) vf_load_part(v[i] + c, n)
-  vf a = vf_max(TAP32(2), TAP32(3)), b = vf_max(TAP32(4), TAP32(5));
-  vf d = vf_max(vf_max(TAP32(0), TAP32(1)), TAP32(8)), e = vf_max(TAP32(6), TAP32(7));
-  return vf_max(vf_max(a, b), vf_max(d, e));
-}
-
-SIMD_INLINE vf max_four32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
-  vf first = TAP32(0), a = vf_max(vf_max(TAP32(2), TAP32(3)), first);
-  return vf_max(a, vf_max(vf_max(vf_max(first, TAP32(1)), first), first));
-#undef TAP32
-}
-
-SIMD_INLINE void max_pixel32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float *y) {
-  const vf lows = vf_set1(low), highs = vf_set1(high);
-  for (ptrdiff_t c = 0; c < channels; c += VL) {
-    ptrdiff_t n = channels - c < VL ? channels - c : VL;
-    vf best = vf_min(vf_max(taps == 4 ? max_four32(v, c, n) : max_nine32(v, c, n), lows), highs);
-    for (ptrdiff_t g = 1; g < groups; g++) best = vf_min(vf_max(best, max_nine32(v + 9 * g, c, n)), highs);
-    vf_store_part(y + c, best, n);
-  }
-}
 
 #endif

@@ -1,9 +1,8 @@
-"""Kernels on float32 values in XNNPACK's arithmetic: functions of one and of two, and MAX_POOL_2D.
+"""Kernels on float32 values in XNNPACK's arithmetic: functions of one and of two.
 
     table.float32.add(&limits, a, b, y, n)           # a BinaryKernel: the bytes of add_f32
     table.float32.add_rows(&limits, a, b, y, rows, n)    # b is one row, which meets each row of a
     table.float32.relu(&parameters, x, y, n)         # map8(relu8, ...)
-    table.float32.max_pool(&shape, x, at, y)         # max_pool_f32; shape: a PoolShape; at: room for 9 * groups_of(shape) pointers and as many int64
 
 prelu, leaky, logistic and elu are those of the AVX-512 generation, where the generations differ.
 """
@@ -13,7 +12,6 @@ from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 
 ctypedef void (*RowsKernel)(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept nogil
 ctypedef void (*MapKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
-ctypedef void (*MaxPoolKernel)(const void* shape, const float* x, const float** at, float* y) noexcept nogil
 
 cdef struct Float32Kernels:
     BinaryKernel add
@@ -33,4 +31,3 @@ cdef struct Float32Kernels:
     MapKernel elu
     MapKernel gelu
     MapKernel gelu_tanh
-    MaxPoolKernel max_pool

@@ -18,6 +18,7 @@ include "peak.pxi"
 include "product32.pxi"
 include "depthwise32.pxi"
 include "float32.pxi"
+include "pool32.pxi"
 include "fixed8.pxi"
 include "double8.pxi"
 include "loops.pxi"
@@ -38,6 +39,7 @@ def capsule():
     fill_product32(&table.product32)
     fill_depthwise32(&table.depthwise32)
     fill_float32(&table.float32)
+    fill_pool32(&table.pool32)
     fill_fixed8(&table.fixed8)
     fill_double8(&table.double8)
     fill_loops(&table.loops)

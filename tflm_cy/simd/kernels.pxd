@@ -17,6 +17,7 @@ from tflm_cy.simd.lstm8 cimport Lstm8Kernels
 from tflm_cy.simd.loops cimport LoopKernels
 from tflm_cy.simd.ordered32 cimport Ordered32Kernels
 from tflm_cy.simd.peak cimport PeakKernels
+from tflm_cy.simd.pool32 cimport Pool32Kernels
 from tflm_cy.simd.product32 cimport Product32Kernels
 
 cdef struct Kernels:
@@ -28,6 +29,7 @@ cdef struct Kernels:
     Product32Kernels product32
     Depthwise32Kernels depthwise32
     Float32Kernels float32
+    Pool32Kernels pool32
     Fixed8Kernels fixed8
     Double8Kernels double8
     Ordered32Kernels ordered32

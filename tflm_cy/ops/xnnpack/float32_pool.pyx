@@ -26,7 +26,7 @@ from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
-from tflm_cy.simd.float32 cimport MaxPoolKernel
+from tflm_cy.simd.pool32 cimport AveragePoolKernel, MaxPoolKernel
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Pool2DOptions
@@ -42,7 +42,8 @@ cdef struct Pool:
     Parameters limits            # filters of one element
     const float* zeros
     int taps                     # scratch: pointers
-    MaxPoolKernel fast           # with a vector kernel
+    AveragePoolKernel fast_average       # with a vector kernel
+    MaxPoolKernel fast
     int distances                # its scratch
 
 
@@ -78,8 +79,11 @@ cdef int set_windows(Context context, const Node* node, Pool* op, int padding) e
         p.pad_h = pad_before(p.ih, p.kh, p.stride_h, 1, p.oh)
         p.pad_w = pad_before(p.iw, p.kw, p.stride_w, 1, p.ow)
         p.pad_bottom = max((p.oh - 1) * p.stride_h + p.kh - p.ih, <int64_t>0) - p.pad_h
-    op.taps = context.request_scratch(sizeof(float*) * GROUP * groups_of(p))
     return 0
+
+
+cdef int request_taps(Context context, const Pool* op) except -1:
+    return context.request_scratch(sizeof(float*) * GROUP * groups_of(&op.shape))
 
 
 cdef int set_image(Context context, const Node* node, int i, int64_t batches, int64_t height, int64_t width, int64_t channels) except -1:
@@ -116,20 +120,34 @@ cdef Pool* prepare_pool(Context context, Node* node) except NULL:
 cdef int prepare_average(Context context, Node* node) except -1:
     cdef Pool* op = prepare_pool(context, node)
     op.zeros = <const float*>context.persistent(sizeof(float) * op.shape.channels)
-    node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else average
+    if op.shape.kh == 1 and op.shape.kw == 1:
+        node.invoke = single_tap
+        return 0
+    op.fast_average = kernels().pool32.average
+    if op.fast_average != NULL:
+        node.invoke = average_vector
+        return context.divide(
+            node, compute_average, rows_of_images(op.shape.batches, op.shape.oh, op.shape.ow),
+            0.06 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
+    op.taps = request_taps(context, op)
+    node.invoke = average
     return 0
 
 
 cdef int prepare_max(Context context, Node* node) except -1:
     cdef Pool* op = prepare_pool(context, node)
-    node.invoke = single_tap if op.shape.kh == 1 and op.shape.kw == 1 else maximum
-    op.fast = kernels().float32.max_pool
-    if node.invoke == maximum and op.fast != NULL:
+    if op.shape.kh == 1 and op.shape.kw == 1:
+        node.invoke = single_tap
+        return 0
+    op.fast = kernels().pool32.maximum
+    if op.fast != NULL:
         op.distances = context.request_scratch(context.all_hands(distance_bytes(op)))
         node.invoke = maximum_vector
         return context.divide(
             node, compute_maximum, rows_of_images(op.shape.batches, op.shape.oh, op.shape.ow),
             0.04 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
+    op.taps = request_taps(context, op)
+    node.invoke = maximum
     return 0
 
 
@@ -155,6 +173,26 @@ cdef int average(Context context, Node* node) noexcept nogil:
         <float*>context.output(node, 0).data,
     )
     return 0
+
+
+cdef int average_vector(Context context, Node* node) noexcept nogil:
+    run_average(context, node, 0, (<Pool*>node.data).shape.oh)
+    return 0
+
+
+cdef void run_average(Context context, Node* node, int64_t first, int64_t end) noexcept nogil:
+    cdef Pool* op = <Pool*>node.data
+    op.fast_average(
+        &op.shape, <const float*>context.input(node, 0).data, op.zeros, first, end, <float*>context.output(node, 0).data)
+
+
+cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    """Some output rows of each image."""
+    cdef const PoolShape* p = &(<Pool*>node.data).shape
+    if p.batches == 1:
+        first /= p.ow
+        end = (end + p.ow - 1) / p.ow
+    run_average(context, node, first, end)
 
 
 cdef int maximum(Context context, Node* node) noexcept nogil:
@@ -222,6 +260,7 @@ cdef int prepare_argmax(Context context, Node* node) except -1:
         raise ValueError(f"MaxPoolingWithArgmax2D: a window of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
     set_image(context, node, 1, p.batches, p.oh, p.ow, p.channels)
+    op.taps = request_taps(context, op)
     node.invoke = argmax
     return 0
 
