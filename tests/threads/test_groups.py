@@ -170,9 +170,9 @@ def run(blob, x, **options):
     return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
 
 
-def timed(blob, x):
+def timed(blob, x, **options):
     """The outputs, and which nodes have a time of their own: the first of each group."""
-    interpreter = Interpreter(model_content=blob)
+    interpreter = Interpreter(model_content=blob, **options)
     interpreter.allocate_tensors()
     interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
     with interpreter.profile() as profile:
@@ -214,24 +214,47 @@ def test_a_residual_that_the_first_node_reads_around_is_not_written_over():
     assert run(model.to_bytes(), feed, num_threads=4) == wanted
 
 
-def test_windows_slide_on_one_thread():
-    """A chain of filters is one group: its first node has the group's time, the others none, and the bytes are those of whole nodes."""
+def chain(strides, side=40):
+    """A chain of filters: the model, and what each makes."""
     model = Model()
     main = model.subgraph("main")
     rng = np.random.default_rng(3)
-    x = before = Tensor([1, 40, 40, 8], "float32")
+    x = Tensor([1, side, side, 8], "float32")
+    values = [x]
     same = {"padding": "SAME", "dilation_h_factor": 1, "dilation_w_factor": 1}
-    for stride in (1, 2, 1):
+    for stride in strides:
+        before = values[-1]
         y = Tensor([1, -(-before.shape[1] // stride), -(-before.shape[2] // stride), 8], "float32")
         w = [Tensor.constant(rng.normal(size=[8, 3, 3, 8]).astype(np.float32)), Tensor.constant(np.ones(8, np.float32))]
         main.op("CONV_2D", [before, *w], [y], stride_h=stride, stride_w=stride, **same)
-        before = y
-    main.inputs, main.outputs = [x], [before]
-    feed = rng.normal(size=x.shape).astype(np.float32)
-    wanted = run(model.to_bytes(), feed, fuse=False)
-    values, alone = timed(model.to_bytes(), feed)
-    assert values == wanted
+        values.append(y)
+    main.inputs, main.outputs = [x], [values[-1]]
+    return model, values, rng.normal(size=x.shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_windows_slide(threads):
+    """A chain of filters is one group: its first node has the group's time, the others none, and the bytes are those of whole nodes."""
+    model, _, feed = chain((1, 2, 1))
+    values, alone = timed(model.to_bytes(), feed, num_threads=threads)
+    assert values == run(model.to_bytes(), feed, fuse=False)
     assert alone == [True, False, False]
+
+
+def test_bands_end_where_an_output_is_seen():
+    """Rows near a border are written twice: who reads them elsewhere must not see that."""
+    model, made, feed = chain((1, 1, 2, 1))
+    model.subgraphs[0].outputs = [made[2], made[-1]]
+    values, alone = timed(model.to_bytes(), feed, num_threads=2)
+    assert values == run(model.to_bytes(), feed, fuse=False)
+    assert alone == [True, False, True, False]
+
+
+def test_a_short_image_has_no_bands():
+    model, _, feed = chain((1, 1), side=7)
+    values, alone = timed(model.to_bytes(), feed, num_threads=4)
+    assert values == run(model.to_bytes(), feed, fuse=False)
+    assert alone == [True, True]
 
 
 def test_quantize_filter_pointwise_and_sum_are_one_group():
@@ -259,8 +282,9 @@ def test_quantize_filter_pointwise_and_sum_are_one_group():
     assert alone == [True, False, False, False]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", ["float32", "int8", "uint8"])
-def test_what_only_a_group_sees_needs_memory_for_some_rows(kind):
+def test_what_only_a_group_sees_needs_memory_for_some_rows(kind, threads):
     """An image of 8 channels, widened to 64 and filtered: the wide tensors are never whole in memory."""
     network = Network(np.random.default_rng(0), kind, [64, 64], 8)
     network.pointwise(64)
@@ -271,7 +295,7 @@ def test_what_only_a_group_sees_needs_memory_for_some_rows(kind):
     sizes = []
     for limits in ((0, 5000, 0), (1 << 40, 1, 1 << 40)):
         former = groups.ranges_from(*limits)
-        interpreter = Interpreter(model_content=blob)
+        interpreter = Interpreter(model_content=blob, num_threads=threads)
         interpreter.allocate_tensors()
         sizes.append(interpreter._interpreter.arena_used_bytes())
         groups.ranges_from(*former)

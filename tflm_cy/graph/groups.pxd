@@ -16,6 +16,8 @@ cdef struct Group:
     int32_t place                # whose output's place this one has, if both roll: a node of the group, from its first one on; -1: it stays
     int64_t rolled               # bytes of the output that are in memory at once, if it does
     bint alone                   # range by range on one thread, too; else without other threads each node by itself
+    int32_t bands                # in which it slides, each of which a thread may take
+    Node* band_nodes             # all of its nodes for the second band, for the third, ...: they write to tensors of their own
 
 
 cdef struct Steps:               # of a graph whose nodes are prepared
@@ -25,6 +27,7 @@ cdef struct Steps:               # of a graph whose nodes are prepared
     const uint8_t* flushes       # per step: denormals count as zeros; NULL: nowhere
     int hands                    # threads that may take part
     bint join                    # nodes may be computed together
+    bint slide                   # also by several threads
 
 
 cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexcept

@@ -7,8 +7,9 @@ A group is a node that can be cut (`Context.divide`) or several that follow each
 its nodes, so that their values are still in the cache. A group of several parts is shared among threads; without threads it is computed part by part
 where its values would not stay in the cache (`alone`), else each node runs by itself.
 
-On one thread nodes that see windows of the one in front belong to a group, too, up to a small tensor, which is in the cache anyway. How the parts
-run is in `ranges`.
+Nodes that see windows of the one in front belong to a group, too, up to a small tensor, which is in the cache anyway: such a group *slides*. Several
+threads share it in *bands*, each of which slides by itself: the rows on both sides of a border are computed twice. How parts and bands run is
+in `ranges`.
 """
 from libc.stdint cimport int32_t, int64_t
 
@@ -24,6 +25,7 @@ cdef double LONG_TIME = 60000
 cdef enum:
     LEAST_GROUPS = 2             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
+    LEAST_ROWS = 4               # of a band
 
 cdef int64_t CACHE_BYTES = 1 << 21   # what several nodes write together, above which they are computed range by range on one thread, too
 cdef int64_t RANGE_BYTES = 1 << 19   # of it in a range
@@ -51,24 +53,20 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
     """Which steps are computed range by range, alone or with those that follow; returns the time that threads can share."""
     cdef double time = 0
     cdef int step = first
-    cdef int head, i
     cdef bint slides
+    cdef int head, i
     while step < end:
         head = step
-        step += 1
         slides = False
-        if s.nodes[s.plan[head]].work != NULL and s.join:
-            while step < end and step - head < MOST_TOGETHER and follows(s, head, step, &slides):
-                step += 1
-        for i in range(head, step):
-            groups[i].first = head
-            groups[i].last = step - 1
-            groups[i].parts = 1
-            groups[i].place = -1
-            groups[i].rolled = 0
+        step = make_group(s, groups, head, end, s.slide or s.hands == 1, &slides)
+        if slides and s.hands > 1:
+            groups[head].bands = count_bands(s, &groups[head])
+            if groups[head].bands == 1:
+                step = make_group(s, groups, head, end, False, &slides)
         if count_parts(s, &groups[head]) < 2 and step > head + 1:
             for i in range(head, step):
                 groups[i].first = groups[i].last = i
+                groups[i].bands = 1
                 count_parts(s, &groups[i])
         for i in range(head, step if s.hands > 1 else head):
             if groups[groups[i].first].parts > 1:
@@ -76,8 +74,38 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
     return time
 
 
-cdef bint follows(const Steps* s, int head, int step, bint* slides) noexcept:
-    """The node reads what the group has written at its own positions only, or on one thread in windows of the one in front."""
+cdef int make_group(const Steps* s, Group* groups, int head, int end, bint may_slide, bint* slides) noexcept:
+    """As many steps as go together from `head` on; returns the step behind them."""
+    cdef int step = head + 1
+    cdef int i
+    if s.nodes[s.plan[head]].work != NULL and s.join:
+        while step < end and step - head < MOST_TOGETHER and follows(s, head, step, may_slide, slides):
+            step += 1
+    for i in range(head, step):
+        groups[i].first = head
+        groups[i].last = step - 1
+        groups[i].parts = 1
+        groups[i].place = -1
+        groups[i].rolled = 0
+        groups[i].bands = 1
+        groups[i].band_nodes = NULL
+    return step
+
+
+cdef int count_bands(const Steps* s, const Group* group) noexcept:
+    """Of a group that slides: one for each thread, if it is large enough."""
+    cdef const Extent* extent = &s.nodes[s.plan[group.last]].extent
+    cdef int64_t bytes = 0
+    cdef int step
+    for step in range(group.first, group.last + 1):
+        bytes += traffic(&s.tensors[s.nodes[s.plan[step]].outputs[0]])
+    if bytes <= CACHE_BYTES or extent.units / extent.grain < LEAST_ROWS * s.hands or extent.units < extent.least * s.hands:
+        return 1
+    return s.hands
+
+
+cdef bint follows(const Steps* s, int head, int step, bint may_slide, bint* slides) noexcept:
+    """The node reads what the group has written at its own positions only, or, if it may slide, in windows of the one in front."""
     cdef const Node* before = &s.nodes[s.plan[step - 1]]
     cdef const Node* node = &s.nodes[s.plan[step]]
     cdef const Extent* extent = &node.extent
@@ -100,7 +128,7 @@ cdef bint follows(const Steps* s, int head, int step, bint* slides) noexcept:
                 reads_before = reads_before or j == step - 1
                 if i < 32 and extent.local >> i & 1 and maker.extent.units == extent.units:
                     continue
-                if s.hands > 1 or i != 0 or j != step - 1 or not sees_rows(&extent.window, &maker.extent):
+                if not may_slide or i != 0 or j != step - 1 or not sees_rows(&extent.window, &maker.extent):
                     return False
                 sees = True
     if not sees and not slides[0]:
@@ -118,7 +146,7 @@ cdef bint sees_rows(const RowWindow* window, const Extent* maker) noexcept:
 
 cdef int count_parts(const Steps* s, Group* group) noexcept:
     """How many parts a group has: for the caches, if it has several nodes, and for the threads."""
-    cdef const Extent* extent = &s.nodes[s.plan[group.first if s.hands > 1 else group.last]].extent
+    cdef const Extent* extent = &s.nodes[s.plan[group.first if s.hands > 1 and group.bands == 1 else group.last]].extent
     cdef int64_t grains = 0
     cdef int64_t least = 1
     cdef int64_t bytes = 0
@@ -138,7 +166,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
     if group.last > group.first and bytes > CACHE_BYTES:
         parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
     group.alone = parts > 1
-    if s.hands > 1 and time >= LEAST_TIME:
+    if s.hands > 1 and group.bands == 1 and time >= LEAST_TIME:
         if time > LONG_TIME:
             parts = max(parts, PARTS_PER_HAND * s.hands)
         parts = (parts + s.hands - 1) / s.hands * s.hands

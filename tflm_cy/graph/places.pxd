@@ -24,18 +24,27 @@ cdef class Places(LateValues):
 
     # the steps, prepared
     cdef Group* groups               # per step
+    cdef list band_blocks            # their band_nodes
+    cdef int band_tensors            # of bands, behind the subgraph's own tensors
+    cdef int band_capacity           # how many there is room for
     cdef double shared_time          # nanoseconds that nodes which can be cut are expected to take on one thread
 
     cdef int divide_steps(self, int first, int end) except -1
     cdef Steps steps(self) noexcept
     cdef bint may_join(self) noexcept
     cdef int merge(self, int first, int end) except -1
+    cdef bint goes_over(self, int step, int root) noexcept
+    cdef int settle_bands(self, int first, int end) except -1
     cdef int let_roll(self, int first, int end) except -1
+    cdef int copy_nodes(self, Group* group) except -1
+    cdef int32_t band_tensor(self, int band, int i) noexcept
+    cdef int place_bands(self, int first, int end) noexcept
     cdef int step_of_place(self, int step) noexcept
     cdef bint is_inner(self, int step) noexcept
     cdef bint needed_elsewhere(self, int x, int step) noexcept
     cdef bint is_written(self, int step, int t) noexcept
     cdef bint rolls(self, int t) noexcept
+    cdef int64_t rolled_bytes(self, int t) noexcept
     cdef bint is_hidden(self, int index) noexcept nogil
     cdef int end_of_scratch(self, int t) noexcept
     cdef int64_t scratch_bytes(self, int t) noexcept

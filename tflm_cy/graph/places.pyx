@@ -44,6 +44,9 @@ cdef class Places(LateValues):
         if groups == NULL:
             raise MemoryError()
         self.groups = groups
+        if first == 0:
+            self.band_blocks = []
+            self.band_tensors = 0
         self.shared_time += group_steps(&steps, groups, first, end)
         return 0
 
@@ -55,6 +58,7 @@ cdef class Places(LateValues):
         steps.flushes = self.flushes
         steps.hands = self.hands
         steps.join = self.may_join()
+        steps.slide = self.hidden != NULL
         return steps
 
     cdef bint may_join(self) noexcept:
@@ -90,7 +94,7 @@ cdef class Places(LateValues):
                 for j in range(node.input_count):
                     fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
                 root = x if self.merged[x] < 0 else self.merged[x]
-                if fits and ends[root] == step and not self.needed_elsewhere(x, step):
+                if fits and ends[root] == step and not self.needed_elsewhere(x, step) and self.goes_over(step, root):
                     self.merged[t] = root
                     ends[root] = self.last_use[t]
                     break
@@ -102,15 +106,47 @@ cdef class Places(LateValues):
                     ends[t] = self.groups[ends[t]].last
         return 0
 
+    cdef bint goes_over(self, int step, int root) noexcept:
+        """Bands write the rows near their borders twice: in place only where each has a place of its own."""
+        cdef int head = self.groups[step].first
+        cdef int writer = self.first_use[root]
+        if self.groups[head].bands == 1:
+            return True
+        return self.is_inner(step) and head <= writer < step and self.is_written(writer, root) and self.is_inner(writer)
+
+    cdef int settle_bands(self, int first, int end) except -1:
+        """Of a group of several bands nobody else sees an output but the last: it ends where one is seen."""
+        cdef Steps steps = self.steps()
+        cdef int head = first
+        cdef int step, last
+        while head < end:
+            last = self.groups[head].last
+            if self.groups[head].bands == 1:
+                head = last + 1
+                continue
+            step = head
+            while step < last and self.is_inner(step) and self.tensors[self.nodes[self.plan[step]].outputs[0]].allocation == PLANNED:
+                step += 1
+            steps.slide = self.band_tensors + (self.groups[head].bands - 1) * (last - head + 1) <= self.band_capacity
+            if step == last and steps.slide:
+                head = last + 1
+                continue
+            group_steps(&steps, self.groups, head, step + 1)
+            group_steps(&steps, self.groups, step + 1, last + 1)
+            if step == head and self.groups[head + 1].bands == 1:
+                steps.slide = False
+                group_steps(&steps, self.groups, head, last + 1)
+        return 0
+
     cdef int let_roll(self, int first, int end) except -1:
-        """On one thread the outputs that nobody sees outside of their group roll, if that is true of all that lie at their place."""
+        """Where a group slides, the outputs that nobody sees outside of it roll, if that is true of all that lie at their place."""
         cdef Steps steps = self.steps()
         cdef Group* groups = self.groups
         cdef int head = first
         cdef int step, last
-        while head < end and self.hands == 1:
+        while head < end:
             last = groups[head].last
-            if groups[head].alone and last > head:
+            if groups[head].alone and last > head and (self.hands == 1 or groups[head].bands > 1):
                 for step in range(head, last + 1):
                     groups[step].place = max(self.step_of_place(step) - head, -1)
                 for step in range(head, last + 1):
@@ -120,7 +156,68 @@ cdef class Places(LateValues):
                     if groups[step].place >= 0 and groups[head + groups[step].place].place < 0:
                         groups[step].place = -1
                 measure_rolls(&steps, &groups[head])
+                if groups[head].bands > 1:
+                    self.copy_nodes(&groups[head])
             head = last + 1
+        return 0
+
+    cdef int copy_nodes(self, Group* group) except -1:
+        """For each band but the first: the group's nodes, which find what rolls in tensors of the band's own."""
+        cdef int nodes = group.last - group.first + 1
+        cdef int64_t operands = 0
+        cdef int band, i, j, k
+        cdef Node* node
+        cdef int32_t* at
+        cdef Block block
+        for i in range(nodes):
+            node = &self.nodes[self.plan[group.first + i]]
+            operands += node.input_count + node.output_count
+        block = new_block((group.bands - 1) * (nodes * sizeof(Node) + operands * sizeof(int32_t)), 64)
+        self.band_blocks.append(block)
+        group.band_nodes = <Node*>block.data
+        at = <int32_t*>(group.band_nodes + (group.bands - 1) * nodes)
+        node = group.band_nodes
+        for band in range(1, group.bands):
+            for i in range(nodes):
+                node[0] = self.nodes[self.plan[group.first + i]]
+                for k in range(node.input_count):
+                    at[k] = node.inputs[k]
+                    for j in range(i):
+                        if group[j].place >= 0 and node.inputs[k] == self.nodes[self.plan[group.first + j]].outputs[0]:
+                            at[k] = self.band_tensor(band, j)
+                node.inputs = at
+                at += node.input_count
+                at[0] = node.outputs[0]
+                if group[i].place >= 0:
+                    at[0] = self.band_tensor(band, i)
+                    self.tensors[at[0]] = self.tensors[node.outputs[0]]
+                node.outputs = at
+                at += node.output_count
+                node += 1
+            self.band_tensors += nodes
+        return 0
+
+    cdef int32_t band_tensor(self, int band, int i) noexcept:
+        """The index of what the group's node i makes, while `copy_nodes` is at this band."""
+        return self.tensor_count + self.band_tensors + i
+
+    cdef int place_bands(self, int first, int end) noexcept:
+        """What rolls has its places one behind the other."""
+        cdef const Group* group
+        cdef const Node* node
+        cdef int head = first
+        cdef int band, i, nodes, step
+        while head < end:
+            group = &self.groups[head]
+            nodes = group.last - head + 1
+            for band in range(1, group.bands):
+                for i in range(nodes):
+                    node = &group.band_nodes[(band - 1) * nodes + i]
+                    if group[i].place >= 0:
+                        step = head + group[i].place
+                        self.tensors[node.outputs[0]].data = (
+                            <char*>self.tensors[self.nodes[self.plan[head + i]].outputs[0]].data + band * self.groups[step].rolled)
+            head = group.last + 1
         return 0
 
     cdef int step_of_place(self, int step) noexcept:
@@ -162,6 +259,11 @@ cdef class Places(LateValues):
         cdef int step = self.first_use[t]
         return step < self.plan_count and self.groups[step].rolled > 0 and self.is_written(step, t)
 
+    cdef int64_t rolled_bytes(self, int t) noexcept:
+        """Of all bands."""
+        cdef const Group* group = &self.groups[self.first_use[t]]
+        return group.rolled * self.groups[group.first].bands
+
     cdef bint is_hidden(self, int index) noexcept nogil:
         """True for a tensor inside of a delegate's partition, whose memory is nobody else's business."""
         return self.hidden != NULL and self.hidden[index]
@@ -194,6 +296,7 @@ cdef class Places(LateValues):
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
             self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+        self.settle_bands(first, end)
         self.merge(first, end)
         self.let_roll(first, end)
         for t in range(self.tensor_count):
@@ -209,7 +312,7 @@ cdef class Places(LateValues):
             if self.first_use[t] >= first and self.tensors[t].bytes > 0 and self.merged[t] < 0:
                 problem.size_of[i] = self.tensors[t].bytes
                 if self.rolls(t):
-                    problem.size_of[i] = self.groups[self.first_use[t]].rolled
+                    problem.size_of[i] = self.rolled_bytes(t)
                 problem.first_of[i] = begins[t]
                 problem.last_of[i] = ends[t]
                 i += 1
@@ -260,6 +363,7 @@ cdef class Places(LateValues):
         for t in range(self.tensor_count):
             if self.first_use[t] >= first and self.merged[t] >= 0:
                 self.tensors[t].data = self.tensors[self.merged[t]].data
+        self.place_bands(first, end)
         buffers = <void**>realloc(self.scratch_buffers, (self.scratch_count + 1) * sizeof(void*))
         if buffers == NULL:
             raise MemoryError()

@@ -5,7 +5,8 @@
 
 Threads take one part after the other, each the same range of all nodes. Alone, a thread *slides*: in each part the last node goes on by its share,
 and those in front as far as the rows that are seen then. Outputs that only the group sees *roll*: what is read no more makes room for what comes, by
-moving the rest to the front, so that their few rows stay in the cache and need no more memory than that.
+moving the rest to the front, so that their few rows stay in the cache and need no more memory than that. Of a group of several bands each thread slides
+over one, from the rows on that its first output row sees; what rolls has a place for each band.
 """
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
@@ -27,17 +28,24 @@ cdef struct Job:
     const int32_t* plan
     const Group* group
 
+cdef struct Band:
+    const Job* job
+    int number
+
 cdef struct Reading:             # nodes of a group, counted from its first one
     int maker
     int reader
 
 cdef struct Slide:               # per node of the group
-    int64_t[MOST_TOGETHER] done          # positions of its output
+    int64_t[MOST_TOGETHER] start         # positions of its output: the band
+    int64_t[MOST_TOGETHER] stop
+    int64_t[MOST_TOGETHER] done
     int64_t[MOST_TOGETHER] wanted
     int64_t[MOST_TOGETHER] base          # bytes in front of those that are in memory
     Reading[MOST_TOGETHER * MOST_READ] readings
     int reading_count
     int last
+    int parts
 
 
 cdef inline int64_t part_begin(int64_t units, int64_t grain, int part, int parts) noexcept nogil:
@@ -59,107 +67,159 @@ cdef void compute_part(void* argument, int part, int parts, int hand) noexcept n
         (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
 
 
-cdef void slide(const Job* job, Group* measured) noexcept nogil:
-    """On one thread: part by part, each node as far as the next one wants it. `measured`: nothing is computed or moved; instead the group is told
+cdef void compute_bands(void* argument, int part, int parts, int hand) noexcept nogil:
+    """Some of a group's bands: one, unless threads are too busy."""
+    cdef const Job* job = <const Job*>argument
+    cdef int bands = job.group.bands
+    cdef int band
+    for band in range(bands * part / parts, bands * (part + 1) / parts):
+        slide(job, band, hand, NULL)
+
+
+cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept nogil:
+    """Over a band: part by part, each node as far as the next one wants it. `measured`: nothing is computed or moved; instead the group is told
     how much of the outputs that roll is in memory at once."""
+    cdef Band band
     cdef Slide s
     cdef (char*)[MOST_TOGETHER] start
     cdef Node* node
     cdef int64_t gone
     cdef int part, i, place
-    begin_slide(job, &s)
+    band.job = job
+    band.number = number
+    begin_slide(&band, &s)
     for i in range(s.last + 1):
-        start[i] = <char*>output_of(job, i).data
-    for part in range(job.group.parts):
-        want(job, &s, part)
+        start[i] = <char*>output_of(&band, i).data
+    for part in range(s.parts):
+        want(&band, &s, part)
         for i in range(s.last):
             place = job.group[i].place
-            gone = roll(job, &s, i) if place == i else 0
+            gone = roll(&band, &s, i) if place == i else 0
             if gone > 0 and measured == NULL:
-                memmove(start[i], start[i] + gone, written(job, &s, i) - s.base[i])
+                memmove(start[i], start[i] + gone, written(&band, &s, i) - s.base[i])
             if place >= 0 and measured == NULL:
-                output_of(job, i).data = start[i] - s.base[place]
+                output_of(&band, i).data = start[i] - s.base[place]
         for i in range(s.last + 1):
             if s.wanted[i] > s.done[i]:
-                node = &job.nodes[job.plan[job.group.first + i]]
+                node = node_of(&band, i)
                 if measured == NULL:
-                    (<WorkWithoutObject>node.work)(job.context, node, s.done[i], s.wanted[i], 0)
+                    (<WorkWithoutObject>node.work)(job.context, node, s.done[i], s.wanted[i], hand)
                 s.done[i] = s.wanted[i]
             if measured != NULL and job.group[i].place == i:
-                measured[i].rolled = max(measured[i].rolled, written(job, &s, i) - s.base[i])
+                measured[i].rolled = max(measured[i].rolled, written(&band, &s, i) - s.base[i])
     if measured == NULL:
         for i in range(s.last):
-            output_of(job, i).data = start[i]
+            if job.group[i].place >= 0:
+                output_of(&band, i).data = start[i]
 
 
 cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
+    cdef int band
     cdef Job job
     job.context = NULL
     job.tensors = <Tensor*>steps.tensors
     job.nodes = <Node*>steps.nodes
     job.plan = steps.plan
     job.group = group
-    slide(&job, group)
+    for band in range(group.bands):
+        slide(&job, band, 0, group)
+    for band in range(group.last - group.first + 1):
+        group[band].rolled = (group[band].rolled + LINE - 1) / LINE * LINE
     return 0
 
 
-cdef inline const Extent* extent_at(const Job* job, int i) noexcept nogil:
-    return &job.nodes[job.plan[job.group.first + i]].extent
+cdef inline Node* node_of(const Band* band, int i) noexcept nogil:
+    """With tensors of the band's own, once it has them."""
+    cdef const Job* job = band.job
+    if band.number == 0 or job.group.band_nodes == NULL:
+        return &job.nodes[job.plan[job.group.first + i]]
+    return &job.group.band_nodes[(band.number - 1) * (job.group.last - job.group.first + 1) + i]
 
 
-cdef inline Tensor* output_of(const Job* job, int i) noexcept nogil:
-    return &job.tensors[job.nodes[job.plan[job.group.first + i]].outputs[0]]
+cdef inline const Extent* extent_at(const Band* band, int i) noexcept nogil:
+    return &node_of(band, i).extent
 
 
-cdef inline int64_t unit_bytes(const Job* job, int i) noexcept nogil:
+cdef inline Tensor* output_of(const Band* band, int i) noexcept nogil:
+    return &band.job.tensors[node_of(band, i).outputs[0]]
+
+
+cdef inline int64_t unit_bytes(const Band* band, int i) noexcept nogil:
     """Of a position of the node's output."""
-    return output_of(job, i).bytes / extent_at(job, i).units
+    return output_of(band, i).bytes / extent_at(band, i).units
 
 
-cdef void begin_slide(const Job* job, Slide* s) noexcept nogil:
+cdef void begin_slide(const Band* band, Slide* s) noexcept nogil:
+    cdef const Group* group = band.job.group
     cdef const Node* node
     cdef int i, j, k
-    s.last = job.group.last - job.group.first
+    s.last = group.last - group.first
+    s.parts = max(group.parts / group.bands, 1)
     s.reading_count = 0
     for j in range(s.last + 1):
-        s.done[j] = 0
-        s.base[j] = 0
-        node = &job.nodes[job.plan[job.group.first + j]]
+        node = node_of(band, j)
         for k in range(node.input_count):
             for i in range(j):
-                if node.inputs[k] == job.nodes[job.plan[job.group.first + i]].outputs[0]:
+                if node.inputs[k] == node_of(band, i).outputs[0]:
                     s.readings[s.reading_count].maker = i
                     s.readings[s.reading_count].reader = j
                     s.reading_count += 1
+    set_limits(band, s)
+    for i in range(s.last + 1):
+        s.done[i] = s.start[i]
+        s.base[i] = s.start[i] * unit_bytes(band, i) / LINE * LINE
 
 
-cdef void want(const Job* job, Slide* s, int part) noexcept nogil:
+cdef void set_limits(const Band* band, Slide* s) noexcept nogil:
+    """Where each node begins and ends: with what the band's outputs see."""
+    cdef const Extent* extent = extent_at(band, s.last)
+    cdef const Extent* reader
+    cdef int bands = band.job.group.bands
+    cdef int i, k
+    s.start[s.last] = part_begin(extent.units, extent.grain, band.number, bands)
+    s.stop[s.last] = part_begin(extent.units, extent.grain, band.number + 1, bands)
+    for i in range(s.last - 1, -1, -1):
+        extent = extent_at(band, i)
+        s.start[i] = extent.units
+        s.stop[i] = 0
+        for k in range(s.reading_count):
+            if s.readings[k].maker == i:
+                reader = extent_at(band, s.readings[k].reader)
+                s.start[i] = min(s.start[i], still_seen(reader, s.start[s.readings[k].reader]))
+                s.stop[i] = max(s.stop[i], seen(reader, extent, s.stop[s.readings[k].reader]))
+        s.start[i] = 0 if band.number == 0 else s.start[i] / extent.grain * extent.grain
+        s.stop[i] = extent.units if band.number == bands - 1 else go_on(extent, s.start[i], s.stop[i], extent.units)
+        if s.stop[i] - s.start[i] < extent.least:
+            s.start[i] = max(s.stop[i] - extent.least, <int64_t>0) / extent.grain * extent.grain
+
+
+cdef void want(const Band* band, Slide* s, int part) noexcept nogil:
     """How far each node is to go in this part."""
     cdef const Extent* extent
     cdef int64_t end
     cdef int i
     for i in range(s.last, -1, -1):
-        extent = extent_at(job, i)
-        if part == job.group.parts - 1:
-            s.wanted[i] = extent.units
+        extent = extent_at(band, i)
+        if part == s.parts - 1:
+            s.wanted[i] = s.stop[i]
             continue
         if i == s.last:
-            end = part_begin(extent.units, extent.grain, part + 1, job.group.parts)
+            end = s.start[i] + part_begin(s.stop[i] - s.start[i], extent.grain, part + 1, s.parts)
         else:
-            end = seen(extent_at(job, i + 1), extent, s.wanted[i + 1])
-        s.wanted[i] = go_on(extent, s.done[i], end)
+            end = seen(extent_at(band, i + 1), extent, s.wanted[i + 1])
+        s.wanted[i] = go_on(extent, s.done[i], end, s.stop[i])
 
 
-cdef int64_t roll(const Job* job, Slide* s, int place) noexcept nogil:
+cdef int64_t roll(const Band* band, Slide* s, int place) noexcept nogil:
     """Forget what nobody reads any more of the outputs at this place, if that is more than what remains: by how many bytes that moves to the front."""
-    cdef int64_t top = written(job, s, place)
+    cdef int64_t top = written(band, s, place)
     cdef int64_t low = s.done[place]
     cdef int64_t first, gone
     cdef int i
     for i in range(s.reading_count):
-        if job.group[s.readings[i].maker].place == place:
-            low = min(low, still_seen(extent_at(job, s.readings[i].reader), s.done[s.readings[i].reader]))
-    first = low * unit_bytes(job, place) / LINE * LINE
+        if band.job.group[s.readings[i].maker].place == place:
+            low = min(low, still_seen(extent_at(band, s.readings[i].reader), s.done[s.readings[i].reader]))
+    first = low * unit_bytes(band, place) / LINE * LINE
     gone = first - s.base[place]
     if gone < top - first:
         return 0
@@ -167,9 +227,9 @@ cdef int64_t roll(const Job* job, Slide* s, int place) noexcept nogil:
     return gone
 
 
-cdef inline int64_t written(const Job* job, const Slide* s, int place) noexcept nogil:
+cdef inline int64_t written(const Band* band, const Slide* s, int place) noexcept nogil:
     """Bytes of the first node's output there; nodes behind it that write over it have not come further."""
-    return s.done[place] * unit_bytes(job, place)
+    return s.done[place] * unit_bytes(band, place)
 
 
 cdef inline bint sees_windows(const Extent* reader) noexcept nogil:
@@ -194,13 +254,13 @@ cdef int64_t seen(const Extent* reader, const Extent* maker, int64_t end) noexce
     return min(maker.units, ((end + window.row - 1) / window.row - 1) * window.stride * window.input_row + window.reach * window.input_row)
 
 
-cdef int64_t go_on(const Extent* extent, int64_t done, int64_t wanted) noexcept nogil:
+cdef int64_t go_on(const Extent* extent, int64_t done, int64_t wanted, int64_t stop) noexcept nogil:
     """A range's end, as `Extent` wants it: neither it nor what it leaves is too short."""
     cdef int64_t end
     if wanted <= done:
         return done
     end = (max(wanted, done + extent.least) + extent.grain - 1) / extent.grain * extent.grain
-    return extent.units if end > extent.units - extent.least else end
+    return stop if end > stop - extent.least else end
 
 
 cdef void run_group(Context context, Tensor* tensors, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil:
@@ -211,7 +271,11 @@ cdef void run_group(Context context, Tensor* tensors, Node* nodes, const int32_t
     job.nodes = nodes
     job.plan = plan
     job.group = group
-    if engaged:
+    if group.bands > 1 and engaged:
+        share(compute_bands, &job, group.bands)
+    elif group.bands > 1:
+        compute_bands(&job, 0, 1, 0)
+    elif engaged:
         share(compute_part, &job, group.parts)
     else:
-        slide(&job, NULL)
+        slide(&job, 0, 0, NULL)

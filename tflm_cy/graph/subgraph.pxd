@@ -36,6 +36,7 @@ cdef class Subgraph(Preparation):
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
     cdef int set_up(self, int threads, bint fuse) except -1
+    cdef int make_room_for_bands(self) except -1
     cdef int allocate(self) except -1
     cdef int invoke(self) except -1
     cdef int raise_failure(self, int step) except -1

@@ -23,6 +23,7 @@ from tflm_cy.graph.ranges cimport run_group
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
+from tflm_cy.memory.arena cimport KIND_TENSOR
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.threads.pool cimport hands, release
 
@@ -196,6 +197,17 @@ cdef class Subgraph(Preparation):
             g.num_threads = threads
             g.hands = hands(threads)
             g.fuse = fuse and not g.micro
+            if g.hands > 1 and g.fuse:
+                g.make_room_for_bands()
+        return 0
+
+    cdef int make_room_for_bands(self) except -1:
+        """The tensors move to where more of them have room."""
+        cdef int room = (self.hands - 1) * self.plan_count
+        cdef Tensor* tensors = <Tensor*>self.arena.allocate_tail((self.tensor_count + room) * sizeof(Tensor), 8, KIND_TENSOR)
+        memcpy(tensors, self.tensors, self.tensor_count * sizeof(Tensor))
+        self.tensors = tensors
+        self.band_capacity = room
         return 0
 
     cdef int allocate(self) except -1:
