@@ -27,6 +27,7 @@ cdef class Places(LateValues):
     cdef list band_blocks            # their band_nodes
     cdef int band_tensors            # of bands, behind the subgraph's own tensors
     cdef int band_capacity           # how many there is room for
+    cdef Block roomy_tensors         # the tensors, where there is
     cdef double shared_time          # nanoseconds that nodes which can be cut are expected to take on one thread
 
     cdef int divide_steps(self, int first, int end) except -1

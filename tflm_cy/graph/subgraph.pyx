@@ -23,7 +23,6 @@ from tflm_cy.graph.ranges cimport run_group
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
-from tflm_cy.memory.arena cimport KIND_TENSOR
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.threads.pool cimport hands, release
 
@@ -204,9 +203,10 @@ cdef class Subgraph(Preparation):
     cdef int make_room_for_bands(self) except -1:
         """The tensors move to where more of them have room."""
         cdef int room = (self.hands - 1) * self.plan_count
-        cdef Tensor* tensors = <Tensor*>self.arena.allocate_tail((self.tensor_count + room) * sizeof(Tensor), 8, KIND_TENSOR)
-        memcpy(tensors, self.tensors, self.tensor_count * sizeof(Tensor))
-        self.tensors = tensors
+        cdef Block block = new_block((self.tensor_count + room) * sizeof(Tensor), 64)
+        memcpy(block.data, self.tensors, self.tensor_count * sizeof(Tensor))
+        self.tensors = <Tensor*>block.data
+        self.roomy_tensors = block
         self.band_capacity = room
         return 0
 
