@@ -1,5 +1,7 @@
 """Values that are known in prepare and written later, and weights that the first invoke packs."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -245,3 +247,39 @@ def test_another_size_packs_them_again(mode):
             one.interpreter.resize_tensor_input(one.x["index"], x.shape)
             one.interpreter.allocate_tensors()
         assert layer.run(x).tobytes() == whole.run(x).tobytes()
+
+
+@pytest.mark.parametrize("mode", ["BUILTIN_WITHOUT_DEFAULT_DELEGATES", "BUILTIN_REF"])
+def test_values_that_share_pages_are_given_back_together(mode):
+    """Weights of 1 to 12 KiB side by side, every fifth also an output: each is there for who looks, and so is the result."""
+    widths = [8, 33, 48, 64, 40, 16, 24, 56, 12, 24, 44, 64, 32, 20, 8, 60, 17, 24]
+    values = [RNG.standard_normal((o, 1, 1, i)).astype(np.float16) for i, o in pairwise(widths)]
+    results = []
+    for halves in (True, False):
+        model = Model()
+        main = model.subgraph("main")
+        x = y = Tensor([1, 4, 4, widths[0]], "float32")
+        main.inputs = [x]
+        seen = []
+        for k, value in enumerate(values):
+            w = Tensor.constant(value.astype(np.float32))
+            if halves:
+                w = Tensor(list(value.shape), "float32")
+                main.op("DEQUANTIZE", [Tensor.constant(value)], [w], 3)
+            if k % 5 == 0:
+                seen.append(w)
+            before, y = y, Tensor([1, 4, 4, value.shape[0]], "float32")
+            main.op("CONV_2D", [before, w, Tensor.constant(np.zeros(value.shape[0], np.float32))], [y], **OPTIONS)
+        main.outputs = [y, *seen]
+        layer = Layer(model.to_bytes(), mode)
+        feed = np.random.default_rng(5).standard_normal(x.shape).astype(np.float32)
+        results += [layer.run(feed).tobytes(), layer.run(feed).tobytes()]
+        found = {
+            tuple(d["shape"]): d["index"] for d in layer.interpreter.get_tensor_details() if d["dtype"] == np.float32
+        }
+        for k in RNG.permutation(len(values)):
+            if tuple(values[k].shape) in found:
+                got = layer.interpreter.get_tensor(found[tuple(values[k].shape)])
+                assert got.tobytes() == values[k].astype(np.float32).tobytes()
+        results.append(layer.run(feed).tobytes())
+    assert len(set(results)) == 1

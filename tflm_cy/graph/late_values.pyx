@@ -7,17 +7,21 @@
 
 TensorFlow does the same outside of its delegate, so that a model is ready before megabytes of weights are unpacked. Before a node is
 prepared its inputs are settled, but the one that its registration calls `late_input`. A microcontroller writes such values in prepare.
-The pages of a value that its only reader has packed are given back.
+The pages of a value that its only reader has packed are given back: such values have an arena of their own, so that they share pages with each other.
 
 In a partition, whose nodes run with flushed denormals and prepares without, values are written while nodes are prepared. What is packed then
 and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
 """
 from tflm_cy.graph.context cimport MICRO, PREPARE, Context, Node, Registration
 from tflm_cy.graph.tensor cimport COMPUTED, Tensor
+from tflm_cy.graph.workspace cimport SLACK
+from tflm_cy.memory.arena cimport KIND_OP_DATA
 from tflm_cy.memory.block cimport give_back as give_pages_back, new_block
+from tflm_cy.memory.growing_arena cimport GrowingArena
 
 cdef enum:
-    LEAST_RELEASED = 1 << 12         # bytes: below, no whole page is gained
+    LEAST_RELEASED = 1 << 10         # bytes
+    SMALL_PAGE = 1 << 12
 
 
 cdef class LateValues(Workspace):
@@ -33,19 +37,55 @@ cdef class LateValues(Workspace):
         late.node = node.index
         late.write = node.invoke
         late.written = late.lent = False
+        late.chunk = NULL
         node.invoke = write_once
         if node.arithmetic == MICRO:
             self.set_computed(tensor)
             return self.settle(tensor)
         if self.step_partitions is None or self.step_partitions[self.current_step] is None:
-            return self.set_computed(tensor)
+            return self.set_late(tensor)
         if late.kept or not self.hidden[tensor.index]:
-            self.set_computed(tensor)
+            self.set_late(tensor)
             return self.settle(tensor)
         late.lent = True
         node.invoke = written
         tensor.allocation = COMPUTED
         tensor.data = NULL
+        return 0
+
+    cdef int set_late(self, Tensor* tensor) except -1:
+        """As `set_computed`, among values that may be given back."""
+        cdef LateValue* values = <LateValue*>self.late.data
+        cdef LateValue* late = &values[tensor.index]
+        if tensor.bytes < LEAST_RELEASED or late.readers != 1:
+            return self.set_computed(tensor)
+        if self.values is None:
+            self.values = GrowingArena(self.alignment, SLACK)
+        tensor.data = self.values.allocate_unfilled(tensor.bytes, self.alignment, KIND_OP_DATA)
+        tensor.allocation = COMPUTED
+        late.chunk = self.values.tail_chunk
+        late.before, late.after = self.last_value, -1
+        if self.last_value >= 0:
+            values[self.last_value].after = tensor.index
+        self.last_value = tensor.index
+        return 0
+
+    cdef int trim_bulk(self) noexcept:
+        Workspace.trim_bulk(self)
+        if self.values is not None:
+            self.values.trim_tail()
+        return 0
+
+    cdef size_t values_mark(self) except? 0:
+        return 0 if self.values is None else self.values.mark()
+
+    cdef int forget_values(self, size_t mark) except -1:
+        """Those since the mark; 0: all."""
+        self.last_value = -1
+        if mark == 0:
+            self.values = None
+        elif self.values is not None:
+            self.values.rewind(mark)
         return 0
 
     cdef int note_readers(self) except -1:
@@ -136,7 +176,30 @@ cdef class LateValues(Workspace):
         late = &(<LateValue*>self.late.data)[tensor.index]
         if late.readers == 1 and late.written:
             late.written = False
-            give_pages_back(<char*>tensor.data, <char*>tensor.data + tensor.bytes)
+            if late.chunk != NULL:
+                give_pages_back(self.bare_from(tensor, -1), self.bare_from(tensor, 1))
+
+    cdef char* bare_from(self, const Tensor* tensor, int way) noexcept nogil:
+        """Where what need not be kept begins (way: -1) or ends (1): at least as far as the page of the value's first or last byte, if no value there
+        is written. Values that lie side by side were placed one after the other."""
+        cdef const LateValue* values = <const LateValue*>self.late.data
+        cdef const LateValue* late = &values[tensor.index]
+        cdef const Tensor* last = tensor
+        cdef const Tensor* next
+        cdef int t = late.before if way < 0 else late.after
+        while t >= 0 and values[t].chunk == late.chunk and not values[t].written:
+            next = &self.tensors[t]
+            if not self.side_by_side(next, last) if way < 0 else not self.side_by_side(last, next):
+                break
+            last = next
+            if last.bytes >= SMALL_PAGE:
+                break
+            t = values[t].before if way < 0 else values[t].after
+        return <char*>last.data if way < 0 else <char*>last.data + last.bytes
+
+    cdef bint side_by_side(self, const Tensor* a, const Tensor* b) noexcept nogil:
+        cdef const char* end = <const char*>a.data + a.bytes
+        return end <= <const char*>b.data < end + self.alignment
 
     cdef int give_back(self) noexcept:
         """A node has been prepared."""

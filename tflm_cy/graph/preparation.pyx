@@ -27,10 +27,12 @@ from tflm_cy.memory.block cimport new_block
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef struct LaterStage:          # by its first step
-    bint begun                   # the six below are what was there before it
-    size_t mark, bulk_mark
+    bint begun                   # those below, but `end`, are what was there before it
+    size_t mark, bulk_mark, values_mark
     int scratch
     int blocks
+    int band_blocks
+    int band_tensors
     int kept
     double shared_time
     int end                      # 0: not prepared
@@ -54,6 +56,7 @@ cdef class Preparation(Places):
         cdef int t
         if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
             self.rewind(self.loaded, 0)
+        self.forget_values(0)
         self.kept, self.stage_blocks = [], []
         self.later_stages = self.late = self.room = self.same = None
         self.borrowed = NULL
@@ -214,9 +217,10 @@ cdef class Preparation(Places):
                 return 0
             self.forget_later_stages(step)
             stage.begun = True
-            stage.mark, stage.bulk_mark = self.arena.mark(), self.bulk_mark()
+            stage.mark, stage.bulk_mark, stage.values_mark = self.arena.mark(), self.bulk_mark(), self.values_mark()
             stage.scratch = self.scratch_count
             stage.blocks = <int>len(self.stage_blocks)
+            stage.band_blocks, stage.band_tensors = <int>len(self.band_blocks), self.band_tensors
             stage.kept = <int>len(self.kept)
             stage.shared_time = self.shared_time
             self.prepare_stage(step)
@@ -259,8 +263,11 @@ cdef class Preparation(Places):
         cdef int step, i
         if stages[first].begun:
             self.rewind(stages[first].mark, stages[first].bulk_mark)
+            self.forget_values(stages[first].values_mark)
             self.scratch_count = self.scratch_planned = stages[first].scratch
             del self.stage_blocks[stages[first].blocks:]
+            del self.band_blocks[stages[first].band_blocks:]
+            self.band_tensors = stages[first].band_tensors
             del self.kept[stages[first].kept:]
             self.shared_time = stages[first].shared_time
         for step in range(first, self.plan_count):
