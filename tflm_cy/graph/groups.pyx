@@ -62,6 +62,7 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
         if slides and s.hands > 1:
             groups[head].bands = count_bands(s, &groups[head])
             if groups[head].bands == 1:
+                slides = False
                 step = make_group(s, groups, head, end, False, &slides)
         if count_parts(s, &groups[head]) < 2 and step > head + 1:
             for i in range(head, step):

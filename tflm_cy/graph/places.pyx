@@ -4,7 +4,8 @@
     self.plan_memory(first, end)                  # lifetimes -> planner -> addresses
 
 Outputs lie over inputs that nobody needs any more (`Node.in_place`), and all tensors of a group (`groups`) are alive from its first step to its last.
-Of what only a group sees, the part that it looks at is in memory (`ranges`).
+Of what only a group sees, the part that it looks at is in memory (`ranges`), once for each of its bands: those behind the first have copies of the
+group's nodes, which find tensors of the band's own behind the subgraph's.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
