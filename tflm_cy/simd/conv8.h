@@ -12,7 +12,7 @@
 #if SIMD_ISA == 512
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all of them */
 #elif SIMD_ISA == 256
-enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 6 };
+enum { PANEL = 2, MOST_ROWS = 8, WIDE_ROWS = 6 };
 #else
 enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
 #endif
