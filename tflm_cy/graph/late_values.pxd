@@ -35,6 +35,7 @@ cdef class LateValues(Workspace):
     cdef Tensor* borrowed            # by the node that is prepared, or NULL
 
     cdef int set_late(self, Tensor* tensor) except -1
+    cdef size_t expected_values(self) noexcept
     cdef size_t values_mark(self) except? 0
     cdef int forget_values(self, size_t mark) except -1
     cdef char* bare_from(self, const Tensor* tensor, int way) noexcept nogil

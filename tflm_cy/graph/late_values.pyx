@@ -13,7 +13,7 @@ In a partition, whose nodes run with flushed denormals and prepares without, val
 and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
 """
 from tflm_cy.graph.context cimport MICRO, PREPARE, Context, Node, Registration
-from tflm_cy.graph.tensor cimport COMPUTED, Tensor
+from tflm_cy.graph.tensor cimport COMPUTED, CONSTANT, Tensor
 from tflm_cy.graph.workspace cimport SLACK
 from tflm_cy.memory.arena cimport KIND_OP_DATA
 from tflm_cy.memory.block cimport give_back as give_pages_back, new_block
@@ -22,6 +22,9 @@ from tflm_cy.memory.growing_arena cimport GrowingArena
 cdef enum:
     LEAST_RELEASED = 1 << 10         # bytes
     SMALL_PAGE = 1 << 12
+
+cdef size_t LEAST_VALUES = 4000      # bytes of the first stretch of memory for values that may be given back
+cdef size_t MOST_VALUES = 1 << 24
 
 
 cdef class LateValues(Workspace):
@@ -61,6 +64,7 @@ cdef class LateValues(Workspace):
             return self.set_computed(tensor)
         if self.values is None:
             self.values = GrowingArena(self.alignment, SLACK)
+            self.values.next_capacity = self.expected_values()
         tensor.data = self.values.allocate_unfilled(tensor.bytes, self.alignment, KIND_OP_DATA)
         tensor.allocation = COMPUTED
         late.chunk = self.values.tail_chunk
@@ -69,6 +73,15 @@ cdef class LateValues(Workspace):
             values[self.last_value].after = tensor.index
         self.last_value = tensor.index
         return 0
+
+    cdef size_t expected_values(self) noexcept:
+        """Bytes, as if all constants were float16 that become float32: one stretch of memory, which costs nothing before it is used."""
+        cdef size_t bytes = LEAST_VALUES
+        cdef int t
+        for t in range(self.tensor_count):
+            if self.tensors[t].allocation == CONSTANT:
+                bytes += 2 * self.tensors[t].bytes
+        return min(bytes, MOST_VALUES)
 
     cdef int trim_bulk(self) noexcept:
         Workspace.trim_bulk(self)
