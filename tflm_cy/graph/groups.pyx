@@ -96,11 +96,7 @@ cdef int make_group(const Steps* s, Group* groups, int head, int end, bint may_s
 cdef int count_bands(const Steps* s, const Group* group) noexcept:
     """Of a group that slides: one for each thread, if it is large enough."""
     cdef const Extent* extent = &s.nodes[s.plan[group.last]].extent
-    cdef int64_t bytes = 0
-    cdef int step
-    for step in range(group.first, group.last + 1):
-        bytes += traffic(&s.tensors[s.nodes[s.plan[step]].outputs[0]])
-    if bytes <= CACHE_BYTES or extent.units / extent.grain < LEAST_ROWS * s.hands or extent.units < extent.least * s.hands:
+    if group_traffic(s, group) <= CACHE_BYTES or extent.units / extent.grain < LEAST_ROWS * s.hands or extent.units < extent.least * s.hands:
         return 1
     return s.hands
 
@@ -150,7 +146,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
     cdef const Extent* extent = &s.nodes[s.plan[group.first if s.hands > 1 and group.bands == 1 else group.last]].extent
     cdef int64_t grains = 0
     cdef int64_t least = 1
-    cdef int64_t bytes = 0
+    cdef int64_t bytes = group_traffic(s, group)
     cdef double time = 0
     cdef int64_t parts = 1
     cdef const Node* node
@@ -163,7 +159,6 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
             return 1
         time += node.time
         least = max(least, (node.extent.least * extent.units + node.extent.units - 1) / node.extent.units)
-        bytes += traffic(&s.tensors[node.outputs[0]])
     if group.last > group.first and bytes > CACHE_BYTES:
         parts = (bytes + RANGE_BYTES - 1) / RANGE_BYTES
     group.alone = parts > 1
@@ -178,6 +173,18 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
         parts -= 1
     group.parts = <int32_t>max(parts, <int64_t>1)
     return group.parts
+
+
+cdef int64_t group_traffic(const Steps* s, const Group* group) noexcept nogil:
+    """Of what its nodes write."""
+    cdef const Node* node
+    cdef int64_t bytes = 0
+    cdef int step
+    for step in range(group.first, group.last + 1):
+        node = &s.nodes[s.plan[step]]
+        if node.work != NULL:
+            bytes += traffic(&s.tensors[node.outputs[0]])
+    return bytes
 
 
 cdef int64_t traffic(const Tensor* tensor) noexcept nogil:

@@ -23,8 +23,7 @@ cdef enum:
     LEAST_RELEASED = 1 << 10         # bytes
     SMALL_PAGE = 1 << 12
 
-cdef size_t LEAST_VALUES = 4000      # bytes of the first stretch of memory for values that may be given back
-cdef size_t MOST_VALUES = 1 << 24
+cdef size_t MOST_VALUES = 1 << 24    # bytes of the first stretch of memory for values that may be given back
 
 
 cdef class LateValues(Workspace):
@@ -64,7 +63,7 @@ cdef class LateValues(Workspace):
             return self.set_computed(tensor)
         if self.values is None:
             self.values = GrowingArena(self.alignment, SLACK)
-            self.values.next_capacity = self.expected_values()
+            self.values.next_capacity = min(self.values.next_capacity + self.expected_values(), MOST_VALUES)
         tensor.data = self.values.allocate_unfilled(tensor.bytes, self.alignment, KIND_OP_DATA)
         tensor.allocation = COMPUTED
         late.chunk = self.values.tail_chunk
@@ -76,12 +75,12 @@ cdef class LateValues(Workspace):
 
     cdef size_t expected_values(self) noexcept:
         """Bytes, as if all constants were float16 that become float32: one stretch of memory, which costs nothing before it is used."""
-        cdef size_t bytes = LEAST_VALUES
+        cdef size_t bytes = 0
         cdef int t
         for t in range(self.tensor_count):
             if self.tensors[t].allocation == CONSTANT:
                 bytes += 2 * self.tensors[t].bytes
-        return min(bytes, MOST_VALUES)
+        return bytes
 
     cdef int trim_bulk(self) noexcept:
         Workspace.trim_bulk(self)

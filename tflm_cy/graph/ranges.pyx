@@ -114,7 +114,7 @@ cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept 
 
 
 cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
-    cdef int band
+    cdef int band, i
     cdef Job job
     job.context = NULL
     job.tensors = <Tensor*>steps.tensors
@@ -123,8 +123,8 @@ cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
     job.group = group
     for band in range(group.bands):
         slide(&job, band, 0, group)
-    for band in range(group.last - group.first + 1):
-        group[band].rolled = (group[band].rolled + LINE - 1) / LINE * LINE
+    for i in range(group.last - group.first + 1):
+        group[i].rolled = (group[i].rolled + LINE - 1) / LINE * LINE
     return 0
 
 

@@ -19,6 +19,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.packing cimport FOUND, Packing
+from tflm_cy.memory.portfolio cimport adopt, minimised, run
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
 from tflm_cy.memory.search_space cimport packing_of
 
@@ -35,7 +36,7 @@ cpdef Plan optimal(Problem problem, int64_t budget=200_000, double seconds=0):
     for i in range(problem.count):
         if problem.fixed_of[i] != ONLINE:
             lower = max(lower, problem.fixed_of[i] + problem.rounded(i))
-    return packing.minimised(plan, lower, budget)
+    return minimised(packing, plan, lower, budget)
 
 
 cpdef Plan fit(Problem problem, int64_t capacity, int64_t budget=1_000_000, double seconds=0):
@@ -46,9 +47,9 @@ cpdef Plan fit(Problem problem, int64_t capacity, int64_t budget=1_000_000, doub
     if packing is None:
         return plan if plan.high_water_mark <= capacity else None
     with nogil:
-        verdict = packing.run(capacity, budget)
+        verdict = run(packing, capacity, budget)
     if verdict != FOUND:
         return None
     plan = new_plan(problem)
-    packing.adopt(plan)
+    adopt(packing, plan)
     return plan

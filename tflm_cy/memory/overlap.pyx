@@ -31,6 +31,7 @@ from libc.stdint cimport int64_t
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.optimal cimport optimal
 from tflm_cy.memory.packing cimport Packing
+from tflm_cy.memory.portfolio cimport minimised
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem
 from tflm_cy.memory.search_space cimport packing_of, relaxed_pairs
 
@@ -55,7 +56,7 @@ cpdef Plan overlap(Problem problem, object keep_inputs=(), int64_t budget=200_00
     for i in range(problem.count):
         if problem.fixed_of[i] != ONLINE:
             lower = max(lower, problem.fixed_of[i] + problem.rounded(i))
-    plan = packing.minimised(greedy(problem), lower, budget)
+    plan = minimised(packing, greedy(problem), lower, budget)
     if not packing.exact:
         plan.lower_bound = min(plan.lower_bound, problem.load())
     if plan.high_water_mark > lower:

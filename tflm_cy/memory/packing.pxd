@@ -1,7 +1,7 @@
 """The branch and bound of `optimal` and `overlap`; its rules are told in `packing.pyx`."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from tflm_cy.memory.problem cimport Plan, Problem
+from tflm_cy.memory.problem cimport Problem
 
 
 cdef enum:
@@ -63,12 +63,8 @@ cdef class Packing:
     cdef int order
     cdef void* _memory
 
-    cdef int run(self, int64_t height, int64_t budget) noexcept nogil
     cdef int attempt(self, int64_t height, int order, int64_t budget) noexcept nogil
-    cdef int attempts(self, int64_t height, const int* orders, int64_t step, int64_t end, int* last) noexcept nogil
     cdef int64_t bound(self) noexcept nogil
-    cdef int64_t adopt(self, Plan plan) except -1
-    cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget)
 
     cdef int solve(self, const Entry* entries, int32_t count, int32_t floor_low, int32_t floor_rank) noexcept nogil
     cdef bint tried_before(self, const Entry* entries, const int32_t* candidates, int32_t j) noexcept nogil
@@ -87,3 +83,4 @@ cdef class Packing:
 
 
 cdef double seconds_now() noexcept nogil
+cdef bint late(Packing packing) noexcept nogil

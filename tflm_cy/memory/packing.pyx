@@ -20,35 +20,24 @@ packing can be let down into a canonical one of at most its height. What makes t
   every rank and every lower height: a completion against the order belongs to a sibling that failed before.
 - *Parts*: when the unplaced buffers fall apart in time, each part is solved alone, with ranks made anew from what is
   left of it.
-- *Portfolio* (`run`): the static orders take turns with a number of nodes that doubles each round. Nodes are counted,
-  not time, so the same problem gives the same plan everywhere. Without a height to reach (`minimised`) heights are
-  bisected, each with many orders that have a few nodes each.
 
 A buffer with a fixed offset is one whose `low` starts there and may not rise. A relaxed pair (see `Problem`) shares no
 section: the input's life ends half a step before the output's begins, and a `Link` keeps the distance. If an output
 may start where its input starts, it must have the smaller rank, or the order would exclude the solution.
 
-`order.pxd` has the orders, `search_space.pyx` what is made of a problem before the search. The file is long because the parts of the search
-inline each other.
+`order.pxd` has the orders, `portfolio.pyx` which of them search how long, `search_space.pyx` what is made of a problem before the search.
 
 Source: the canonical order and the parts follow google/minimalloc (Moffitt, ASPLOS 2023); the rest is ours.
 """
 from cpython.mem cimport PyMem_RawFree
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from tflm_cy.memory.order cimport STATIC_ORDERS, Key, largest_first, mixed, set_key
-from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
+from tflm_cy.memory.order cimport Key, largest_first, mixed, set_key
 
-cdef int RANDOM_ORDERS = 3              # new ones each round
 cdef int PROBES = 8
-cdef int[3] BEGINNINGS = [4, 3, 5]      # eighths of the way from the bound to the best plan
-
-
-cdef enum:
-    ATTEMPTS = 23                       # at one height: two winners, the static orders, 16 new ones
 
 
 cdef class Packing:
@@ -60,24 +49,8 @@ cdef class Packing:
         PyMem_RawFree(self.heap)
         PyMem_RawFree(self.links)
 
-    cdef int run(self, int64_t height, int64_t budget) noexcept nogil:
-        """Look for a packing of at most `height` bytes, with so many nodes."""
-        cdef int64_t end = self.nodes + budget, step = 2 * self.count + 16
-        cdef int verdict, turn, order, round_number = 0
-        while self.nodes < end:
-            for turn in range(STATIC_ORDERS + RANDOM_ORDERS):
-                order = turn if turn < STATIC_ORDERS else turn + round_number * RANDOM_ORDERS
-                verdict = self.attempt(height, order, min(step, end - self.nodes))
-                if verdict != SPENT:
-                    return verdict
-                if self.nodes >= end or late(self):
-                    return SPENT
-            round_number += 1
-            step *= 2
-        return SPENT
-
     cdef int attempt(self, int64_t height, int order, int64_t budget) noexcept nogil:
-        """As `run`, with one order."""
+        """Look for a packing of at most `height` bytes in one order, with so many nodes."""
         cdef int64_t units = min(height // self.unit, LARGEST)
         if units > self.capacity:
             memset(self.table, 0, (self.table_mask + 1) * sizeof(uint64_t))
@@ -96,88 +69,6 @@ cdef class Packing:
         for s in range(self.sections):
             most = max(most, self.reach[s])
         return most * self.unit
-
-    cdef Plan minimised(self, Plan incumbent, int64_t lower, int64_t budget):
-        """The lowest plan that the budget finds, never above `incumbent`; `lower` is a proven bound in bytes.
-
-        First the bound itself. Then bisections between the bound and the best plan; at each height the orders that won
-        last, the static ones and some new ones have `step` nodes each. An order leads to a packing of a height soon or
-        hardly ever, and which ones do is as good as random, for the next height anew: many short attempts find more than
-        few long ones. What they do not decide proves nothing, and a lower height may well be easier: so bisections begin at
-        other heights in turn. One that finds nothing, and every second one, doubles the step.
-        """
-        cdef Plan plan = new_plan(self.problem)
-        cdef int64_t end = self.nodes + budget, step = 4 * self.count + 32
-        cdef int64_t best, top, low, target
-        cdef int[ATTEMPTS] orders
-        cdef int[2] winners = [0, 1]
-        cdef int k, verdict, fresh = STATIC_ORDERS, bisection = 0
-        memcpy(plan.offset_of, incumbent.offset_of, plan.count * sizeof(int64_t))
-        best = plan.high_water_mark = incumbent.high_water_mark
-        lower = (lower + self.unit - 1) // self.unit * self.unit
-        if lower < best:
-            with nogil:
-                verdict = self.run(lower, max(min(budget // 2, 50_000 + budget // 16), 1))
-            if verdict == FOUND:
-                best = self.adopt(plan)
-            elif verdict == NONE:
-                lower += self.unit
-        while lower < best and self.nodes < end and not late(self):
-            top = best
-            low = lower
-            while low < best and self.nodes < end and not late(self):
-                target = low + (best - low) * BEGINNINGS[bisection % 3] // 8 // self.unit * self.unit
-                target = max(low, min(target, best - self.unit))
-                for k in range(ATTEMPTS):
-                    if k < 2:
-                        orders[k] = winners[k]
-                    elif k < 2 + STATIC_ORDERS:
-                        orders[k] = k - 2
-                    else:
-                        orders[k] = fresh
-                        fresh += 1
-                with nogil:
-                    verdict = self.attempts(target, orders, step, end, &k)
-                if verdict == FOUND:
-                    best = self.adopt(plan)
-                    if orders[k] != winners[0]:
-                        winners[1] = winners[0]
-                        winners[0] = orders[k]
-                elif verdict == NONE:
-                    lower = low = target + self.unit
-                else:
-                    low = target + self.unit
-            if best == top or bisection % 2:
-                step *= 2
-            bisection += 1
-        plan.lower_bound = min(lower, best)
-        return plan
-
-    cdef int attempts(self, int64_t height, const int* orders, int64_t step, int64_t end, int* last) noexcept nogil:
-        """Orders in turn, each with `step` nodes and all until `end`; `last` becomes the position of the one that decided."""
-        cdef int k, verdict = SPENT
-        for k in range(ATTEMPTS):
-            if (k > 0 and orders[k] == orders[0]) or (k > 1 and orders[k] == orders[1]):
-                continue
-            verdict = self.attempt(height, orders[k], min(step, end - self.nodes))
-            last[0] = k
-            if verdict != SPENT or self.nodes >= end or late(self):
-                break
-        return verdict
-
-    cdef int64_t adopt(self, Plan plan) except -1:
-        """Take over the offsets that `run` found; gives the height."""
-        cdef Problem problem = self.problem
-        cdef Py_ssize_t i, k
-        cdef int64_t height = 0
-        for i in range(problem.count):
-            plan.offset_of[i] = 0 if problem.fixed_of[i] == ONLINE else problem.fixed_of[i]
-        for k in range(self.count):
-            plan.offset_of[self.buffer_of[k]] = self.offset[k] * self.unit
-        for i in range(problem.count):
-            height = max(height, plan.offset_of[i] + problem.rounded(i))
-        plan.high_water_mark = height
-        return height
 
     # ------------------------------------------------------------------------------------------------ the search
 
@@ -581,5 +472,5 @@ cdef double seconds_now() noexcept nogil:
     return now.tv_sec + now.tv_nsec * 1e-9
 
 
-cdef inline bint late(Packing packing) noexcept nogil:
+cdef bint late(Packing packing) noexcept nogil:
     return packing.deadline > 0 and seconds_now() > packing.deadline

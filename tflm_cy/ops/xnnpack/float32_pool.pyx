@@ -19,7 +19,7 @@ from tflm_cy.arithmetic.xnnpack.pool cimport (
     GROUP, PoolShape, argmax_pool_f32, average_pool_f32, groups_of, max_pool_f32, unpool_f32,
 )
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, relu8
-from tflm_cy.graph.context cimport FUSED_CLAMP, Context, Node, register
+from tflm_cy.graph.context cimport FUSED_CLAMP, Context, Node, WorkFunction, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, same_shape, shape_of, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
@@ -126,9 +126,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
     op.fast_average = kernels().pool32.average
     if op.fast_average != NULL:
         node.invoke = average_vector
-        return context.divide(
-            node, compute_average, rows_of_images(op.shape.batches, op.shape.oh, op.shape.ow),
-            0.06 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
+        return share_rows(context, node, compute_average, 0.06)
     op.taps = request_taps(context, op)
     node.invoke = average
     return 0
@@ -143,12 +141,16 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if op.fast != NULL:
         op.distances = context.request_scratch(context.all_hands(distance_bytes(op)))
         node.invoke = maximum_vector
-        return context.divide(
-            node, compute_maximum, rows_of_images(op.shape.batches, op.shape.oh, op.shape.ow),
-            0.04 * count(context.output(node, 0)) * op.shape.kh * op.shape.kw)
+        return share_rows(context, node, compute_maximum, 0.04)
     op.taps = request_taps(context, op)
     node.invoke = maximum
     return 0
+
+
+cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_time) except -1:
+    """Among threads; nanoseconds that a tap takes."""
+    cdef const PoolShape* p = &(<Pool*>node.data).shape
+    return context.divide(node, work, rows_of_images(p.batches, p.oh, p.ow), tap_time * count(context.output(node, 0)) * p.kh * p.kw)
 
 
 cdef size_t distance_bytes(const Pool* op) noexcept nogil:
