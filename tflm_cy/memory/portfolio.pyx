@@ -5,6 +5,12 @@
 
 The static orders take turns with a number of nodes that doubles each round. Nodes are counted, not time, so the same problem gives the same plan
 everywhere. Without a height to reach heights are bisected, each with many orders that have a few nodes each.
+
+    >>> from tflm_cy.memory.problem import Problem
+    >>> from tflm_cy.memory.optimal import optimal
+    >>> problem = Problem([80, 96, 96, 128, 80], [0, 1, 0, 3, 5], [2, 4, 0, 3, 5], alignment=16)
+    >>> [optimal(problem, budget).high_water_mark for budget in (1, 100)]
+    [304, 224]
 """
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
