@@ -53,6 +53,10 @@ On one thread so are nodes that see windows, while the one in front is some rows
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
 
+`node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
+writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i)` says
+whether the node computes the reader's output, too, as its input i.
+
 `prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
 """
 from libc.stddef cimport size_t
@@ -73,6 +77,12 @@ cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPAC
     FUSED_PAD = 3            # convolutions: the paddings of a PAD in front are input 3
     FUSED_GATE = 4           # MUL: of a tensor and its LOGISTIC, which no node computes. Bytes: input 1 is that; float32: the omitted one
 
+cdef enum FinishKind:
+    NO_FINISH = 0
+    FINISH_ADD = 1           # the other input is added, which has the same shape, as operand 0 or 1; then a clamp
+    FINISH_CLAMP = 2
+    FINISH_BEND = 3          # what is below zero is multiplied: by `slope`, or by the other input's value for its channel
+
 cdef enum State:
     INIT = 0
     PREPARE = 1
@@ -82,6 +92,14 @@ cdef enum State:
 ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
 ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
+ctypedef bint (*TakeFunction)(Context context, Node* node, const Node* reader, int operand) noexcept
+
+cdef struct Finish:                 # of float32 values, in XNNPACK's arithmetic
+    int32_t kind                    # FinishKind
+    int32_t operand                 # the input whose values it is about; -1: either of two
+    float low
+    float high
+    float slope
 
 cdef struct RowWindow:              # row r of an output sees rows r * stride - before .. r * stride + reach - 1 of input 0
     int64_t row                     # positions in a row of the output; 0: nothing is known
@@ -122,6 +140,8 @@ cdef struct Node:
     Extent extent
     double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
+    Finish finish
+    TakeFunction take               # NULL: it takes nothing
 
 
 cdef enum:

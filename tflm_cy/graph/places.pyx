@@ -73,7 +73,7 @@ cdef class Places(LateValues):
         """
         cdef int32_t* ends = self.merged + self.tensor_count
         cdef int32_t* begins = ends + self.tensor_count
-        cdef int32_t t, x, root
+        cdef int32_t t, x, root, best
         cdef const Node* node
         cdef int step, i, j
         cdef bint fits
@@ -87,6 +87,7 @@ cdef class Places(LateValues):
             t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
             if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
                 continue
+            best = -1
             for i in range(min(node.input_count, 32)):
                 x = node.inputs[i]
                 if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
@@ -96,9 +97,11 @@ cdef class Places(LateValues):
                     fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
                 root = x if self.merged[x] < 0 else self.merged[x]
                 if fits and ends[root] == step and not self.needed_elsewhere(x, step) and self.goes_over(step, root):
-                    self.merged[t] = root
-                    ends[root] = self.last_use[t]
-                    break
+                    if best < 0 or begins[root] < begins[best]:
+                        best = root
+            if best >= 0:
+                self.merged[t] = best
+                ends[best] = self.last_use[t]
         for t in range(self.tensor_count):
             if self.first_use[t] >= first:
                 if begins[t] < end and self.is_written(begins[t], t):

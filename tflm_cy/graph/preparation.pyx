@@ -16,7 +16,8 @@ Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpr
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, PREPARE, Context, Node, Registration
+from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, NO_FINISH, PREPARE, Context, Node, Registration
+from tflm_cy.graph.finishing cimport hand_over
 from tflm_cy.graph.places cimport Places
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_name,
@@ -86,6 +87,7 @@ cdef class Preparation(Places):
         self.divide_steps(first, step)
         if not self.micro:
             self.plan_memory(first, step)
+            hand_over(self, first, step)
         if first == 0:
             self.stage_zero_end = step
         self.state = INVOKE
@@ -101,6 +103,8 @@ cdef class Preparation(Places):
         node.invoke = NULL
         node.work = NULL
         node.in_place = 0
+        node.finish.kind = NO_FINISH
+        node.take = NULL
         self.current_step = step
         if registration is None:
             raise RuntimeError(
@@ -129,6 +133,8 @@ cdef class Preparation(Places):
         node.data = <void*><char*>text
         node.work = NULL
         node.in_place = 0
+        node.finish.kind = NO_FINISH
+        node.take = NULL
         node.invoke = refuse
         return 0
 

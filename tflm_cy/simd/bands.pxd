@@ -247,6 +247,7 @@ cdef inline void run_columns_product32(
         columns = band.vectors * width
     band.shape.oc = columns
     band.packed = c.packed + before * width * (c.shape.kh * c.shape.kw * c.shape.group_ic + 1)
+    band.first_column = before * width
     run(&band, x, scratch, y + before * width)
 
 

@@ -3,10 +3,13 @@
  * Packed weights: NC vectors of biases, then NC vectors per tap. The positions of a tile lie `row` bytes apart; a window is `count` stretches of
  * `length` floats, which begin at the pointers of `stretches`, for the first position of the output row.
  * Three positions share a pointer, so that the pointers of fourteen stay in registers.
- * The last vector is half as wide where its second half would be padding. */
+ * The last vector is half as wide where its second half would be padding.
+ *
+ * What follows a product value by value (Finish32) is computed before a tile is written: it may lie over the values that are added. */
 #ifndef TFLM_CY_SIMD_PRODUCT32_H
 #define TFLM_CY_SIMD_PRODUCT32_H
 
+#include "float32.h"
 #include "half.h"
 
 #if SIMD_ISA == 512
@@ -19,6 +22,17 @@ enum { PANEL32 = 2, TALL_PANEL32 = 2, FEW_ROWS32 = 6 };
 enum { WIDE_PANEL32 = 8 };      /* for a single position */
 static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
 
+typedef struct {        /* as product32.pxd's */
+  float first_low, first_high;
+  int adds, second;
+  ptrdiff_t apart;
+  float low, high;
+  int bends;
+  float slope;
+  const float *slopes;
+  float last_low, last_high;
+} Finish32;
+
 typedef struct {
   const float *const *stretches;
   ptrdiff_t count;
@@ -26,6 +40,8 @@ typedef struct {
   ptrdiff_t row;        /* bytes from a position to the next */
   ptrdiff_t y_row;      /* floats from a position to the next */
   vf low, high;
+  const Finish32 *finish; /* NULL: nothing follows */
+  ptrdiff_t column;     /* of the panel's first one */
 } Window32;
 
 /* A tile: `first` counts in floats from the stretches' pointers; n columns are stored. */
@@ -36,11 +52,53 @@ typedef void (*Tile32)(const Window32 *t, ptrdiff_t first, const float *w, ptrdi
 #endif
 #define UNROLL32 _Pragma("GCC unroll 16")
 
-SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
+/* The last vector of a row may be a part of one. */
+SIMD_INLINE vf load_column32(const int ALWAYS_WHOLE, const float *p, ptrdiff_t n) { return ALWAYS_WHOLE || n >= VL ? vf_load(p) : vf_load_part(p, n); }
+SIMD_INLINE void store_column32(const int ALWAYS_WHOLE, float *p, vf v, ptrdiff_t n) {
+  if (ALWAYS_WHOLE || n >= VL) vf_store(p, v);
+  else vf_store_part(p, v, n);
+}
+
+/* What follows a product, while its tile is in registers. */
+SIMD_INLINE void clamp_tile32(const int R, const int NC, float low, float high, vf (*acc)[8]) {
+  const int limits = limits32(low, high);
+  if (limits & HAS_LOW32) {
+    const vf least = vf_set1(low);
+    UNROLL32 for (int r = 0; r < R; r++) {
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_max(least, acc[r][j]);
+    }
+  }
+  if (limits & HAS_HIGH32) {
+    const vf most = vf_set1(high);
+    UNROLL32 for (int r = 0; r < R; r++) {
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_min(most, acc[r][j]);
+    }
+  }
+}
+
+SIMD_INLINE void add_tile32(const int R, const int NC, const int SECOND, ptrdiff_t apart, ptrdiff_t n, const float *y, ptrdiff_t y_row, vf (*acc)[8]) {
+  y = (const float *)((const char *)y + apart);
+  UNROLL32 for (int r = 0; r < R; r++, y += y_row) {
+    UNROLL32 for (int j = 0; j < NC; j++) {
+      const vf other = load_column32(j < NC - 1, y + j * VL, n - j * VL);
+      acc[r][j] = SECOND ? vf_add_first(other, acc[r][j]) : vf_add_first(acc[r][j], other);
+    }
+  }
+}
+
+SIMD_INLINE void bend_tile32(const int R, const int NC, const Finish32 *f, ptrdiff_t n, ptrdiff_t column, vf (*acc)[8]) {
+  UNROLL32 for (int j = 0; j < NC; j++) {
+    const vf slope = f->slopes ? load_column32(j < NC - 1, f->slopes + column + j * VL, n - j * VL) : vf_set1(f->slope);
+    UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = vf_below(acc[r][j], vf_mul(acc[r][j], slope), acc[r][j]);
+  }
+}
+
+SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int FINISHES, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
   vf acc[14][8];
   vhalf half[14], h;
   const int WHOLE = NC - HALVED; /* vectors; a half one behind them */
   const ptrdiff_t row = t->row;
+  const Finish32 *f = t->finish;
   UNROLL32 for (int j = 0; j < WHOLE; j++) {
     vf bias = vf_load(w + j * VL);
     UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = bias;
@@ -82,6 +140,21 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const Windo
       q4 += 4;
     }
   }
+  if (FINISHES) {
+    if (HALVED) {
+      UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
+    }
+    clamp_tile32(R, NC, f->first_low, f->first_high, acc);
+    if (f->adds && f->second) add_tile32(R, NC, 1, f->apart, n, y, t->y_row, acc);
+    else if (f->adds) add_tile32(R, NC, 0, f->apart, n, y, t->y_row, acc);
+    clamp_tile32(R, NC, f->low, f->high, acc);
+    if (f->bends) bend_tile32(R, NC, f, n, t->column, acc);
+    clamp_tile32(R, NC, f->last_low, f->last_high, acc);
+    UNROLL32 for (int r = 0; r < R; r++) {
+      UNROLL32 for (int j = 0; j < NC; j++) store_column32(j < NC - 1, y + r * t->y_row + j * VL, acc[r][j], n - j * VL);
+    }
+    return;
+  }
   const vf low = t->low, high = t->high;
   UNROLL32 for (int r = 0; r < R; r++) {
     float *out = y + r * t->y_row;
@@ -93,17 +166,22 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const Windo
   }
 }
 
-#define TILE32(R, NC) \
-  static void tile32_##R##x##NC(const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) { tile32(R, NC, 0, t, first, w, n, y); }
-#define TILES32_6(NC) TILE32(1, NC) TILE32(2, NC) TILE32(3, NC) TILE32(4, NC) TILE32(5, NC) TILE32(6, NC)
+#define TILE32_OF(KIND, R, NC, HALVED, FINISHES) \
+  static void KIND##_##R##x##NC(const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) { \
+    tile32(R, NC, HALVED, FINISHES, t, first, w, n, y); \
+  }
+#define TILE32(R, NC) TILE32_OF(tile32, R, NC, 0, 0) TILE32_OF(finish32, R, NC, 0, 1)
+#if SIMD_ISA == 512
+#define BOTH32(R, NC) TILE32(R, NC) TILE32_OF(half32, R, NC, 1, 0) TILE32_OF(half_finish32, R, NC, 1, 1)
+#else
+#define BOTH32(R, NC) TILE32(R, NC)
+#endif
+#define BOTH32_6(NC) BOTH32(1, NC) BOTH32(2, NC) BOTH32(3, NC) BOTH32(4, NC) BOTH32(5, NC) BOTH32(6, NC)
 #define ROWS32_6(KIND, NC) 0, KIND##_1x##NC, KIND##_2x##NC, KIND##_3x##NC, KIND##_4x##NC, KIND##_5x##NC, KIND##_6x##NC
+#define WIDE32(KIND) {0, KIND##_1x5}, {0, KIND##_1x6}, {0, KIND##_1x7}, {0, KIND##_1x8}
 
 TILE32(1, 5) TILE32(1, 6) TILE32(1, 7) TILE32(1, 8)
 #if SIMD_ISA == 512
-#define HALF_TILE32(R, NC) \
-  static void half32_##R##x##NC(const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) { tile32(R, NC, 1, t, first, w, n, y); }
-#define BOTH32(R, NC) TILE32(R, NC) HALF_TILE32(R, NC)
-#define BOTH32_6(NC) BOTH32(1, NC) BOTH32(2, NC) BOTH32(3, NC) BOTH32(4, NC) BOTH32(5, NC) BOTH32(6, NC)
 BOTH32_6(1) BOTH32(7, 1) BOTH32(8, 1) BOTH32(9, 1) BOTH32(10, 1) BOTH32(11, 1) BOTH32(12, 1) BOTH32(13, 1) BOTH32(14, 1)
 BOTH32_6(2) BOTH32(7, 2) BOTH32(8, 2) BOTH32(9, 2) BOTH32(10, 2) BOTH32(11, 2) BOTH32(12, 2)
 BOTH32_6(3) BOTH32(7, 3) BOTH32(8, 3)
@@ -114,26 +192,29 @@ BOTH32_6(4)
   {ROWS32_6(KIND, 2), KIND##_7x2, KIND##_8x2, KIND##_9x2, KIND##_10x2, KIND##_11x2, KIND##_12x2}, \
   {ROWS32_6(KIND, 3), KIND##_7x3, KIND##_8x3}, \
   {ROWS32_6(KIND, 4)}
-static const Tile32 tiles32[WIDE_PANEL32 + 1][15] = {ROWS32(tile32), {0, tile32_1x5}, {0, tile32_1x6}, {0, tile32_1x7}, {0, tile32_1x8}};
-static const Tile32 half_tiles32[PANEL32 + 1][15] = {ROWS32(half32)};
 #else
-TILES32_6(1) TILE32(7, 1) TILE32(8, 1)
-TILES32_6(2)
+BOTH32_6(1) BOTH32(7, 1) BOTH32(8, 1)
+BOTH32_6(2)
 TILE32(1, 3) TILE32(1, 4)
-static const Tile32 tiles32[WIDE_PANEL32 + 1][15] = {
-  {0},
-  {ROWS32_6(tile32, 1), tile32_7x1, tile32_8x1},
-  {ROWS32_6(tile32, 2)},
-  {0, tile32_1x3}, {0, tile32_1x4}, {0, tile32_1x5}, {0, tile32_1x6}, {0, tile32_1x7}, {0, tile32_1x8},
-};
-static const Tile32 half_tiles32[PANEL32 + 1][15] = {{0}};
+#define ROWS32(KIND) \
+  {0}, \
+  {ROWS32_6(KIND, 1), KIND##_7x1, KIND##_8x1}, \
+  {ROWS32_6(KIND, 2)}, \
+  {0, KIND##_1x3}, {0, KIND##_1x4}
+#endif
+static const Tile32 tiles32[2][WIDE_PANEL32 + 1][15] = {{ROWS32(tile32), WIDE32(tile32)}, {ROWS32(finish32), WIDE32(finish32)}}; /* [finishes] */
+#if SIMD_ISA == 512
+static const Tile32 half_tiles32[2][PANEL32 + 1][15] = {{ROWS32(half32)}, {ROWS32(half_finish32)}};
+#else
+static const Tile32 half_tiles32[2][PANEL32 + 1][15] = {{{0}}};
 #endif
 
 /* All of `positions` of one output row, in tiles of nearly the same number of them. */
 SIMD_INLINE void panel32(const Window32 *t, int vectors, ptrdiff_t positions, const float *w, ptrdiff_t n, float *y) {
   ptrdiff_t most = most_rows32[vectors], tiles = (positions + most - 1) / most;
   ptrdiff_t rows = positions / tiles, longer = positions % tiles, first = 0;
-  const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[vectors] : tiles32[vectors];
+  const int finishes = t->finish != NULL;
+  const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[finishes][vectors] : tiles32[finishes][vectors];
   for (ptrdiff_t i = 0; i < tiles; i++) {
     ptrdiff_t now = rows + (i < longer);
     by_rows[now](t, first * (t->row / (ptrdiff_t)sizeof(float)), w, n, y + first * t->y_row);

@@ -8,10 +8,26 @@
     table.product32.run(&c, x, scratch, y)      # the bytes of conv_f32, matrix_f32
 
 A matrix product is a filter of 1x1 over `batches` images of one pixel. No NULL entry but on instruction sets without fused multiply-adds.
+
+`finish` is what other nodes do to the outputs, value by value, before they are written: the bytes of add_f32, then of a leaky or PRELU's bend.
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+
+cdef struct Finish32:
+    float first_low              # the outputs' own clamp
+    float first_high
+    int adds                     # values that lie `apart` bytes from the outputs; clamped to low .. high
+    int second                   # the outputs are the second operand, which shows in NaN
+    ptrdiff_t apart
+    float low
+    float high
+    int bends                    # values below zero are multiplied by `slope`, or by their column's; clamped to last_low .. last_high
+    float slope
+    const float* slopes          # NULL: all columns have one
+    float last_low
+    float last_high
 
 cdef struct Product32:
     ConvShape shape
@@ -20,6 +36,8 @@ cdef struct Product32:
     ptrdiff_t period             # columns that share a bias with the columns this far behind; 0: all have their own
     ptrdiff_t period_stride      # from the weights of a period to the next
     ptrdiff_t hands              # threads that may share the columns of a single position
+    const Finish32* finish       # NULL: nothing; not for several groups
+    ptrdiff_t first_column       # of those that `finish` has slopes for
     # the plan
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes

@@ -30,6 +30,8 @@ cdef extern from "product32.h" nogil:
         ptrdiff_t y_row
         vf low
         vf high
+        const void* finish
+        ptrdiff_t column
     void panel32(const Window32* t, int vectors, ptrdiff_t positions, const float* w, ptrdiff_t n, float* y) noexcept
 
 cdef enum:
@@ -152,16 +154,18 @@ cdef void pack_product32(
             first += wide
 
 
-cdef void multiply_row32(const Product32* c, const Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
+cdef void multiply_row32(const Product32* c, Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
     """All columns of a group for positions that lie evenly."""
     cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
     cdef ptrdiff_t left = c.shape.oc / c.shape.groups
     cdef ptrdiff_t panel, wide
+    t.column = c.first_column
     for panel in range(c.panels):
         wide = panel_vectors32(c, panel) * VL
         panel32(t, <int>(wide / VL), positions, w, left if left < wide else wide, y)
         w += wide * (depth + 1)
         y += wide
+        t.column += wide
         left -= wide
 
 
@@ -180,6 +184,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
     t.y_row = c.y_row
     t.low = vf_set1(c.low)
     t.high = vf_set1(c.high)
+    t.finish = c.finish
     if c.flat:
         stretches[0] = x
         multiply_row32(c, &t, g.batches * g.oh * g.ow, c.packed, y)

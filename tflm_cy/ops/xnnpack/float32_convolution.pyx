@@ -28,7 +28,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, sh
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.vector32 cimport (
-    Vector32, VectorDepthwise32, divide32, divide_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32,
+    Vector32, VectorDepthwise32, divide32, divide_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32, run32, take32,
 )
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.bands cimport product32_time
@@ -178,6 +178,7 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
     if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
+        node.take = take
         return divide32(context, node, &op.fast, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
@@ -337,10 +338,13 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
-    cdef Vector32* fast = &(<Convolution*>node.data).fast
-    fast.run(
-        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
+    run32(
+        context, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
+
+
+cdef bint take(Context context, Node* node, const Node* reader, int operand) noexcept:
+    return take32(&(<Convolution*>node.data).fast, reader, operand)
 
 
 cdef int depthwise_vector(Context context, Node* node) noexcept nogil:

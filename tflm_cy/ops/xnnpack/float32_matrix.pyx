@@ -17,7 +17,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, divide32, range32, ready_product32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, divide32, range32, ready_product32, run32, take32
 from tflm_cy.schema.table cimport table_bool, table_i8
 
 cdef enum:                       # FullyConnectedOptions
@@ -78,6 +78,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     set_product(op)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = fully_connected_vector
+        node.take = take
         return divide32(context, node, &op.fast, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
@@ -117,10 +118,13 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
 
 
 cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
-    cdef Vector32* fast = &(<FullyConnected*>node.data).fast
-    fast.run(
-        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
+    run32(
+        context, &(<FullyConnected*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
+
+
+cdef bint take(Context context, Node* node, const Node* reader, int operand) noexcept:
+    return take32(&(<FullyConnected*>node.data).fast, reader, operand)
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:

@@ -6,17 +6,23 @@
     fast.run(&fast.plan, x, context.scratch(fast.scratch), y)
 
     range32(context, &fast, x, y, first, end, hand)         # in the function for a range of the node
-"""
-from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport Context, Node, WorkFunction
+A product that takes the nodes behind it (`Node.take`):
+
+    node.take = take                                        # return take32(&fast, reader, operand)
+    run32(context, &fast, x, y)                             # as fast.run; where it has taken something, y is not written but the last output
+"""
+from libc.math cimport INFINITY
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.graph.context cimport FINISH_ADD, FINISH_CLAMP, Context, Node, WorkFunction
 from tflm_cy.ops.xnnpack.vector8 cimport extent_of_cut
 from tflm_cy.simd.bands cimport (
     cut_depthwise32, cut_product32, depthwise32_time, product32_time, run_range_depthwise32, run_range_product32,
 )
 from tflm_cy.simd.depthwise32 cimport Depthwise32
-from tflm_cy.simd.product32 cimport Product32
+from tflm_cy.simd.product32 cimport Finish32, Product32
 from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*RunProduct32)(const Product32* c, const float* x, void* scratch, float* y) noexcept nogil
@@ -27,6 +33,11 @@ cdef struct Vector32:
     RunProduct32 run
     int scratch
     Product32 plan
+    bint finishes                # nodes have been taken:
+    int32_t result               # the last one's output
+    int32_t added                # the other operand of an addition, a row of slopes; -1: none
+    int32_t slopes
+    Finish32 finish
 
 cdef struct VectorDepthwise32:
     RunDepthwise32 run
@@ -65,8 +76,84 @@ cdef inline int divide32(Context context, Node* node, const Vector32* v, WorkFun
     return context.divide(node, work, extent_of_cut(cut_product32(&v.plan)), product32_time(&v.plan))
 
 
+cdef inline void run32(Context context, const Vector32* v, const float* x, float* y) noexcept nogil:
+    cdef Product32 plan
+    cdef Finish32 finish
+    if not v.finishes:
+        v.run(&v.plan, x, context.scratch(v.scratch), y)
+        return
+    y = finishing(context, v, &plan, &finish)
+    v.run(&plan, x, context.scratch(v.scratch), y)
+
+
 cdef inline void range32(Context context, const Vector32* v, const float* x, float* y, int64_t first, int64_t end, int hand) noexcept nogil:
-    run_range_product32(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
+    cdef Product32 plan
+    cdef Finish32 finish
+    cdef void* scratch = context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand)
+    if not v.finishes:
+        run_range_product32(v.run, &v.plan, x, scratch, y, first, end)
+        return
+    y = finishing(context, v, &plan, &finish)
+    run_range_product32(v.run, &plan, x, scratch, y, first, end)
+
+
+cdef inline float* finishing(Context context, const Vector32* v, Product32* plan, Finish32* finish) noexcept nogil:
+    """The plan for where tensors lie now; returns where the result is written."""
+    cdef char* y = <char*>context.tensors[v.result].data
+    plan[0] = v.plan
+    finish[0] = v.finish
+    if finish.adds or finish.bends:
+        plan.finish = finish
+        finish.first_low, finish.first_high = plan.low, plan.high
+    if v.added >= 0:
+        finish.apart = <char*>context.tensors[v.added].data - y
+    if v.slopes >= 0:
+        finish.slopes = <const float*>context.tensors[v.slopes].data
+    return <float*>y
+
+
+cdef inline bint take32(Vector32* v, const Node* reader, int operand) noexcept:
+    """After the product's own clamp: an addition and a clamp, a bend and a clamp, either or both. False: the reader must compute its output."""
+    cdef Finish32* f = &v.finish
+    if v.plan.shape.groups != 1:
+        return False
+    if not v.finishes:
+        v.added = v.slopes = -1
+        f.adds = f.bends = False
+        f.low = f.last_low = -INFINITY
+        f.high = f.last_high = INFINITY
+        f.slopes = NULL
+    if reader.finish.kind == FINISH_ADD:
+        if f.adds or f.bends:
+            return False
+        f.adds = True
+        f.second = operand == 1
+        f.low, f.high = reader.finish.low, reader.finish.high
+        v.added = reader.inputs[1 - operand]
+    elif reader.finish.kind == FINISH_CLAMP:
+        if f.bends and is_open(f.last_low, f.last_high):
+            f.last_low, f.last_high = reader.finish.low, reader.finish.high
+        elif not f.bends and f.adds and is_open(f.low, f.high):
+            f.low, f.high = reader.finish.low, reader.finish.high
+        elif not f.bends and not f.adds and is_open(v.plan.low, v.plan.high):
+            v.plan.low, v.plan.high = reader.finish.low, reader.finish.high
+        else:
+            return False
+    else:
+        if f.bends:
+            return False
+        f.bends = True
+        f.slope = reader.finish.slope
+        if reader.input_count > 1:
+            v.slopes = reader.inputs[1 - operand]
+    v.finishes = True
+    v.result = reader.outputs[0]
+    return True
+
+
+cdef inline bint is_open(float low, float high) noexcept nogil:
+    """A clamp that changes nothing."""
+    return low == -INFINITY and high == INFINITY
 
 
 cdef inline int divide_depthwise32(Context context, Node* node, const VectorDepthwise32* v, WorkFunction work) except -1:
