@@ -54,8 +54,8 @@ On one thread so are nodes that see windows, while the one in front is some rows
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
 
 `node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
-writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i)` says
-whether the node computes the reader's output, too, as its input i.
+writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i, other)`
+says whether the node computes the reader's output, too, as its input i beside the tensor `other`.
 
 `prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
 """
@@ -79,9 +79,10 @@ cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPAC
 
 cdef enum FinishKind:
     NO_FINISH = 0
-    FINISH_ADD = 1           # the other input is added, which has the same shape, as operand 0 or 1; then a clamp
+    FINISH_ADD = 1           # the other input is added, which has as many values, as operand 0 or 1; then a clamp
     FINISH_CLAMP = 2
     FINISH_BEND = 3          # what is below zero is multiplied: by `slope`, or by the other input's value for its channel
+    FINISH_WIDEN = 4         # zeros follow the channels: nobody's to take, but who adds the output may add the input
 
 cdef enum State:
     INIT = 0
@@ -92,7 +93,7 @@ cdef enum State:
 ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
 ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
-ctypedef bint (*TakeFunction)(Context context, Node* node, const Node* reader, int operand) noexcept
+ctypedef bint (*TakeFunction)(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept
 
 cdef struct Finish:                 # of float32 values, in XNNPACK's arithmetic
     int32_t kind                    # FinishKind

@@ -4,17 +4,24 @@
 
 A node that is the only one to read what another makes, value by value (`Node.finish`), is handed over to it, if that can take it (`Node.take`), and so
 are those that follow: the maker writes their output at once, and they compute nothing. Lifetimes stay what they were, as if each had run: the output lies
-over the values that it is made of, or over those that are added to them. Both are in memory when the maker runs.
+over the values that it is made of, or over those that are added to them. Both are in memory when the maker runs. A PAD that only adds channels to what is
+added is not needed then.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport NO_FINISH, Context, Node
+from tflm_cy.graph.context cimport FINISH_WIDEN, NO_FINISH, Context, Node
 from tflm_cy.graph.groups cimport Group
 from tflm_cy.graph.places cimport Places
 from tflm_cy.graph.tensor cimport PLANNED
 
 
 cdef int handed_over = 0
+
+cdef struct Offer:
+    int reader                   # a step that finishes values by itself
+    int operand                  # as which input it reads them
+    int32_t other                # the tensor that it reads beside them, -1: none
+    int widener                  # the step that makes that tensor wide enough, which is not needed then; -1: it is
 
 
 def count_handed_over():
@@ -24,9 +31,10 @@ def count_handed_over():
 
 cdef int hand_over(Places p, int first, int end) noexcept:
     """Of the steps first .. end - 1."""
-    cdef int step, reader
+    cdef int step, before
     cdef Node* maker
     cdef int32_t t
+    cdef Offer offer
     if not p.may_join() or p.hidden == NULL:
         return 0
     for step in range(first, end):
@@ -34,46 +42,66 @@ cdef int hand_over(Places p, int first, int end) noexcept:
         if maker.take == NULL or slides_in_bands(p, step):
             continue
         t = maker.outputs[0]
-        reader = next_reader(p, t, step, step, end)
-        while reader >= 0 and maker.take(p, maker, &p.nodes[p.plan[reader]], operand_of(&p.nodes[p.plan[reader]], t)):
-            t = p.nodes[p.plan[reader]].outputs[0]
-            relieve(p, reader)
-            reader = next_reader(p, t, step, reader, end)
+        before = step
+        while look_for_reader(p, t, step, before, end, &offer):
+            if not maker.take(p, maker, &p.nodes[p.plan[offer.reader]], offer.operand, offer.other):
+                break
+            relieve(p, offer.reader)
+            if offer.widener >= 0:
+                relieve(p, offer.widener)
+            before = offer.reader
+            t = p.nodes[p.plan[before]].outputs[0]
     return 0
 
 
-cdef int next_reader(Places p, int t, int maker, int step, int end) noexcept:
-    """The step that finishes the values of tensor t, which step `step` has and step `maker` makes; -1: none, or not by itself."""
+cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* offer) noexcept:
+    """The only step that reads tensor t, which step `maker` makes and step `step` has finished so far, and what it needs is there when the maker runs."""
     cdef const Node* node
-    cdef int reader = p.last_use[t]
-    cdef int32_t other = -1
     cdef int32_t y
-    cdef int i
-    if not p.is_hidden(t) or p.tensors[t].allocation != PLANNED or not step < reader < end:
-        return -1
-    node = &p.nodes[p.plan[reader]]
-    if node.finish.kind == NO_FINISH or slides_in_bands(p, reader) or (p.flushes != NULL and p.flushes[reader] != p.flushes[maker]):
-        return -1
-    for i in range(node.input_count):
-        if i != operand_of(node, t) and p.tensors[node.inputs[i]].allocation == PLANNED:
-            other = node.inputs[i]
+    offer.reader = p.last_use[t]
+    offer.other = offer.widener = -1
+    if not p.is_hidden(t) or p.tensors[t].allocation != PLANNED or not step < offer.reader < end:
+        return False
+    node = &p.nodes[p.plan[offer.reader]]
+    if node.finish.kind == NO_FINISH or node.finish.kind == FINISH_WIDEN or slides_in_bands(p, offer.reader) or flushes_differ(p, maker, offer.reader):
+        return False
+    offer.operand = node.finish.operand if node.finish.operand >= 0 else 0 if node.inputs[0] == t else 1
     y = node.outputs[0]
-    if node.inputs[operand_of(node, t)] != t or other == t or p.tensors[y].allocation != PLANNED or count_reads(p, step, reader, root_of(p, t)) != 1:
-        return -1
-    if other >= 0 and not is_there(p, other, maker):
-        return -1
-    if root_of(p, y) == root_of(p, t):
-        return reader
-    if other < 0 or root_of(p, y) != root_of(p, other) or count_reads(p, maker - 1, reader, root_of(p, other)) != 1:
-        return -1
-    return reader
+    if node.inputs[offer.operand] != t or p.tensors[y].allocation != PLANNED or count_reads(p, step, offer.reader, root_of(p, t)) != 1:
+        return False
+    if node.input_count == 1:
+        return root_of(p, y) == root_of(p, t)
+    offer.other = node.inputs[1 - offer.operand]
+    if p.tensors[offer.other].allocation != PLANNED:
+        return root_of(p, y) == root_of(p, t)
+    offer.widener = widener_of(p, offer.other, maker, offer.reader)
+    if offer.widener >= 0:
+        offer.other = p.nodes[p.plan[offer.widener]].inputs[0]
+        return root_of(p, y) == root_of(p, t)
+    if not is_there(p, offer.other, maker):
+        return False
+    return root_of(p, y) == root_of(p, t) or (
+        root_of(p, y) == root_of(p, offer.other) and count_reads(p, maker - 1, offer.reader, root_of(p, y)) == 1)
 
 
-cdef int operand_of(const Node* reader, int t) noexcept:
-    """As which input it finishes the tensor, if it does."""
-    if reader.finish.operand >= 0:
-        return reader.finish.operand
-    return 0 if reader.inputs[0] == t else 1
+cdef int widener_of(Places p, int t, int maker, int reader) noexcept:
+    """The step that makes tensor t by adding channels of zeros, if only `reader` reads it and what it widens is there when the maker runs; else -1."""
+    cdef int step = p.first_use[t]
+    cdef const Node* node
+    cdef int32_t x
+    if not 0 <= step < reader or not p.is_written(step, t) or not p.is_hidden(t) or slides_in_bands(p, step):
+        return -1
+    node = &p.nodes[p.plan[step]]
+    if node.finish.kind != FINISH_WIDEN or p.last_use[t] != reader or count_reads(p, step, reader, root_of(p, t)) != 1:
+        return -1
+    x = node.inputs[0]
+    if p.tensors[x].allocation != PLANNED or not is_there(p, x, maker) or p.last_use[x] < maker:
+        return -1
+    return step
+
+
+cdef bint flushes_differ(Places p, int a, int b) noexcept:
+    return p.flushes != NULL and p.flushes[a] != p.flushes[b]
 
 
 cdef bint slides_in_bands(Places p, int step) noexcept:

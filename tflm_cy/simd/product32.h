@@ -25,7 +25,8 @@ static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a 
 typedef struct {        /* as product32.pxd's */
   float first_low, first_high;
   int adds, second;
-  ptrdiff_t apart;
+  ptrdiff_t added_row;
+  const float *added, *y;
   float low, high;
   int bends;
   float slope;
@@ -76,11 +77,12 @@ SIMD_INLINE void clamp_tile32(const int R, const int NC, float low, float high, 
   }
 }
 
-SIMD_INLINE void add_tile32(const int R, const int NC, const int SECOND, ptrdiff_t apart, ptrdiff_t n, const float *y, ptrdiff_t y_row, vf (*acc)[8]) {
-  y = (const float *)((const char *)y + apart);
-  UNROLL32 for (int r = 0; r < R; r++, y += y_row) {
-    UNROLL32 for (int j = 0; j < NC; j++) {
-      const vf other = load_column32(j < NC - 1, y + j * VL, n - j * VL);
+/* What is added begins at `at`, of which a position has `n` values. */
+SIMD_INLINE void add_tile32(const int R, const int NC, const int SECOND, const float *at, ptrdiff_t row, ptrdiff_t n, vf (*acc)[8]) {
+  UNROLL32 for (int j = 0; j < NC; j++, n -= VL, at += VL) {
+    const ptrdiff_t m = n < 0 ? 0 : n < VL ? n : VL;
+    UNROLL32 for (int r = 0; r < R; r++) {
+      const vf other = vf_load_part(at + r * row, m);
       acc[r][j] = SECOND ? vf_add_first(other, acc[r][j]) : vf_add_first(acc[r][j], other);
     }
   }
@@ -145,8 +147,12 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
     }
     clamp_tile32(R, NC, f->first_low, f->first_high, acc);
-    if (f->adds && f->second) add_tile32(R, NC, 1, f->apart, n, y, t->y_row, acc);
-    else if (f->adds) add_tile32(R, NC, 0, f->apart, n, y, t->y_row, acc);
+    if (f->adds) {
+      const ptrdiff_t position = f->added_row == t->y_row ? 0 : (y - f->y) / t->y_row;
+      const float *at = f->added_row == t->y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
+      if (f->second) add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
+      else add_tile32(R, NC, 0, at, f->added_row, f->added_row - t->column, acc);
+    }
     clamp_tile32(R, NC, f->low, f->high, acc);
     if (f->bends) bend_tile32(R, NC, f, n, t->column, acc);
     clamp_tile32(R, NC, f->last_low, f->last_high, acc);

@@ -18,9 +18,11 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 cdef struct Finish32:
     float first_low              # the outputs' own clamp
     float first_high
-    int adds                     # values that lie `apart` bytes from the outputs; clamped to low .. high
+    int adds                     # values, zeros behind a position's last one; then a clamp to low .. high
     int second                   # the outputs are the second operand, which shows in NaN
-    ptrdiff_t apart
+    ptrdiff_t added_row          # floats of a position
+    const float* added           # of the position at y
+    const float* y
     float low
     float high
     int bends                    # values below zero are multiplied by `slope`, or by their column's; clamped to last_low .. last_high

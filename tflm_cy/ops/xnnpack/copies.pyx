@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport Context, Node, extent_of, register
+from tflm_cy.graph.context cimport FINISH_WIDEN, Context, Finish, Node, extent_of, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
@@ -184,11 +184,22 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     finish_walk(&op.walk)
     node.data = op
     node.invoke = pad
+    if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
+        node.finish = Finish(kind=FINISH_WIDEN, operand=0, low=0, high=0, slope=0)
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
         op.border = border
         node.invoke = pad_image
         return context.divide(node, compute_pad, extent_of(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
     return 0
+
+
+cdef bint adds_channels(const int32_t* border, int rank) noexcept:
+    """And nothing else, and behind those that there are."""
+    cdef int i
+    for i in range(2 * rank - 1):
+        if border[i] != 0:
+            return False
+    return rank > 0
 
 
 cdef int pad_image(Context context, Node* node) noexcept nogil:

@@ -343,8 +343,8 @@ cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef bint take(Context context, Node* node, const Node* reader, int operand) noexcept:
-    return take32(&(<Convolution*>node.data).fast, reader, operand)
+cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
+    return take32(&(<Convolution*>node.data).fast, context, reader, operand, other)
 
 
 cdef int depthwise_vector(Context context, Node* node) noexcept nogil:

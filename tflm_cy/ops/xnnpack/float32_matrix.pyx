@@ -123,8 +123,8 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef bint take(Context context, Node* node, const Node* reader, int operand) noexcept:
-    return take32(&(<FullyConnected*>node.data).fast, reader, operand)
+cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
+    return take32(&(<FullyConnected*>node.data).fast, context, reader, operand, other)
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:

@@ -9,7 +9,7 @@
 
 A product that takes the nodes behind it (`Node.take`):
 
-    node.take = take                                        # return take32(&fast, reader, operand)
+    node.take = take                                        # return take32(&fast, context, reader, operand, other)
     run32(context, &fast, x, y)                             # as fast.run; where it has taken something, y is not written but the last output
 """
 from libc.math cimport INFINITY
@@ -99,20 +99,21 @@ cdef inline void range32(Context context, const Vector32* v, const float* x, flo
 
 cdef inline float* finishing(Context context, const Vector32* v, Product32* plan, Finish32* finish) noexcept nogil:
     """The plan for where tensors lie now; returns where the result is written."""
-    cdef char* y = <char*>context.tensors[v.result].data
+    cdef float* y = <float*>context.tensors[v.result].data
     plan[0] = v.plan
     finish[0] = v.finish
     if finish.adds or finish.bends:
         plan.finish = finish
         finish.first_low, finish.first_high = plan.low, plan.high
     if v.added >= 0:
-        finish.apart = <char*>context.tensors[v.added].data - y
+        finish.added = <const float*>context.tensors[v.added].data
+        finish.y = y
     if v.slopes >= 0:
         finish.slopes = <const float*>context.tensors[v.slopes].data
-    return <float*>y
+    return y
 
 
-cdef inline bint take32(Vector32* v, const Node* reader, int operand) noexcept:
+cdef inline bint take32(Vector32* v, Context context, const Node* reader, int operand, int32_t other) noexcept:
     """After the product's own clamp: an addition and a clamp, a bend and a clamp, either or both. False: the reader must compute its output."""
     cdef Finish32* f = &v.finish
     if v.plan.shape.groups != 1:
@@ -129,7 +130,8 @@ cdef inline bint take32(Vector32* v, const Node* reader, int operand) noexcept:
         f.adds = True
         f.second = operand == 1
         f.low, f.high = reader.finish.low, reader.finish.high
-        v.added = reader.inputs[1 - operand]
+        v.added = other
+        f.added_row = context.tensors[other].dims[context.tensors[other].rank - 1]
     elif reader.finish.kind == FINISH_CLAMP:
         if f.bends and is_open(f.last_low, f.last_high):
             f.last_low, f.last_high = reader.finish.low, reader.finish.high
@@ -144,8 +146,8 @@ cdef inline bint take32(Vector32* v, const Node* reader, int operand) noexcept:
             return False
         f.bends = True
         f.slope = reader.finish.slope
-        if reader.input_count > 1:
-            v.slopes = reader.inputs[1 - operand]
+        if other >= 0:
+            v.slopes = other
     v.finishes = True
     v.result = reader.outputs[0]
     return True
