@@ -23,7 +23,7 @@ class Network:
 
     PARTS = (
         *("pointwise", "pointwise", "depthwise", "convolution", "add", "add"),
-        *("function", "reshape", "pool", "pad"),
+        *("function", "function", "reshape", "pool", "pad", "widen"),
     )
     WIDTHS = (1, 4, 8, 16, 17, 33)
 
@@ -114,7 +114,9 @@ class Network:
                 "PRELU", [self.value, Tensor.constant(self.rng.normal(size=[1, 1, self.channels]).astype(np.float32))]
             )
         elif self.kind == "float32":
-            self.put(str(self.rng.choice(["RELU", "ABS", "NEG", "SQUARE"])), [self.value])
+            op = str(self.rng.choice(["RELU", "RELU6", "LEAKY_RELU", "MAXIMUM", "MINIMUM", "ABS", "NEG", "SQUARE"]))
+            limit = [Tensor.constant(np.float32([self.rng.normal()]))] if op in ("MAXIMUM", "MINIMUM") else []
+            self.put(op, [self.value, *limit], **({"alpha": 0.2} if op == "LEAKY_RELU" else {}))
         else:
             y = Tensor(self.value.shape, self.kind, scale=1 / 256, zero_point=-128 if self.kind == "int8" else 0)
             self.main.op("LOGISTIC", [self.value], [y])
@@ -155,9 +157,31 @@ class Network:
             window = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
             self.put("CONV_2D", [self.value, *self.weights([self.channels, kernel, kernel, before], 0)], **window)
 
+    def widen(self):
+        """A convolution to more channels, and what it sees with as many."""
+        narrow, before = self.value, self.channels
+        first = self.rng.random() < 0.5
+        wide = before + int(self.rng.choice([1, 4, 9, 16, 30]))
+        if not first:
+            self.pointwise(wide)
+        made, self.channels = self.value, wide
+        y = self.tensor()
+        y.scale, y.zero_point = narrow.scale, narrow.zero_point
+        self.main.op("PAD", [narrow, Tensor.constant(np.int32([[0, 0], [0, 0], [0, 0], [0, wide - before]]))], [y])
+        if first:
+            self.channels = before
+            self.pointwise(wide)
+            made = self.value
+        if self.rng.random() < 0.2:
+            self.seen.append(y)
+        self.put("ADD", [made, y] if self.rng.random() < 0.5 else [y, made])
+
     def feed(self):
         if self.kind == "float32":
-            return self.rng.normal(size=self.shape).astype(np.float32)
+            x = self.rng.normal(size=self.shape).astype(np.float32)
+            some = self.rng.integers(0, x.size, 4)
+            x.ravel()[some] = np.uint32([0x7FC00001, 0xFFC00002, 0x7F800000, 0x80000000]).view(np.float32)
+            return x
         return self.rng.integers(0, 100, self.shape).astype(self.kind)
 
 

@@ -57,7 +57,7 @@ cdef int hand_over(Places p, int first, int end) noexcept:
 cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* offer) noexcept:
     """The only step that reads tensor t, which step `maker` makes and step `step` has finished so far, and what it needs is there when the maker runs."""
     cdef const Node* node
-    cdef int32_t y
+    cdef int32_t y, wide
     offer.reader = p.last_use[t]
     offer.other = offer.widener = -1
     if not p.is_hidden(t) or p.tensors[t].allocation != PLANNED or not step < offer.reader < end:
@@ -67,7 +67,7 @@ cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* 
         return False
     offer.operand = node.finish.operand if node.finish.operand >= 0 else 0 if node.inputs[0] == t else 1
     y = node.outputs[0]
-    if node.inputs[offer.operand] != t or p.tensors[y].allocation != PLANNED or count_reads(p, step, offer.reader, root_of(p, t)) != 1:
+    if node.inputs[offer.operand] != t or p.tensors[y].allocation != PLANNED or p.count_reads(step + 1, offer.reader + 1, root_of(p, t)) != 1:
         return False
     if node.input_count == 1:
         return root_of(p, y) == root_of(p, t)
@@ -76,12 +76,13 @@ cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* 
         return root_of(p, y) == root_of(p, t)
     offer.widener = widener_of(p, offer.other, maker, offer.reader)
     if offer.widener >= 0:
+        wide = offer.other
         offer.other = p.nodes[p.plan[offer.widener]].inputs[0]
-        return root_of(p, y) == root_of(p, t)
+        return root_of(p, y) == root_of(p, t) or (root_of(p, y) == wide and offer.widener < maker)
     if not is_there(p, offer.other, maker):
         return False
     return root_of(p, y) == root_of(p, t) or (
-        root_of(p, y) == root_of(p, offer.other) and count_reads(p, maker - 1, offer.reader, root_of(p, y)) == 1)
+        root_of(p, y) == root_of(p, offer.other) and p.count_reads(maker, offer.reader + 1, root_of(p, y)) == 1)
 
 
 cdef int widener_of(Places p, int t, int maker, int reader) noexcept:
@@ -92,7 +93,7 @@ cdef int widener_of(Places p, int t, int maker, int reader) noexcept:
     if not 0 <= step < reader or not p.is_written(step, t) or not p.is_hidden(t) or slides_in_bands(p, step):
         return -1
     node = &p.nodes[p.plan[step]]
-    if node.finish.kind != FINISH_WIDEN or p.last_use[t] != reader or count_reads(p, step, reader, root_of(p, t)) != 1:
+    if node.finish.kind != FINISH_WIDEN or p.last_use[t] != reader or p.count_reads(step + 1, reader + 1, root_of(p, t)) != 1:
         return -1
     x = node.inputs[0]
     if p.tensors[x].allocation != PLANNED or not is_there(p, x, maker) or p.last_use[x] < maker:
@@ -112,17 +113,6 @@ cdef bint slides_in_bands(Places p, int step) noexcept:
 cdef int32_t root_of(Places p, int t) noexcept:
     """The tensor whose memory it has."""
     return p.merged[t] if p.merged[t] >= 0 else t
-
-
-cdef int count_reads(Places p, int before, int last, int root) noexcept:
-    """How often steps before + 1 .. last read what lies in a tensor's memory."""
-    cdef const Node* node
-    cdef int step, i, n = 0
-    for step in range(before + 1, last + 1):
-        node = &p.nodes[p.plan[step]]
-        for i in range(node.input_count):
-            n += node.inputs[i] >= 0 and root_of(p, node.inputs[i]) == root
-    return n
 
 
 cdef bint is_there(Places p, int t, int step) noexcept:

@@ -34,6 +34,8 @@ cdef class Places(LateValues):
     cdef Steps steps(self) noexcept
     cdef bint may_join(self) noexcept
     cdef int merge(self, int first, int end) except -1
+    cdef int32_t earlier(self, int32_t a, int32_t b, int step) noexcept
+    cdef int count_reads(self, int first, int end, int root) noexcept
     cdef bint goes_over(self, int step, int root) noexcept
     cdef int settle_bands(self, int first, int end) except -1
     cdef int let_roll(self, int first, int end) except -1

@@ -97,8 +97,7 @@ cdef class Places(LateValues):
                     fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
                 root = x if self.merged[x] < 0 else self.merged[x]
                 if fits and ends[root] == step and not self.needed_elsewhere(x, step) and self.goes_over(step, root):
-                    if best < 0 or begins[root] < begins[best]:
-                        best = root
+                    best = root if best < 0 else self.earlier(best, root, step)
             if best >= 0:
                 self.merged[t] = best
                 ends[best] = self.last_use[t]
@@ -109,6 +108,25 @@ cdef class Places(LateValues):
                 if first <= ends[t] < end:
                     ends[t] = self.groups[ends[t]].last
         return 0
+
+    cdef int32_t earlier(self, int32_t a, int32_t b, int step) noexcept:
+        """Of two tensors that die at a step, the one that is there first, if nobody reads it since the other one is: so whoever makes that one may write
+        over it (`finishing`)."""
+        cdef int32_t early = a if self.first_use[a] <= self.first_use[b] else b
+        cdef int32_t late = b if early == a else a
+        return late if self.count_reads(self.first_use[late], step, early) > 0 else early
+
+    cdef int count_reads(self, int first, int end, int root) noexcept:
+        """How often the steps first .. end - 1 read what lies in a tensor's memory."""
+        cdef const Node* node
+        cdef int32_t x
+        cdef int step, i, n = 0
+        for step in range(first, end):
+            node = &self.nodes[self.plan[step]]
+            for i in range(node.input_count):
+                x = node.inputs[i]
+                n += x >= 0 and (x == root or self.merged[x] == root)
+        return n
 
     cdef bint goes_over(self, int step, int root) noexcept:
         """Bands write the rows near their borders twice: in place only where each has a place of its own."""
