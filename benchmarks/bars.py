@@ -17,7 +17,7 @@ SLOWEST = 0.98
 TILES = "amx"  # kernels that multiply matrices of bytes in tiles: without them products of bytes are asked for less
 WITHOUT_TILES = {"int8": 0.65, "uint8": None, "dynamic range": None}  # None: nothing is asked for
 SLOWEST_WITHOUT_TILES = 1.1
-THREADS_NOISE = 1.05  # two threads against one, both measured at their best
+THREADS_NOISE = 1.05  # two threads against one
 KIND_MEANS = {"int8": 0.35, "uint8": 0.25, "float32": 0.75, "float16": 0.75, "dynamic range": 0.50}
 MODE_MEANS = {"BUILTIN_WITHOUT_DEFAULT_DELEGATES": 0.5, "BUILTIN_REF": 0.1}
 
@@ -116,12 +116,11 @@ def _slowest(latency, mode, threads, limit, names):
 
 def _two_threads(latency):
     text = f"AUTO: no model slower with two threads than with one (beyond {THREADS_NOISE:g})"
-    one = {row["model"]: row for row in _of(latency, "AUTO", 1) if "not_run" not in row}
-    ran = []
-    for row in _of(latency, "AUTO", 2):
-        if "not_run" not in row and row["model"] in one:
-            ratio = row["ours_min"] / one[row["model"]]["ours_min"]
-            ran.append((row["model"], ratio, ratio))
+    ran = [
+        (row["model"], *times_ratio(row["beside_one_thread"]))
+        for row in _of(latency, "AUTO", 2)
+        if "beside_one_thread" in row
+    ]
     return _limited(text, ran, THREADS_NOISE)
 
 

@@ -1,14 +1,22 @@
-"""Latency of `invoke`: alternating bursts of two interpreters in one process, on the same inputs."""
+"""Latency of `invoke`: alternating bursts of two interpreters in one process, on the same inputs.
+
+With several threads ours is measured against itself with one, too, while theirs rests: its threads would spin beside whoever has one.
+"""
 
 from .alternation import alternate
 from .sides import Session, same_bytes
 
 
 def measure(ours, theirs, case, mode, settings, stage):
-    """Summary of the pairs; `same_bytes` says whether both computed the same."""
+    """Summary of the pairs; `same_bytes`: do both compute the same? `beside_one_thread`: pairs in which the other is ours with one."""
     sessions = [Session(*side, case, mode, settings.threads, stage) for side in (ours, theirs)]
     equal = same_bytes(*sessions)
     stage(f"{ours[0].name} or {theirs[0].name} in repeated invokes")
     calls = [session.interpreter.invoke for session in sessions]
     pairs = alternate(*calls, settings.pairs, settings.burst, settings.seconds)
-    return {**pairs.summary(), "same_bytes": equal}
+    figures = {**pairs.summary(), "same_bytes": equal}
+    if settings.threads > 1:
+        single = Session(*ours, case, mode, 1, stage).interpreter
+        pairs = alternate(calls[0], single.invoke, settings.pairs, settings.burst, settings.seconds / 2)
+        figures["beside_one_thread"] = pairs.summary()
+    return figures
