@@ -38,6 +38,17 @@ def test_transpose_of_other_shapes(shape, perm):
     same(y, x.transpose(perm))
 
 
+@pytest.mark.parametrize("rows", [7, 8, 9, 16, 17, 31, 48])
+@pytest.mark.parametrize("columns", [5, 8, 15, 16, 23, 64])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_transpose_of_matrices(rows, columns, dtype):
+    """Whole blocks and what is left of them, one matrix and several."""
+    x = np.arange(3 * rows * columns).astype(dtype).reshape(3, rows, columns)
+    for perm in ((0, 2, 1), (2, 0, 1), (1, 2, 0)):
+        [y] = run("TRANSPOSE", [(x, dtype), given(perm, True)], [Tensor([1], dtype)])
+        same(y, x.transpose(perm))
+
+
 def test_transpose_of_int4_unpacks_nibbles():
     x = np.array([[1, -8, 7], [-1, 2, -3]], np.int8)
     [y] = run("TRANSPOSE", [Tensor.constant(x, "int4"), given((1, 0), True)], [Tensor([1], "int4")], version=5)

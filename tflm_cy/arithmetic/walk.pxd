@@ -4,22 +4,28 @@
     begin_walk(&walk, size)                                  # bytes of an element
     add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
+    use_turn(&walk, turn)                                    # if a function is at hand that turns matrices of four bytes
     walk_copy(&walk, dst, src)
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
 are moved that way.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
+    LEAST_TURNED = 8         # rows and columns of a matrix that is turned at once
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
+# y[q][c] = x[c][q], elements of four bytes: `rows` of each of `columns` columns, which lie x_row bytes apart, y's rows y_row
+ctypedef void (*Turn)(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil
+
 cdef struct Walk:
+    Turn turn                # the two innermost axes at once; NULL: run by run
     int rank
     int64_t run              # bytes copied at once
     int64_t[WALK_RANK] extents
@@ -28,6 +34,7 @@ cdef struct Walk:
 
 
 cdef inline void begin_walk(Walk* walk, int64_t run) noexcept nogil:
+    walk.turn = NULL
     walk.rank = 0
     walk.run = run
 
@@ -73,6 +80,18 @@ cdef inline void finish_walk(Walk* walk) noexcept nogil:
         swap_axes(walk, kept - 1, kept - 2)
 
 
+cdef inline void use_turn(Walk* walk, Turn turn) noexcept nogil:
+    """Where a finished walk ends in a matrix that is turned."""
+    cdef int c = walk.rank - 1
+    cdef int q = walk.rank - 2
+    if turn == NULL or walk.rank < 2 or walk.run != 4 or walk.extents[c] < LEAST_TURNED or walk.extents[q] < LEAST_TURNED:
+        return
+    if walk.dst_strides[c] != 4:
+        swap_axes(walk, c, q)
+    if walk.dst_strides[c] == 4 == walk.src_strides[q]:
+        walk.turn = turn
+
+
 cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcept nogil:
     """Copy every run of a finished walk."""
     cdef int64_t[WALK_RANK] at
@@ -90,7 +109,11 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
     for d in range(middle):
         at[d] = 0
     while True:
-        for i in range(walk.extents[middle]):
+        if walk.turn != NULL:
+            walk.turn(
+                <const uint8_t*>src, walk.src_strides[inner], walk.extents[inner], walk.extents[middle],
+                <uint8_t*>dst, walk.dst_strides[middle])
+        for i in range(walk.extents[middle] if walk.turn == NULL else 0):
             copy_runs(
                 dst + i * walk.dst_strides[middle], walk.dst_strides[inner],
                 src + i * walk.src_strides[middle], walk.src_strides[inner], walk.run, walk.extents[inner])

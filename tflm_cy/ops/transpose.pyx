@@ -12,13 +12,14 @@ Source: LiteRT:tflite/kernels/transpose.cc, reverse.cc.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy, walk_source
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, use_turn, walk_copy, walk_source
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_type_of
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -46,6 +47,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         node.invoke = transpose_dynamic
     else:
         accept(plan_transpose(<Walk*>node.data, x, perm, dims))
+        use_turn(<Walk*>node.data, kernels().bytes.turn)
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):

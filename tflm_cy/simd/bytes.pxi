@@ -8,6 +8,8 @@ cdef extern from "bytes.h" nogil:
     ByteKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
+    void turn(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+
 cdef ByteKernel byte_lookup = NULL
 
 
@@ -25,3 +27,4 @@ cdef void fill_bytes(ByteKernels* table) noexcept:
     table.lookup_split = lookup_split_bytes
     table.widen_halves = best_halves()
     table.arg_rows = arg_rows
+    table.turn = turn
