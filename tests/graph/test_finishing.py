@@ -221,6 +221,21 @@ def test_a_sum_with_itself_is_a_node():
     check(build, 0)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1, 1)])
+def test_a_constant_of_one_value(shape):
+    def build(net):
+        return end(net, net.node("ADD", [net.conv(net.x, 1), np.full(shape, 0.5, np.float32)]))
+
+    check(build, 1, channels=64, side=1)
+
+
+def test_a_constant_for_every_value():
+    def build(net):
+        return end(net, net.node("ADD", [net.conv(net.x, 24), net.rng.normal(size=[7, 7, 24]).astype(np.float32)]))
+
+    check(build, 1)
+
+
 def test_what_is_added_comes_too_late():
     def build(net):
         value = net.conv(net.x, 16)

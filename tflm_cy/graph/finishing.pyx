@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.graph.context cimport FINISH_WIDEN, NO_FINISH, Context, Node
 from tflm_cy.graph.groups cimport Group
 from tflm_cy.graph.places cimport Places
-from tflm_cy.graph.tensor cimport PLANNED
+from tflm_cy.graph.tensor cimport COMPUTED, CONSTANT, PLANNED
 
 
 cdef int handed_over = 0
@@ -72,8 +72,10 @@ cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* 
     if node.input_count == 1:
         return root_of(p, y) == root_of(p, t)
     offer.other = node.inputs[1 - offer.operand]
-    if p.tensors[offer.other].allocation != PLANNED:
+    if p.tensors[offer.other].allocation == CONSTANT or p.tensors[offer.other].allocation == COMPUTED:
         return root_of(p, y) == root_of(p, t)
+    if p.tensors[offer.other].allocation != PLANNED:
+        return False
     offer.widener = widener_of(p, offer.other, maker, offer.reader)
     if offer.widener >= 0:
         wide = offer.other

@@ -129,7 +129,7 @@ cdef int standing(Context context, Node* node) except -2:
 cdef int prepare_add(Context context, Node* node) except -1:
     cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
     cdef const RangeF* range = &(<Limits*>op.how).range
-    if count(context.input(node, 0)) == count(context.input(node, 1)) and not op.swapped:
+    if count(context.input(node, 0)) == count(context.input(node, 1)) == count(context.output(node, 0)) and not op.swapped:
         node.finish = Finish(kind=FINISH_ADD, operand=-1, low=range.low, high=range.high, slope=0)
     return use_vectors(node, op, kernels().float32.add, kernels().float32.add_rows)
 

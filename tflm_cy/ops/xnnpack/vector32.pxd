@@ -17,6 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport FINISH_ADD, FINISH_CLAMP, Context, Node, WorkFunction
+from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.xnnpack.vector8 cimport extent_of_cut
 from tflm_cy.simd.bands cimport (
     cut_depthwise32, cut_product32, depthwise32_time, product32_time, run_range_depthwise32, run_range_product32,
@@ -131,7 +132,7 @@ cdef inline bint take32(Vector32* v, Context context, const Node* reader, int op
         f.second = operand == 1
         f.low, f.high = reader.finish.low, reader.finish.high
         v.added = other
-        f.added_row = context.tensors[other].dims[context.tensors[other].rank - 1]
+        f.added_row = channels_of(&context.tensors[other])
     elif reader.finish.kind == FINISH_CLAMP:
         if f.bends and is_open(f.last_low, f.last_high):
             f.last_low, f.last_high = reader.finish.low, reader.finish.high
