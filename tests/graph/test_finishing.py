@@ -7,6 +7,7 @@ from tflm_cy.simd.table import name
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
+from tflm_cy.graph import groups
 from tflm_cy.ops import generation
 
 pytestmark = [
@@ -204,6 +205,21 @@ def test_a_residual_that_is_read_in_between_stays():
         return [end(net, net.node("ADD", [a, value])), end(net, b)]
 
     check(build, 1)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3])
+def test_a_residual_that_the_group_sees_stays(kernel):
+    """The sum is computed after the group, but taken by its last node: it must not lie over rows that the first one still sees."""
+
+    def build(net):
+        a = net.conv(net.x, 17)
+        return end(net, net.node("ADD", [a, net.conv(net.conv(a, 8, kernel=5), 17, kernel)]))
+
+    former = groups.ranges_from(0, 3000, 2000)
+    try:
+        check(build, 1, side=15)
+    finally:
+        groups.ranges_from(*former)
 
 
 def test_the_later_of_two_products_takes_the_sum():

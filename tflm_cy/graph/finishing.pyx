@@ -84,7 +84,7 @@ cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* 
     if not is_there(p, offer.other, maker):
         return False
     return root_of(p, y) == root_of(p, t) or (
-        root_of(p, y) == root_of(p, offer.other) and p.count_reads(maker, offer.reader + 1, root_of(p, y)) == 1)
+        root_of(p, y) == root_of(p, offer.other) and p.count_reads(p.groups[maker].first, offer.reader + 1, root_of(p, y)) == 1)
 
 
 cdef int widener_of(Places p, int t, int maker, int reader) noexcept:

@@ -110,11 +110,11 @@ cdef class Places(LateValues):
         return 0
 
     cdef int32_t earlier(self, int32_t a, int32_t b, int step) noexcept:
-        """Of two tensors that die at a step, the one that is there first, if nobody reads it since the other one is: so whoever makes that one may write
-        over it (`finishing`)."""
+        """Of two tensors that die at a step, the one that is there first, if nobody reads it since the other one is made, or in that step's group: so
+        whoever makes that one may write over it (`finishing`)."""
         cdef int32_t early = a if self.first_use[a] <= self.first_use[b] else b
         cdef int32_t late = b if early == a else a
-        return late if self.count_reads(self.first_use[late], step, early) > 0 else early
+        return late if self.count_reads(self.groups[self.first_use[late]].first, step, early) > 0 else early
 
     cdef int count_reads(self, int first, int end, int root) noexcept:
         """How often the steps first .. end - 1 read what lies in a tensor's memory."""
