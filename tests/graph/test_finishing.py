@@ -64,14 +64,14 @@ class Net:
         return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()], handed_over
 
 
-def check(build, wanted, **shape):
+def check(build, wanted, threads=(1, 2), **shape):
     """As many nodes as wanted are handed over, and the bytes are those of nodes by themselves. `build` returns the outputs."""
-    for threads in (1, 2):
+    for hands in threads:
         results = []
         for fuse in (False, True):
             net = Net(**shape)
             outputs = build(net)
-            results.append(net.run(outputs if isinstance(outputs, list) else [outputs], fuse=fuse, num_threads=threads))
+            results.append(net.run(outputs if isinstance(outputs, list) else [outputs], fuse=fuse, num_threads=hands))
         assert results[0][1] == 0
         assert results[1] == (results[0][0], wanted)
 
@@ -217,7 +217,8 @@ def test_a_residual_that_the_group_sees_stays(kernel):
 
     former = groups.ranges_from(0, 3000, 2000)
     try:
-        check(build, 1, side=15)
+        check(build, 1, threads=(1,), side=15)
+        check(build, 0, threads=(2,), side=15)  # in bands
     finally:
         groups.ranges_from(*former)
 
