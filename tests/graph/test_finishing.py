@@ -207,13 +207,13 @@ def test_a_residual_that_is_read_in_between_stays():
     check(build, 1)
 
 
-@pytest.mark.parametrize("kernel", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [2, 3])
 def test_a_residual_that_the_group_sees_stays(kernel):
     """The sum is computed after the group, but taken by its last node: it must not lie over rows that the first one still sees."""
 
     def build(net):
-        a = net.conv(net.x, 17)
-        return end(net, net.node("ADD", [a, net.conv(net.conv(a, 8, kernel=5), 17, kernel)]))
+        a = net.conv(net.x, 1)
+        return end(net, net.node("ADD", [a, net.conv(net.conv(a, 8, kernel=5), 1, kernel)]))
 
     former = groups.ranges_from(0, 3000, 2000)
     try:
