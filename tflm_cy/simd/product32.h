@@ -41,7 +41,7 @@ typedef struct {
   ptrdiff_t row;        /* bytes from a position to the next */
   ptrdiff_t y_row;      /* floats from a position to the next */
   vf low, high;
-  const Finish32 *finish; /* NULL: nothing follows */
+  const void *finish;   /* a Finish32; NULL: nothing follows */
   ptrdiff_t column;     /* of the panel's first one */
 } Window32;
 
