@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Settings:
-    """`seconds` bounds one model in one section and mode; `cpu` is what the measuring process is pinned to, or None."""
+    """`seconds` bounds one model in one section and mode, and half of it more where several threads are compared with one; `cpu` is what
+    the measuring process is pinned to, or None."""
 
     pairs: int = 150
     burst: float = 0.002

@@ -86,7 +86,7 @@ cdef inline void use_turn(Walk* walk, Turn turn) noexcept nogil:
     cdef int q = walk.rank - 2
     if turn == NULL or walk.rank < 2 or walk.run != 4 or walk.extents[c] < LEAST_TURNED or walk.extents[q] < LEAST_TURNED:
         return
-    if walk.dst_strides[c] != 4:
+    if walk.src_strides[c] == 4 == walk.dst_strides[q]:
         swap_axes(walk, c, q)
     if walk.dst_strides[c] == 4 == walk.src_strides[q]:
         walk.turn = turn
@@ -113,10 +113,11 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
             walk.turn(
                 <const uint8_t*>src, walk.src_strides[inner], walk.extents[inner], walk.extents[middle],
                 <uint8_t*>dst, walk.dst_strides[middle])
-        for i in range(walk.extents[middle] if walk.turn == NULL else 0):
-            copy_runs(
-                dst + i * walk.dst_strides[middle], walk.dst_strides[inner],
-                src + i * walk.src_strides[middle], walk.src_strides[inner], walk.run, walk.extents[inner])
+        else:
+            for i in range(walk.extents[middle]):
+                copy_runs(
+                    dst + i * walk.dst_strides[middle], walk.dst_strides[inner],
+                    src + i * walk.src_strides[middle], walk.src_strides[inner], walk.run, walk.extents[inner])
         d = middle - 1
         while d >= 0:
             at[d] += 1

@@ -184,6 +184,17 @@ cdef inline Extent spanning(int64_t positions, int64_t grain, uint32_t local) no
     return e
 
 
+cdef inline Finish finish_of(int32_t kind, int32_t operand, float low, float high, float slope) noexcept nogil:
+    """What a node does to float32 values, one by one."""
+    cdef Finish f
+    f.kind = kind
+    f.operand = operand
+    f.low = low
+    f.high = high
+    f.slope = slope
+    return f
+
+
 cdef inline size_t per_hand(size_t bytes) noexcept nogil:
     """Scratch memory of one hand, so that those of others begin on lines of the cache of their own."""
     return (bytes + 127) // 64 * 64

@@ -67,24 +67,24 @@ cdef bint look_for_reader(Places p, int t, int maker, int step, int end, Offer* 
         return False
     offer.operand = node.finish.operand if node.finish.operand >= 0 else 0 if node.inputs[0] == t else 1
     y = node.outputs[0]
-    if node.inputs[offer.operand] != t or p.tensors[y].allocation != PLANNED or p.count_reads(step + 1, offer.reader + 1, root_of(p, t)) != 1:
+    if node.inputs[offer.operand] != t or p.tensors[y].allocation != PLANNED or p.count_reads(step + 1, offer.reader + 1, p.root_of(t)) != 1:
         return False
     if node.input_count == 1:
-        return root_of(p, y) == root_of(p, t)
+        return p.root_of(y) == p.root_of(t)
     offer.other = node.inputs[1 - offer.operand]
     if p.tensors[offer.other].allocation == CONSTANT or p.tensors[offer.other].allocation == COMPUTED:
-        return root_of(p, y) == root_of(p, t)
+        return p.root_of(y) == p.root_of(t)
     if p.tensors[offer.other].allocation != PLANNED:
         return False
     offer.widener = widener_of(p, offer.other, maker, offer.reader)
     if offer.widener >= 0:
         wide = offer.other
         offer.other = p.nodes[p.plan[offer.widener]].inputs[0]
-        return root_of(p, y) == root_of(p, t) or (root_of(p, y) == wide and offer.widener < maker)
+        return p.root_of(y) == p.root_of(t) or (p.root_of(y) == wide and offer.widener < maker)
     if not is_there(p, offer.other, maker):
         return False
-    return root_of(p, y) == root_of(p, t) or (
-        root_of(p, y) == root_of(p, offer.other) and p.count_reads(p.groups[maker].first, offer.reader + 1, root_of(p, y)) == 1)
+    return p.root_of(y) == p.root_of(t) or (
+        p.root_of(y) == p.root_of(offer.other) and p.count_reads(p.groups[maker].first, offer.reader + 1, p.root_of(y)) == 1)
 
 
 cdef int widener_of(Places p, int t, int maker, int reader) noexcept:
@@ -95,7 +95,7 @@ cdef int widener_of(Places p, int t, int maker, int reader) noexcept:
     if not 0 <= step < reader or not p.is_written(step, t) or not p.is_hidden(t) or slides_in_bands(p, step):
         return -1
     node = &p.nodes[p.plan[step]]
-    if node.finish.kind != FINISH_WIDEN or p.last_use[t] != reader or p.count_reads(step + 1, reader + 1, root_of(p, t)) != 1:
+    if node.finish.kind != FINISH_WIDEN or p.last_use[t] != reader or p.count_reads(step + 1, reader + 1, p.root_of(t)) != 1:
         return -1
     x = node.inputs[0]
     if p.tensors[x].allocation != PLANNED or not is_there(p, x, maker) or p.last_use[x] < maker:
@@ -110,11 +110,6 @@ cdef bint flushes_differ(Places p, int a, int b) noexcept:
 cdef bint slides_in_bands(Places p, int step) noexcept:
     """There are copies of the node, with tensors of their own."""
     return p.groups[p.groups[step].first].bands > 1
-
-
-cdef int32_t root_of(Places p, int t) noexcept:
-    """The tensor whose memory it has."""
-    return p.merged[t] if p.merged[t] >= 0 else t
 
 
 cdef bint is_there(Places p, int t, int step) noexcept:

@@ -95,7 +95,7 @@ cdef class Places(LateValues):
                 fits = self.last_use[x] == step and self.tensors[x].allocation == PLANNED and self.tensors[x].bytes == self.tensors[t].bytes
                 for j in range(node.input_count):
                     fits = fits and (node.inputs[j] != x or (j < 32 and node.in_place >> j & 1))
-                root = x if self.merged[x] < 0 else self.merged[x]
+                root = self.root_of(x)
                 if fits and ends[root] == step and not self.needed_elsewhere(x, step) and self.goes_over(step, root):
                     best = root if best < 0 else self.earlier(best, root, step)
             if best >= 0:
@@ -116,6 +116,10 @@ cdef class Places(LateValues):
         cdef int32_t late = b if early == a else a
         return late if self.count_reads(self.groups[self.first_use[late]].first, step, early) > 0 else early
 
+    cdef int32_t root_of(self, int32_t t) noexcept nogil:
+        """The tensor whose memory it has."""
+        return self.merged[t] if self.merged[t] >= 0 else t
+
     cdef int count_reads(self, int first, int end, int root) noexcept:
         """How often the steps first .. end - 1 read what lies in a tensor's memory."""
         cdef const Node* node
@@ -125,7 +129,7 @@ cdef class Places(LateValues):
             node = &self.nodes[self.plan[step]]
             for i in range(node.input_count):
                 x = node.inputs[i]
-                n += x >= 0 and (x == root or self.merged[x] == root)
+                n += x >= 0 and self.root_of(x) == root
         return n
 
     cdef bint goes_over(self, int step, int root) noexcept:
@@ -247,8 +251,7 @@ cdef class Places(LateValues):
         cdef int t = self.nodes[self.plan[step]].outputs[0]
         if self.tensors[t].allocation != PLANNED:
             return -1
-        if self.merged[t] >= 0:
-            t = self.merged[t]
+        t = self.root_of(t)
         return self.first_use[t] if self.is_written(self.first_use[t], t) else -1
 
     cdef bint is_inner(self, int step) noexcept:

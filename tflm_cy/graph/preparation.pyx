@@ -99,12 +99,7 @@ cdef class Preparation(Places):
         if self.step_partitions is not None and self.step_partitions[step] is not None:
             if self.step_partitions[step].defect is not None:
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
-        node.data = NULL
-        node.invoke = NULL
-        node.work = NULL
-        node.in_place = 0
-        node.finish.kind = NO_FINISH
-        node.take = NULL
+        forget_node(node)
         self.current_step = step
         if registration is None:
             raise RuntimeError(
@@ -130,11 +125,8 @@ cdef class Preparation(Places):
 
     cdef int refuse_when_reached(self, Node* node, bytes text) except -1:
         self.keep(text)
+        forget_node(node)
         node.data = <void*><char*>text
-        node.work = NULL
-        node.in_place = 0
-        node.finish.kind = NO_FINISH
-        node.take = NULL
         node.invoke = refuse
         return 0
 
@@ -286,6 +278,17 @@ cdef class Preparation(Places):
                     tensor.allocation = PLANNED
                     tensor.data = NULL
         return 0
+
+
+cdef int forget_node(Node* node) noexcept:
+    """As if it had never been prepared."""
+    node.data = NULL
+    node.invoke = NULL
+    node.work = NULL
+    node.in_place = 0
+    node.finish.kind = NO_FINISH
+    node.take = NULL
+    return 0
 
 
 cdef int refuse(Context context, Node* node) noexcept nogil:

@@ -2,7 +2,7 @@
 #ifndef TFLM_CY_SIMD_BYTES_H
 #define TFLM_CY_SIMD_BYTES_H
 
-#include "pack.h"
+#include "simd.h"
 
 static void lookup_bytes(const void *how, const void *x, void *y, int64_t n) {
   const uint8_t *table = (const uint8_t *)how, *from = (const uint8_t *)x;
@@ -196,43 +196,4 @@ static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wi
 static void (*const arg_rows)(const uint8_t *, int64_t, int64_t, int, int, void *) = NULL; /* the scalar definition serves */
 #endif
 
-/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
-#if SIMD_ISA == 512
-SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
-  __m512i a[16];
-  const __mmask16 in = SIMD_MASK16(m), out = SIMD_MASK16(n);
-  for (int i = 0; i < 16; i++) a[i] = i < n ? _mm512_maskz_loadu_epi32(in, x + i * x_row) : _mm512_setzero_si512();
-  turn_registers(a);
-  for (int i = 0; i < 16; i++) {
-    if (i >= m) break;
-    if (free >= 64) _mm512_storeu_si512(y + i * y_row, a[i]); /* what is too much is written over by the rows that come */
-    else _mm512_mask_storeu_epi32(y + i * y_row, out, a[i]);
-    free -= y_row;
-  }
-}
-#elif SIMD_ISA == 256
-SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
-  (void)free;
-  for (int64_t c = 0; c < n; c++)
-    for (int64_t q = 0; q < m; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
-}
-#endif
-
-#if SIMD_ISA >= 256
-static void turn(const uint8_t *x, int64_t x_row, int64_t columns, int64_t rows, uint8_t *y, int64_t y_row) {
-  for (int64_t c = 0; c < columns; c += VL) {
-    const int64_t n = columns - c < VL ? columns - c : VL;
-    for (int64_t q = 0; q < rows; q += VL) {
-      const int64_t m = rows - q < VL ? rows - q : VL;
-      const uint8_t *from = x + c * x_row + 4 * q;
-      uint8_t *to = y + q * y_row + 4 * c;
-      const int64_t free = columns <= VL && y_row == 4 * columns ? (rows - q) * y_row : 0;
-      if (n == VL && m == VL) turn_block(from, x_row, to, y_row);
-      else turn_part(from, x_row, n, m, to, y_row, free);
-    }
-  }
-}
-#else
-static void (*const turn)(const uint8_t *, int64_t, int64_t, int64_t, uint8_t *, int64_t) = NULL;
-#endif
 #endif

@@ -1,10 +1,9 @@
-"""Kernels on single bytes and on float16: tables of 256 entries, where the largest byte is, float16 to float32.
+"""Kernels on single bytes, on float16 and on matrices that are turned: tables of 256 entries, where the largest byte is, float16 to float32.
 
     table.bytes.lookup(table, x, y, n)           # y[i] = table[x[i]]; as arithmetic/lookup.pxd's lookup_8
     table.bytes.lookup_split(tables, x, y, n)    # as arithmetic/optimized/conversion.pxd's
     table.bytes.widen_halves(NULL, x, y, n)      # as arithmetic/half.pxd's halves_to_f32
     table.bytes.arg_rows(x, rows, n, flip, wide, y)     # as arithmetic/arg_reduction.pxd's arg_row on rows of n bytes
-
     table.bytes.turn(x, x_row, columns, rows, y, y_row)  # as arithmetic/walk.pxd's Turn
 
 `flip` holds the bits that turn the order that is wanted into that of unsigned bytes: 128 for int8, 255 more for the smallest. `wide`: y is

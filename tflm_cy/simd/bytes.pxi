@@ -8,6 +8,7 @@ cdef extern from "bytes.h" nogil:
     ByteKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
+cdef extern from "turn.h" nogil:
     void turn(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
 
 cdef ByteKernel byte_lookup = NULL

@@ -4,8 +4,6 @@
 #ifndef TFLM_CY_SIMD_FLOAT32_H
 #define TFLM_CY_SIMD_FLOAT32_H
 
-#include <math.h>
-
 #include "simd.h"
 
 #if SIMD_ISA == 512
@@ -19,9 +17,6 @@ SIMD_INLINE vf vf_below(vf a, vf b, vf c) { return _mm256_blendv_ps(c, b, _mm256
 #endif
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
 
-/* Which of two limits are there at all: a minimum takes as long as a multiplication, and infinite ones change nothing. */
-enum { HAS_LOW32 = 1, HAS_HIGH32 = 2 };
-SIMD_INLINE int limits32(float low, float high) { return (low > -INFINITY ? HAS_LOW32 : 0) | (high < INFINITY ? HAS_HIGH32 : 0); }
 SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, v)); }
 
 /* y[i] = f(a[i], b[i]); and with b a row of n values that meets each of the rows of a. */

@@ -9,6 +9,8 @@
 #ifndef TFLM_CY_SIMD_PRODUCT32_H
 #define TFLM_CY_SIMD_PRODUCT32_H
 
+#include <math.h>
+
 #include "float32.h"
 #include "half.h"
 
@@ -23,7 +25,6 @@ enum { WIDE_PANEL32 = 8 };      /* for a single position */
 static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
 
 typedef struct {        /* as product32.pxd's */
-  float first_low, first_high;
   int adds, second;
   ptrdiff_t added_row;
   const float *added, *y;
@@ -61,18 +62,15 @@ SIMD_INLINE void store_column32(const int ALWAYS_WHOLE, float *p, vf v, ptrdiff_
 }
 
 /* What follows a product, while its tile is in registers. */
-SIMD_INLINE void clamp_tile32(const int R, const int NC, float low, float high, vf (*acc)[8]) {
-  const int limits = limits32(low, high);
-  if (limits & HAS_LOW32) {
-    const vf least = vf_set1(low);
+SIMD_INLINE void clamp_tile32(const int R, const int NC, vf low, vf high, vf (*acc)[8]) {
+  if (low[0] > -INFINITY) { /* a minimum takes as long as a multiplication, and an infinite limit changes nothing */
     UNROLL32 for (int r = 0; r < R; r++) {
-      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_max(least, acc[r][j]);
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_max(low, acc[r][j]);
     }
   }
-  if (limits & HAS_HIGH32) {
-    const vf most = vf_set1(high);
+  if (high[0] < INFINITY) {
     UNROLL32 for (int r = 0; r < R; r++) {
-      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_min(most, acc[r][j]);
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_min(high, acc[r][j]);
     }
   }
 }
@@ -146,16 +144,16 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
     if (HALVED) {
       UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
     }
-    clamp_tile32(R, NC, f->first_low, f->first_high, acc);
+    clamp_tile32(R, NC, t->low, t->high, acc);
     if (f->adds) {
       const ptrdiff_t position = f->added_row == t->y_row ? 0 : (y - f->y) / t->y_row;
       const float *at = f->added_row == t->y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
       if (f->second) add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
       else add_tile32(R, NC, 0, at, f->added_row, f->added_row - t->column, acc);
     }
-    clamp_tile32(R, NC, f->low, f->high, acc);
+    clamp_tile32(R, NC, vf_set1(f->low), vf_set1(f->high), acc);
     if (f->bends) bend_tile32(R, NC, f, n, t->column, acc);
-    clamp_tile32(R, NC, f->last_low, f->last_high, acc);
+    clamp_tile32(R, NC, vf_set1(f->last_low), vf_set1(f->last_high), acc);
     UNROLL32 for (int r = 0; r < R; r++) {
       UNROLL32 for (int j = 0; j < NC; j++) store_column32(j < NC - 1, y + r * t->y_row + j * VL, acc[r][j], n - j * VL);
     }

@@ -16,9 +16,7 @@ from libc.stddef cimport ptrdiff_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 
 cdef struct Finish32:
-    float first_low              # the outputs' own clamp
-    float first_high
-    int adds                     # values, zeros behind a position's last one; then a clamp to low .. high
+    int adds                     # values, zeros behind a position's last one, to the clamped outputs; then a clamp to low .. high
     int second                   # the outputs are the second operand, which shows in NaN
     ptrdiff_t added_row          # floats of a position
     const float* added           # of the position at y

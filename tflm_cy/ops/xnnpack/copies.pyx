@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport FINISH_WIDEN, Context, Finish, Node, extent_of, register
+from tflm_cy.graph.context cimport FINISH_WIDEN, Context, Node, extent_of, finish_of, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
@@ -185,7 +185,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     node.data = op
     node.invoke = pad
     if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
-        node.finish = Finish(kind=FINISH_WIDEN, operand=0, low=0, high=0, slope=0)
+        node.finish = finish_of(FINISH_WIDEN, 0, 0, 0, 0)
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
         op.border = border
         node.invoke = pad_image

@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
-from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND, FINISH_CLAMP, FUSED_GATE, Context, Finish, Node, register
+from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND, FINISH_CLAMP, FUSED_GATE, Context, Node, finish_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation
@@ -130,7 +130,7 @@ cdef int prepare_add(Context context, Node* node) except -1:
     cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
     cdef const RangeF* range = &(<Limits*>op.how).range
     if count(context.input(node, 0)) == count(context.input(node, 1)) == count(context.output(node, 0)) and not op.swapped:
-        node.finish = Finish(kind=FINISH_ADD, operand=-1, low=range.low, high=range.high, slope=0)
+        node.finish = finish_of(FINISH_ADD, -1, range.low, range.high, 0)
     return use_vectors(node, op, kernels().float32.add, kernels().float32.add_rows)
 
 
@@ -266,7 +266,7 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     if low == -INFINITY and high == INFINITY:
         node.invoke = copy_operand
         return 0
-    node.finish = Finish(kind=FINISH_CLAMP, operand=i, low=low, high=high, slope=0)
+    node.finish = finish_of(FINISH_CLAMP, i, low, high, 0)
     return share_single(context, node, i, compute_clamp, VALUE_TIME)
 
 
@@ -310,7 +310,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     op = prepare_floats(context, node, kernel)
     if generation() == AVX512:
         if count(context.input(node, 0)) == count(context.output(node, 0)) and is_row(context.input(node, 1), context.output(node, 0)):
-            node.finish = Finish(kind=FINISH_BEND, operand=0, low=0, high=0, slope=0)
+            node.finish = finish_of(FINISH_BEND, 0, 0, 0, 0)
         use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)
     return 0
 

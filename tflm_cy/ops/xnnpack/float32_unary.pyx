@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
     logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
     sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
 )
-from tflm_cy.graph.context cimport FINISH_BEND, FINISH_CLAMP, Context, Finish, Node, register
+from tflm_cy.graph.context cimport FINISH_BEND, FINISH_CLAMP, Context, Node, finish_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation
@@ -122,7 +122,7 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     m.parameters.low = low
     m.parameters.high = high
     m.function = relu8
-    node.finish = Finish(kind=FINISH_CLAMP, operand=0, low=low, high=high, slope=0)
+    node.finish = finish_of(FINISH_CLAMP, 0, low, high, 0)
     return choose(context, node)
 
 
@@ -184,7 +184,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
     if generation() == AVX512:
-        node.finish = Finish(kind=FINISH_BEND, operand=0, low=0, high=0, slope=m.parameters.slope)
+        node.finish = finish_of(FINISH_BEND, 0, 0, 0, m.parameters.slope)
     return choose(context, node)
 
 

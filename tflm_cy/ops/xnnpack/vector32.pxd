@@ -34,7 +34,7 @@ cdef struct Vector32:
     RunProduct32 run
     int scratch
     Product32 plan
-    bint finishes                # nodes have been taken:
+    bint takes                   # nodes have been taken:
     int32_t result               # the last one's output
     int32_t added                # the other operand of an addition, a row of slopes; -1: none
     int32_t slopes
@@ -78,40 +78,34 @@ cdef inline int divide32(Context context, Node* node, const Vector32* v, WorkFun
 
 
 cdef inline void run32(Context context, const Vector32* v, const float* x, float* y) noexcept nogil:
-    cdef Product32 plan
+    cdef Product32 own
     cdef Finish32 finish
-    if not v.finishes:
-        v.run(&v.plan, x, context.scratch(v.scratch), y)
-        return
-    y = finishing(context, v, &plan, &finish)
-    v.run(&plan, x, context.scratch(v.scratch), y)
+    cdef const Product32* plan = plan_for(context, v, &own, &finish, &y)
+    v.run(plan, x, context.scratch(v.scratch), y)
 
 
 cdef inline void range32(Context context, const Vector32* v, const float* x, float* y, int64_t first, int64_t end, int hand) noexcept nogil:
-    cdef Product32 plan
+    cdef Product32 own
     cdef Finish32 finish
-    cdef void* scratch = context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand)
-    if not v.finishes:
-        run_range_product32(v.run, &v.plan, x, scratch, y, first, end)
-        return
-    y = finishing(context, v, &plan, &finish)
-    run_range_product32(v.run, &plan, x, scratch, y, first, end)
+    cdef const Product32* plan = plan_for(context, v, &own, &finish, &y)
+    run_range_product32(v.run, plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
 
 
-cdef inline float* finishing(Context context, const Vector32* v, Product32* plan, Finish32* finish) noexcept nogil:
-    """The plan for where tensors lie now; returns where the result is written."""
-    cdef float* y = <float*>context.tensors[v.result].data
-    plan[0] = v.plan
+cdef inline const Product32* plan_for(Context context, const Vector32* v, Product32* own, Finish32* finish, float** y) noexcept nogil:
+    """Where nodes have been taken, a plan of the caller's for where tensors lie now, and where the result is written."""
+    if not v.takes:
+        return &v.plan
+    y[0] = <float*>context.tensors[v.result].data
+    own[0] = v.plan
     finish[0] = v.finish
     if finish.adds or finish.bends:
-        plan.finish = finish
-        finish.first_low, finish.first_high = plan.low, plan.high
+        own.finish = finish
     if v.added >= 0:
         finish.added = <const float*>context.tensors[v.added].data
-        finish.y = y
+        finish.y = y[0]
     if v.slopes >= 0:
         finish.slopes = <const float*>context.tensors[v.slopes].data
-    return y
+    return own
 
 
 cdef inline bint take32(Vector32* v, Context context, const Node* reader, int operand, int32_t other) noexcept:
@@ -119,7 +113,7 @@ cdef inline bint take32(Vector32* v, Context context, const Node* reader, int op
     cdef Finish32* f = &v.finish
     if v.plan.shape.groups != 1:
         return False
-    if not v.finishes:
+    if not v.takes:
         v.added = v.slopes = -1
         f.adds = f.bends = False
         f.low = f.last_low = -INFINITY
@@ -149,7 +143,7 @@ cdef inline bint take32(Vector32* v, Context context, const Node* reader, int op
         f.slope = reader.finish.slope
         if other >= 0:
             v.slopes = other
-    v.finishes = True
+    v.takes = True
     v.result = reader.outputs[0]
     return True
 

@@ -1,0 +1,106 @@
+/* Matrices of dwords, turned: VL rows and VL columns at a time. */
+#ifndef TFLM_CY_SIMD_TURN_H
+#define TFLM_CY_SIMD_TURN_H
+
+#include "simd.h"
+
+#if SIMD_ISA == 512
+/* Dword q of register c becomes dword c of register q. */
+SIMD_INLINE void turn_registers(__m512i a[16]) {
+  __m512i b[16];
+  for (int i = 0; i < 16; i += 2) {
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+  for (int j = 0; j < 4; j++) { /* a[4 * i + j]: dwords j, 4 + j, 8 + j, 12 + j of the columns 4 * i .. 4 * i + 3 */
+    const __m512i low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
+    const __m512i low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
+    a[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+    a[4 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+    a[8 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
+    a[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
+  }
+}
+#endif
+
+/* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
+#if SIMD_ISA == 512
+SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
+  __m512i a[16];
+  for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_si512(x + i * x_row);
+  turn_registers(a);
+  for (int i = 0; i < 16; i++) _mm512_storeu_si512(y + i * y_row, a[i]);
+}
+#elif SIMD_ISA == 256
+SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
+  __m256i a[8], b[8];
+  for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_si256((const __m256i *)(x + i * x_row));
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm256_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm256_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    a[i] = _mm256_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm256_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm256_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+  for (int j = 0; j < 4; j++) {
+    _mm256_storeu_si256((__m256i *)(y + j * y_row), _mm256_permute2x128_si256(a[j], a[4 + j], 0x20));
+    _mm256_storeu_si256((__m256i *)(y + (4 + j) * y_row), _mm256_permute2x128_si256(a[j], a[4 + j], 0x31));
+  }
+}
+#else
+SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
+  for (int c = 0; c < VL; c++)
+    for (int q = 0; q < VL; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
+}
+#endif
+
+/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
+#if SIMD_ISA == 512
+SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
+  __m512i a[16];
+  const __mmask16 in = SIMD_MASK16(m), out = SIMD_MASK16(n);
+  for (int i = 0; i < 16; i++) a[i] = i < n ? _mm512_maskz_loadu_epi32(in, x + i * x_row) : _mm512_setzero_si512();
+  turn_registers(a);
+  for (int i = 0; i < 16; i++) {
+    if (i >= m) break;
+    if (free >= 64) _mm512_storeu_si512(y + i * y_row, a[i]); /* what is too much is written over by the rows that come */
+    else _mm512_mask_storeu_epi32(y + i * y_row, out, a[i]);
+    free -= y_row;
+  }
+}
+#elif SIMD_ISA == 256
+SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
+  (void)free;
+  for (int64_t c = 0; c < n; c++)
+    for (int64_t q = 0; q < m; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
+}
+#endif
+
+#if SIMD_ISA >= 256
+static void turn(const uint8_t *x, int64_t x_row, int64_t columns, int64_t rows, uint8_t *y, int64_t y_row) {
+  for (int64_t c = 0; c < columns; c += VL) {
+    const int64_t n = columns - c < VL ? columns - c : VL;
+    for (int64_t q = 0; q < rows; q += VL) {
+      const int64_t m = rows - q < VL ? rows - q : VL;
+      const uint8_t *from = x + c * x_row + 4 * q;
+      uint8_t *to = y + q * y_row + 4 * c;
+      const int64_t free = columns <= VL && y_row == 4 * columns ? (rows - q) * y_row : 0;
+      if (n == VL && m == VL) turn_block(from, x_row, to, y_row);
+      else turn_part(from, x_row, n, m, to, y_row, free);
+    }
+  }
+}
+#else
+static void (*const turn)(const uint8_t *, int64_t, int64_t, int64_t, uint8_t *, int64_t) = NULL;
+#endif
+
+#endif
