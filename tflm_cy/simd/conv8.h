@@ -1,13 +1,13 @@
 /* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels), one tile after the other.
  *
- * Packed weights, per step of four taps: NC vectors, each dword the four taps of one column; x is broadcast four bytes at a time and taken
- * as unsigned. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats.
+ * Packed weights, per step of four taps (step8.h): NC vectors; x is broadcast four bytes at a time. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats.
  * The last vector is half as wide where its second half would be padding. */
 #ifndef TFLM_CY_SIMD_CONV8_H
 #define TFLM_CY_SIMD_CONV8_H
 
 #include "half.h"
 #include "pack.h"
+#include "step8.h"
 
 #if SIMD_ISA == 512
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all of them */
@@ -202,18 +202,20 @@ SIMD_INLINE void tile8(const int P, const int NC, const int HALVED, const int ki
     }
     for (const int32_t *offset = t->offsets; offset < end; offset++) {
       const ptrdiff_t at = *offset;
-      vb taps[4];
-      UNROLL for (int j = 0; j < NC - HALVED; j++) taps[j] = vb_load(from + j * VB);
 #if SIMD_ISA == 512
       vihalf half;
       if (HALVED) half = vihalf_load(from + (NC - 1) * VB);
 #endif
-      UNROLL for (int p = 0; p < P; p++) {
-        const vb x = vb_set1_32(rows[p] + at);
-        UNROLL for (int j = 0; j < NC - HALVED; j++) sums.whole[p][j] = vi_dot4(sums.whole[p][j], x, taps[j]);
+      UNROLL for (int part = 0; part < PARTS8; part++) {
+        vb taps[4];
+        UNROLL for (int j = 0; j < NC - HALVED; j++) taps[j] = taps8(from + j * VB, part);
+        UNROLL for (int p = 0; p < P; p++) {
+          const vb x = vb_set1_32(rows[p] + at + 4 * part);
+          UNROLL for (int j = 0; j < NC - HALVED; j++) sums.whole[p][j] = dot8(sums.whole[p][j], x, taps[j]);
 #if SIMD_ISA == 512
-        if (HALVED) sums.half[p] = vihalf_dot4(sums.half[p], x, half);
+          if (HALVED) sums.half[p] = vihalf_dot4(sums.half[p], x, half);
 #endif
+        }
       }
       from += NC * VB;
     }
@@ -226,24 +228,29 @@ SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const P
   const int chains = NC == 1 ? 4 : 2;
   Sums8 sums;
   vi more[4][4];
-  const uint8_t *row = t->x + t->offsets[0], *end = row + 4 * t->steps;
+  enum { STEP = 4 * PARTS8 };
+  const uint8_t *row = t->x + t->offsets[0], *end = row + STEP * t->steps;
   const int8_t *from = w->w;
   tile8_start(1, NC, 0, t, t->terms, w, kind, &sums);
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) more[k][j] = vi_set1(0);
-  for (; row + 4 * chains <= end; row += 4 * chains) {
+  for (; row + STEP * chains <= end; row += STEP * chains) {
     UNROLL for (int k = 0; k < chains; k++) {
-      const vb x = vb_set1_32(row + 4 * k);
-      UNROLL for (int j = 0; j < NC; j++) {
-        vi *sum = k == 0 ? &sums.whole[0][j] : &more[k][j];
-        *sum = vi_dot4(*sum, x, vb_load(from + (k * NC + j) * VB));
+      UNROLL for (int part = 0; part < PARTS8; part++) {
+        const vb x = vb_set1_32(row + STEP * k + 4 * part);
+        UNROLL for (int j = 0; j < NC; j++) {
+          vi *sum = k == 0 ? &sums.whole[0][j] : &more[k][j];
+          *sum = dot8(*sum, x, taps8(from + (k * NC + j) * VB, part));
+        }
       }
     }
     from += chains * NC * VB;
   }
-  for (; row < end; row += 4, from += NC * VB) {
-    const vb x = vb_set1_32(row);
-    UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = vi_dot4(sums.whole[0][j], x, vb_load(from + j * VB));
+  for (; row < end; row += STEP, from += NC * VB) {
+    UNROLL for (int part = 0; part < PARTS8; part++) {
+      const vb x = vb_set1_32(row + 4 * part);
+      UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = dot8(sums.whole[0][j], x, taps8(from + j * VB, part));
+    }
   }
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = vi_add(sums.whole[0][j], more[k][j]);
@@ -313,25 +320,19 @@ SIMD_INLINE void tile8_row_sums(Positions8 *t, const int32_t *ones, int32_t fact
     vi sum = vi_set1(0), more = sum;
     ptrdiff_t s = 0;
     for (; s + 2 <= t->steps; s += 2) {
-      sum = vi_dot4(sum, vb_set1_32(row + t->offsets[s]), vb_set1_32(ones + s));
-      more = vi_dot4(more, vb_set1_32(row + t->offsets[s + 1]), vb_set1_32(ones + s + 1));
+      UNROLL for (int part = 0; part < PARTS8; part++) {
+        sum = dot8(sum, vb_set1_32(row + t->offsets[s] + 4 * part), ones8(ones[s], part));
+        more = dot8(more, vb_set1_32(row + t->offsets[s + 1] + 4 * part), ones8(ones[s + 1], part));
+      }
     }
-    if (s < t->steps) sum = vi_dot4(sum, vb_set1_32(row + t->offsets[s]), vb_set1_32(ones + s));
+    if (s < t->steps) {
+      UNROLL for (int part = 0; part < PARTS8; part++) sum = dot8(sum, vb_set1_32(row + t->offsets[s] + 4 * part), ones8(ones[s], part));
+    }
     int32_t lanes[VL];
     vi_store(lanes, vi_add(sum, more));
     t->terms[p] = (int32_t)((uint32_t)lanes[0] * (uint32_t)factor);
     row = next_window8(t, row, &column);
   }
-}
-
-/* The same for n bytes that lie together. */
-SIMD_INLINE int32_t sum_bytes(const uint8_t *x, ptrdiff_t n) {
-  vi sum = vi_set1(0);
-  const vb ones = vb_set1(1);
-  ptrdiff_t i = 0;
-  for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_load(x + i), ones);
-  if (i < n) sum = vi_dot4(sum, vb_load_part(x + i, n - i), ones);
-  return vi_sum(sum);
 }
 
 /* The sum of n weights, once `flip` has made unsigned bytes of them that are greater by 128. */
@@ -386,12 +387,4 @@ static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t
   }
 }
 #endif
-
-/* y = x with the highest bit of each byte changed: int8 less -128. */
-SIMD_INLINE void flip_bytes(const uint8_t *x, uint8_t *y, ptrdiff_t n) {
-  const vb flip = vb_set1(-128);
-  ptrdiff_t i = 0;
-  for (; i + VB <= n; i += VB) vb_store(y + i, vb_xor(vb_load(x + i), flip));
-  if (i < n) vb_store_part(y + i, vb_xor(vb_load_part(x + i, n - i), flip), n - i);
-}
 #endif

@@ -51,7 +51,7 @@ cdef struct Conv8:
     ptrdiff_t segments           # stretches of a window that lie together in an image
     ptrdiff_t segment            # their bytes
     ptrdiff_t steps              # of four bytes, in a window
-    ptrdiff_t row_bytes          # of the padded image
+    ptrdiff_t row_bytes          # of the copy: a row of the padded image, or of a matrix
     ptrdiff_t image_bytes
     ptrdiff_t group_columns      # output channels of a group, rounded up to whole vectors
     ptrdiff_t panel_columns      # of a whole panel

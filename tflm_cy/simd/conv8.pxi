@@ -1,6 +1,6 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, TilePanel, x_size
@@ -53,13 +53,19 @@ cdef extern from "conv8.h" nogil:
     ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
     Tiles8 tiles8(bint one_row, ptrdiff_t n, int kind) noexcept
     void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
-    int32_t sum_bytes(const uint8_t* x, ptrdiff_t n) noexcept
-    void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
     enum:
         TURN_ROWS
         TURN_BYTES
     int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
     void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
+
+cdef extern from "step8.h" nogil:
+    enum:
+        PARTS8
+    void part_taps8(uint8_t* w, ptrdiff_t n) noexcept
+    void copy_values8(const uint8_t* x, int flip, ptrdiff_t n, uint8_t* y) noexcept
+    void fill_values8(uint8_t* y, int value, ptrdiff_t n) noexcept
+    int32_t sum_values8(const uint8_t* x, ptrdiff_t n) noexcept
 
 cdef enum:
     TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
@@ -121,17 +127,17 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if not c.is_signed and not c.dynamic:
         c.w_offset = 128
         c.row_factor = 128 - c.w_zero_point
-    c.direct = not c.is_signed and not c.dynamic and (c.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    c.direct = PARTS8 == 1 and not c.is_signed and not c.dynamic and (c.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
     if c.segment % 4 != 0 and not c.slack:
         c.direct = False
     if c.flat:
-        c.row_bytes = c.segment
+        c.row_bytes = c.segment * PARTS8
         c.image_bytes = 0
         c.scratch_bytes = c.together * c.row_bytes + TAIL
     else:
         padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
         padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-        c.row_bytes = padded_w * g.ic
+        c.row_bytes = padded_w * g.ic * PARTS8
         c.image_bytes = padded_h * c.row_bytes
         c.scratch_bytes = c.image_bytes + TAIL
         if c.direct:
@@ -159,7 +165,7 @@ cdef ptrdiff_t positions_together(const Conv8* c) noexcept nogil:
     if c.rows == 1:
         return 1
     if c.flat:
-        tiles = min(tiles, 1 + CHUNK_BYTES / (c.rows * c.segment))
+        tiles = min(tiles, 1 + CHUNK_BYTES / (c.rows * c.segment * PARTS8))
     if c.finish != NULL:
         tiles = min(tiles, SUMS_BYTES8 / (c.rows * c.group_columns * 4))
     return c.rows * max(tiles, 1)
@@ -250,7 +256,7 @@ cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* 
     cdef ptrdiff_t p
     cdef Positions8 t
     start_positions(c, &t)
-    t.step = c.segment
+    t.step = c.row_bytes
     t.column = t.width = t.skip = 0
     while first < positions:
         t.count = positions - first if positions - first < c.together else c.together
@@ -260,51 +266,54 @@ cdef void run_flat(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* 
         elif c.direct:
             t.x = x + first * c.segment
         else:
-            copy_bytes(c, x + first * c.segment, t.count * c.segment, NULL, scratch)
+            copy_values(c, x + first * c.segment, t.count * c.segment, NULL, scratch)
         if t.has_terms:
             for p in range(t.count):
-                t.terms[p] = <int32_t>(<uint32_t>sum_bytes(t.x + p * c.segment, c.segment) * <uint32_t>c.row_factor)
+                t.terms[p] = <int32_t>(<uint32_t>sum_values8(t.x + p * c.row_bytes, c.segment) * <uint32_t>c.row_factor)
         multiply_positions(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
         first += t.count
 
 
 cdef void quantize_rows(const Conv8* c, Positions8* t, const float* x, uint8_t* copy) noexcept nogil:
-    """Rows of a matrix product as unsigned bytes."""
+    """Rows of a matrix product, quantized."""
     cdef Steps8 steps
     cdef ptrdiff_t p
     for p in range(t.count):
         steps = steps_of_row(x + p * c.segment, c.segment)
-        quantize_bytes(x + p * c.segment, c.segment, &steps, False, copy + p * c.segment)
+        copy_values(c, <const uint8_t*>(x + p * c.segment), c.segment, &steps, copy + p * c.row_bytes)
         t.terms[p] = -(steps.zero_point + 128)
         t.inverses[p] = steps.inverse
 
 
 cdef void pad_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
-    """The part of an image that windows see, as unsigned bytes, with the zero point around it."""
+    """The part of an image that windows see, as unsigned values, with the zero point around it."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t height = c.image_bytes / c.row_bytes
-    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t pixel = g.ic * PARTS8
+    cdef ptrdiff_t width = c.row_bytes / pixel
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
     cdef int zero = (steps.zero_point + 128 if c.dynamic else c.x_zero_point + (128 if c.is_signed else 0)) & 255
     cdef ptrdiff_t oy
     for oy in range(height):
         if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
-            memset(image, zero, c.row_bytes)
+            fill_values8(image, zero, width * g.ic)
         else:
-            memset(image, zero, g.pad_w * g.ic)
-            copy_bytes(c, x + (oy - g.pad_h) * g.iw * g.ic * size, inner * g.ic, steps, image + g.pad_w * g.ic)
-            memset(image + (g.pad_w + inner) * g.ic, zero, (width - g.pad_w - inner) * g.ic)
+            fill_values8(image, zero, g.pad_w * g.ic)
+            copy_values(c, x + (oy - g.pad_h) * g.iw * g.ic * size, inner * g.ic, steps, image + g.pad_w * pixel)
+            fill_values8(image + (g.pad_w + inner) * pixel, zero, (width - g.pad_w - inner) * g.ic)
         image += c.row_bytes
 
 
-cdef void copy_bytes(const Conv8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
+cdef void copy_values(const Conv8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
+    """n values as unsigned ones, of PARTS8 bytes."""
+    cdef uint8_t* quantized = y + (PARTS8 - 1) * n
     if c.dynamic:
-        quantize_bytes(<const float*>x, n, steps, False, y)
-    elif c.is_signed:
-        flip_bytes(x, y, n)
+        quantize_bytes(<const float*>x, n, steps, False, quantized)
+        if PARTS8 > 1:
+            copy_values8(quantized, 0, n, y)
     else:
-        memcpy(y, x, n)
+        copy_values8(x, 128 if c.is_signed else 0, n, y)
 
 
 cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -318,7 +327,7 @@ cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
     cdef Steps8 steps
     cdef Positions8 t
     start_positions(c, &t)
-    t.step = g.stride_w * g.ic
+    t.step = g.stride_w * g.ic * PARTS8
     t.width = g.ow
     t.skip = step_h - g.ow * t.step
     for n in range(g.batches):
@@ -337,7 +346,7 @@ cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
             t.column = first % g.ow
             window = image + first / g.ow * step_h + t.column * t.step
             for group in range(g.groups):
-                t.x = window + group * g.group_ic
+                t.x = window + group * g.group_ic * PARTS8
                 if t.has_terms:
                     tile8_row_sums(&t, c.ones, c.row_factor)
                 multiply_positions(c, &t, group, scratch, y + first * g.oc * c.y_size)

@@ -43,9 +43,11 @@ cdef void pack_conv8(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
         end = end_column(c, panel)
         panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.steps
         pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
+        part_taps8(at, width * 4 * c.steps)
         at += width * 4 * c.steps
         if c.extra_steps > 0:
             extra = pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, own_offsets + c.steps, at)
+            part_taps8(at, width * 4 * extra)
             at += width * 4 * extra
             if extra > 0:
                 fill_offsets(c, own_offsets)
@@ -154,12 +156,12 @@ cdef ptrdiff_t segment_offset(const Conv8* c, ptrdiff_t s) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     if c.segments == g.kh:
         return s * g.dilation_h * c.row_bytes
-    return (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic
+    return (s / g.kw) * g.dilation_h * c.row_bytes + (s % g.kw) * g.dilation_w * g.ic * PARTS8
 
 
 cdef int32_t step_offset(const Conv8* c, ptrdiff_t step) noexcept nogil:
     """Where a step begins, from a window's first byte."""
-    return <int32_t>(segment_offset(c, step / steps_of_segment(c)) + step % steps_of_segment(c) * 4)
+    return <int32_t>(segment_offset(c, step / steps_of_segment(c)) + step % steps_of_segment(c) * 4 * PARTS8)
 
 
 cdef void fill_offsets(const Conv8* c, int32_t* offsets) noexcept nogil:

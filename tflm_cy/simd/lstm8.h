@@ -6,6 +6,14 @@
 #ifndef TFLM_CY_SIMD_LSTM8_H
 #define TFLM_CY_SIMD_LSTM8_H
 
+/* y = x with the highest bit of each byte changed: int8 less -128. */
+SIMD_INLINE void flip_bytes(const uint8_t *x, uint8_t *y, ptrdiff_t n) {
+  const vb flip = vb_set1(-128);
+  ptrdiff_t i = 0;
+  for (; i + VB <= n; i += VB) vb_store(y + i, vb_xor(vb_load(x + i), flip));
+  if (i < n) vb_store_part(y + i, vb_xor(vb_load_part(x + i, n - i), flip), n - i);
+}
+
 static void multiply_16(const uint8_t *w, const int32_t *bias, const uint8_t *x, ptrdiff_t steps, int32_t *y) {
   enum { N = 16 / VL };
   vi acc[N], more[N];

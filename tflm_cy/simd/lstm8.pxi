@@ -6,6 +6,7 @@ from tflm_cy.arithmetic.lstm cimport CELL_GATE
 from tflm_cy.simd.lstm8 cimport Lstm8, Lstm8Kernels
 
 cdef extern from "lstm8.h" nogil:
+    void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
     void multiply_16(const uint8_t* w, const int32_t* bias, const uint8_t* x, ptrdiff_t steps, int32_t* y) noexcept
     void add_products_16(
         const int32_t* a, int32_t a_value, int32_t a_shift, const int32_t* b, int32_t b_value, int32_t b_shift, int16_t* v) noexcept
