@@ -8,10 +8,12 @@
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_H
 #define TFLM_CY_SIMD_DEPTHWISE8_H
 
+#include "step8.h"
+
 #if SIMD_ISA == 512
 enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 }; /* groups at once, with one row of output and two */
 #else
-enum { TOGETHER_1 = 1, TOGETHER_2 = 1, SLIDE_1 = 2, SLIDE_2 = 1, SLIDE_2_FACTORED = 1 };
+enum { TOGETHER_1 = 2, TOGETHER_2 = 1, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 };
 #endif
 
 typedef struct {
@@ -88,6 +90,44 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, p
   else interleave_some(4, 4, rows, n, step, flip, plane);
 }
 
+/* VL dwords of a plane or of factors, and taps that they meet. With AVX2 the first and third bytes of the dwords are apart from the others, as int16,
+ * and so are packed taps, which are read from memory: there are too few registers for them. */
+#if SIMD_ISA == 256
+typedef struct { vb even, odd; } Dwords8;
+typedef const int8_t *Taps8;
+SIMD_INLINE Dwords8 dwords8(const void *p) {
+  const vb v = vb_load(p);
+  return (Dwords8){vb_and(v, vb_set1_16(255)), _mm256_srli_epi16(v, 8)};
+}
+SIMD_INLINE Taps8 upright_taps8(const int8_t *p) { return p; }
+SIMD_INLINE vi upright_dot8(vi acc, Dwords8 x, Taps8 taps) { return dot8(dot8(acc, x.even, vb_load(taps)), x.odd, vb_load(taps + VB)); }
+SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) {
+  const vb f = vb_set1_32(factors);
+  return dot8(dot8(acc, x.even, _mm256_srai_epi16(_mm256_slli_epi16(f, 8), 8)), x.odd, _mm256_srai_epi16(f, 8));
+}
+#else
+typedef vb Dwords8, Taps8;
+SIMD_INLINE Dwords8 dwords8(const void *p) { return vb_load(p); }
+SIMD_INLINE Taps8 upright_taps8(const int8_t *p) {
+  vb taps = vb_load(p);
+  SIMD_KEEP(taps);
+  return taps;
+}
+SIMD_INLINE vi upright_dot8(vi acc, Dwords8 x, Taps8 taps) { return vi_dot4(acc, x, taps); }
+SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) { return vi_dot4(acc, x, vb_set1_32(factors)); }
+#endif
+enum { TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
+
+/* Tap j of the dword `lane`. */
+SIMD_INLINE void pack_tap8(int8_t *taps, ptrdiff_t lane, int j, int8_t tap) {
+#if SIMD_ISA == 256
+  const int16_t wide = tap;
+  memcpy(taps + j % 2 * VB + 4 * lane + j / 2 * 2, &wide, 2);
+#else
+  taps[4 * lane + j] = tap;
+#endif
+}
+
 /* The same without rounding: the sums themselves. */
 SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, ptrdiff_t at,
                              ptrdiff_t n) {
@@ -152,21 +192,15 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
   for (ptrdiff_t c = 0; c < s->columns; c++) {
     const uint8_t *plane = s->planes + c * s->column_step;
     for (ptrdiff_t q = 0; q < s->quads; q++, plane += s->plane_bytes) {
-      vb factors[2];
-      if (factored)
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) factors[r] = vb_set1_32(s->factors + q * R + r);
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-        vb w[2];
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-          w[r] = vb_load(taps + r * VB);
-          SIMD_KEEP(w[r]);
-        }
-        taps += R * VB;
+        Taps8 w[2];
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[r] = upright_taps8(taps + r * TAPS8);
+        taps += R * TAPS8;
         _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
-          const vb x = vb_load(plane + from[g][i]);
+          const Dwords8 x = dwords8(plane + from[g][i]);
           _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-            acc[r][g][i] = vi_dot4(acc[r][g][i], x, w[r]);
-            if (factored) acc[r][g][i] = vi_dot4(acc[r][g][i], x, factors[r]);
+            acc[r][g][i] = upright_dot8(acc[r][g][i], x, w[r]);
+            if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + q * R + r);
           }
         }
       }
@@ -188,8 +222,9 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
     _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[4 * k + j] + at) : vb_load_part(rows[4 * k + j] + at, n);
     interleave(4, r, change, x);
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-      acc[0][0][i] = vi_dot4(acc[0][0][i], x[i], vb_load(s->taps + (4 * k + i) * VB));
-      if (s->factors) acc[0][0][i] = vi_dot4(acc[0][0][i], x[i], vb_set1_32(s->factors + k % s->quads));
+      const Dwords8 dwords = dwords8(&x[i]);
+      acc[0][0][i] = upright_dot8(acc[0][0][i], dwords, upright_taps8(s->taps + (4 * k + i) * TAPS8));
+      if (s->factors) acc[0][0][i] = factor_dot8(acc[0][0][i], dwords, s->factors + k % s->quads);
     }
   }
   finish_groups(1, 1, 0, s, acc, 0, y, n);
@@ -204,25 +239,19 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
   const uint8_t *plane = s->planes + group * pieces * stride * s->column_step;
   _Pragma("GCC unroll 4") for (int u = 0; u < vectors; u++) {
     const vi bias = vi_load(s->bias + u * VL);
-    vb w[3][2], factors[2];
+    Taps8 w[3][2];
     _Pragma("GCC unroll 4") for (int c = 0; c < 3; c++)
-      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-        w[c][r] = vb_load(s->taps + ((c * 4 + u) * R + r) * VB);
-        SIMD_KEEP(w[c][r]);
-      }
-    if (factored)
-      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) factors[r] = vb_set1_32(s->factors + r);
+      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[c][r] = upright_taps8(s->taps + ((c * 4 + u) * R + r) * TAPS8);
     _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++)
       _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][p / pieces][p % pieces * vectors + u] = bias;
     _Pragma("GCC unroll 40") for (int j = 0; j < (X * pieces - 1) * stride + 3; j++) {
-      vb x = vb_load(plane + (j * vectors + u) * VB);
-      SIMD_KEEP(x);
+      const Dwords8 x = dwords8(plane + (j * vectors + u) * VB);
       _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
         const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
         if (c < 0 || c > 2) continue;
         _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-          acc[r][g][i] = vi_dot4(acc[r][g][i], x, w[c][r]);
-          if (factored) acc[r][g][i] = vi_dot4(acc[r][g][i], x, factors[r]);
+          acc[r][g][i] = upright_dot8(acc[r][g][i], x, w[c][r]);
+          if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + r);
         }
       }
     }

@@ -87,7 +87,7 @@ cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) n
 
 
 cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:
-    """Per block, column, quad, quarter, output row: VL dwords of four taps below each other."""
+    """Per block, column, quad, quarter, output row: VL dwords of four taps below each other, as pack_tap8 lays them."""
     cdef const ConvShape* g = &d.shape
     cdef ptrdiff_t[MOST_BYTES] channels
     cdef ptrdiff_t block, column, quad, quarter, row, lane, j, tap
@@ -104,19 +104,19 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
                             tap = 4 * quad + j - row * g.stride_h
                             if d.upright > 0:
                                 if 4 * column + j < d.upright:
-                                    pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, less, taps + j)
+                                    pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, less, j, taps)
                             elif 0 <= tap < g.kh:
-                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, less, taps + j)
-                        taps += 4 * VL
+                                pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, less, j, taps)
+                        taps += TAPS8
 
 
-cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int less, int8_t* taps) noexcept nogil:
-    """One byte of VL dwords, which are 0 before; an int8 also when `less` is subtracted."""
+cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int less, ptrdiff_t j, int8_t* taps) noexcept nogil:
+    """Tap j of VL dwords, which are 0 before; an int8 also when `less` is subtracted."""
     cdef uint8_t flip = <uint8_t>d.w_offset
     cdef ptrdiff_t lane
     for lane in range(VL):
         if channels[lane] < d.shape.oc:
-            taps[4 * lane] = <int8_t>(<int8_t>(w[channels[lane]] ^ flip) - less)
+            pack_tap8(taps, lane, <int>j, <int8_t>(<int8_t>(w[channels[lane]] ^ flip) - less))
 
 
 cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:

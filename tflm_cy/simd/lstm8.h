@@ -1,35 +1,31 @@
 /* The inner parts of lstm8.pxi, sixteen cells at a time: products of 16 rows of weights, packed by turn_taps (conv8.h), with one row of
- * unsigned bytes; rescaling; gemmlowp's logistic and tanh on int16.
+ * unsigned values (step8.h); rescaling; gemmlowp's logistic and tanh on int16.
  *
  * Rounded divisions by 2^n are (x + 2^(n-1)) >> n where the definition rounds half away from zero only after a truncating division
  * (high products), and that less 1 for negative x where it rounds away (RoundingDivideByPOT). */
 #ifndef TFLM_CY_SIMD_LSTM8_H
 #define TFLM_CY_SIMD_LSTM8_H
 
-/* y = x with the highest bit of each byte changed: int8 less -128. */
-SIMD_INLINE void flip_bytes(const uint8_t *x, uint8_t *y, ptrdiff_t n) {
-  const vb flip = vb_set1(-128);
-  ptrdiff_t i = 0;
-  for (; i + VB <= n; i += VB) vb_store(y + i, vb_xor(vb_load(x + i), flip));
-  if (i < n) vb_store_part(y + i, vb_xor(vb_load_part(x + i, n - i), flip), n - i);
-}
-
 static void multiply_16(const uint8_t *w, const int32_t *bias, const uint8_t *x, ptrdiff_t steps, int32_t *y) {
-  enum { N = 16 / VL };
+  enum { N = 16 / VL, STEP = 4 * PARTS8 };
   vi acc[N], more[N];
   ptrdiff_t s = 0;
   _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) {
     acc[i] = vi_load(bias + i * VL);
     more[i] = vi_set1(0);
   }
-  for (; s + 2 <= steps; s += 2, w += 128) {
-    const vb first = vb_set1_32(x + 4 * s), second = vb_set1_32(x + 4 * s + 4);
-    _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) acc[i] = vi_dot4(acc[i], first, vb_load(w + i * VB));
-    _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) more[i] = vi_dot4(more[i], second, vb_load(w + 64 + i * VB));
+  for (; s + 2 <= steps; s += 2, w += 128, x += 2 * STEP) {
+    _Pragma("GCC unroll 2") for (int part = 0; part < PARTS8; part++) {
+      const vb first = vb_set1_32(x + 4 * part), second = vb_set1_32(x + STEP + 4 * part);
+      _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) acc[i] = dot8(acc[i], first, taps8(w + i * VB, part));
+      _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) more[i] = dot8(more[i], second, taps8(w + 64 + i * VB, part));
+    }
   }
   if (s < steps) {
-    const vb last = vb_set1_32(x + 4 * s);
-    _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) acc[i] = vi_dot4(acc[i], last, vb_load(w + i * VB));
+    _Pragma("GCC unroll 2") for (int part = 0; part < PARTS8; part++) {
+      const vb last = vb_set1_32(x + 4 * part);
+      _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) acc[i] = dot8(acc[i], last, taps8(w + i * VB, part));
+    }
   }
   _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) vi_store(y + i * VL, vi_add(acc[i], more[i]));
 }

@@ -6,7 +6,6 @@ from tflm_cy.arithmetic.lstm cimport CELL_GATE
 from tflm_cy.simd.lstm8 cimport Lstm8, Lstm8Kernels
 
 cdef extern from "lstm8.h" nogil:
-    void flip_bytes(const uint8_t* x, uint8_t* y, ptrdiff_t n) noexcept
     void multiply_16(const uint8_t* w, const int32_t* bias, const uint8_t* x, ptrdiff_t steps, int32_t* y) noexcept
     void add_products_16(
         const int32_t* a, int32_t a_value, int32_t a_shift, const int32_t* b, int32_t b_value, int32_t b_shift, int16_t* v) noexcept
@@ -37,7 +36,12 @@ cdef void plan_lstm8(Lstm8* s) noexcept nogil:
     s.x_steps = round_up(s.inputs, 4) / 4
     s.h_steps = round_up(s.cells, 4) / 4
     s.packed_bytes = 4 * s.lanes * 4 * (s.x_steps + s.h_steps + 2) + TAIL
-    s.scratch_bytes = round_up(4 * s.x_steps, 64) + round_up(4 * s.h_steps, 64) + s.lanes * (4 + 4 + 4 * 2 + 2 + 2 + 1) + TAIL
+    s.scratch_bytes = row_bytes_of_lstm(s.x_steps) + row_bytes_of_lstm(s.h_steps) + s.lanes * (4 + 4 + 4 * 2 + 2 + 2 + 1) + TAIL
+
+
+cdef ptrdiff_t row_bytes_of_lstm(ptrdiff_t steps) noexcept nogil:
+    """Of the copy of a row."""
+    return round_up(4 * PARTS8 * steps, 64)
 
 
 cdef void pack_lstm8(Lstm8* s, int gate, const int8_t* w, const int8_t* r, const int32_t* bias) noexcept nogil:
@@ -69,6 +73,7 @@ cdef void pack_rows_of_lstm(const uint8_t* w, ptrdiff_t rows, ptrdiff_t n, ptrdi
                 w + row * n + at, n, rows - row if rows - row < LANES else LANES, n - at if n - at < TAPS else TAPS, 0, 0,
                 packed + 16 * at, 4 * LANES)
             at += TAPS
+        part_taps8(packed, 4 * LANES * steps)
         packed += 4 * LANES * steps
         row += LANES
 
@@ -79,15 +84,15 @@ cdef void step_lstm8(const Lstm8* s, const int8_t* x, int8_t* h, int16_t* c, int
     cdef ptrdiff_t first = 0
     cdef int gate
     room.x = at
-    room.h = at + round_up(4 * s.x_steps, 64)
-    room.from_x = <int32_t*>(room.h + round_up(4 * s.h_steps, 64))
+    room.h = at + row_bytes_of_lstm(s.x_steps)
+    room.from_x = <int32_t*>(room.h + row_bytes_of_lstm(s.h_steps))
     room.from_h = room.from_x + s.lanes
     room.gates = <int16_t*>(room.from_h + s.lanes)
     room.c = room.gates + 4 * s.lanes
     room.hidden = room.c + s.lanes
     room.y = <int8_t*>(room.hidden + s.lanes)
-    flip_bytes(<const uint8_t*>x, room.x, s.inputs)
-    flip_bytes(<const uint8_t*>h, room.h, s.cells)
+    copy_values8(<const uint8_t*>x, 128, s.inputs, room.x)
+    copy_values8(<const uint8_t*>h, 128, s.cells, room.h)
     memset(room.c + s.lanes - LANES, 0, 2 * LANES)
     memcpy(room.c, c, 2 * s.cells)
     for gate in range(4):

@@ -2,7 +2,7 @@
 #ifndef TFLM_CY_SIMD_PEAK_H
 #define TFLM_CY_SIMD_PEAK_H
 
-#include "simd.h"
+#include "step8.h"
 
 /* Twelve sums: more than an addition's latency times the units, fewer than there are registers; each in a variable, an array would be stored. */
 #define PEAK_SUMS 12
@@ -35,11 +35,11 @@ static int64_t peak_s8(int64_t rounds) {
   vb a = vb_set1(1), b = vb_set1(0);
   SIMD_KEEP(b); /* else products with 0 are left out */
 #define PEAK_BEGIN(i) vi s##i = b;
-#define PEAK_ADD(i) SIMD_KEEP(a); s##i = vi_dot4(s##i, a, b); SIMD_KEEP(s##i); /* nothing is known of a: no product is computed once for all */
+#define PEAK_ADD(i) SIMD_KEEP(a); s##i = dot8(s##i, a, b); SIMD_KEEP(s##i); /* nothing is known of a: no product is computed once for all */
   PEAK_LOOP(PEAK_ADD)
 #undef PEAK_BEGIN
 #undef PEAK_ADD
-  return rounds * PEAK_SUMS * VB;
+  return rounds * PEAK_SUMS * VB / PARTS8;
 }
 
 #if defined(__AMX_INT8__)
