@@ -1,4 +1,4 @@
-/* Tables of 256 bytes. With AVX-512 VBMI a table is four registers; without, one load per byte. */
+/* Tables of 256 bytes. With AVX-512 VBMI a table is four registers; with AVX2 sixteen, looked at one after the other; else one load per byte. */
 #ifndef TFLM_CY_SIMD_BYTES_H
 #define TFLM_CY_SIMD_BYTES_H
 
@@ -34,6 +34,44 @@ __attribute__((target("avx512vbmi"))) static void lookup_bytes_vbmi(const void *
 }
 #endif
 
+#if SIMD_ISA == 256
+/* VPSHUFB looks at the lowest four bits, and gives 0 for a negative byte. So of a byte from which 16 is subtracted again and again, until it is negative,
+ * the tables up to its own are seen: each holds what it differs by from the one before. The upper 128 values are another such byte. */
+static void lookup_bytes_shuffled(const void *how, const void *x, void *y, int64_t n) {
+  enum { LEAST = 256, PARTS = 16 };
+  const uint8_t *table = (const uint8_t *)how, *from = (const uint8_t *)x;
+  uint8_t *to = (uint8_t *)y;
+  const vb sixteen = vb_set1(16), upper = vb_set1(-128);
+  __m128i parts[PARTS];
+  int64_t i = 0;
+  if (n >= LEAST) {
+    for (int k = 0; k < PARTS; k++) {
+      parts[k] = _mm_loadu_si128((const __m128i *)(table + 16 * k));
+      if (k % 8 != 0) parts[k] = _mm_xor_si128(parts[k], _mm_loadu_si128((const __m128i *)(table + 16 * (k - 1))));
+    }
+    for (; i + 2 * VB <= n; i += 2 * VB) {
+      vb low[2], high[2], out[2];
+      _Pragma("GCC unroll 2") for (int j = 0; j < 2; j++) {
+        low[j] = vb_load(from + i + j * VB);
+        high[j] = vb_xor(low[j], upper);
+        out[j] = vb_set1(0);
+      }
+      _Pragma("GCC unroll 8") for (int k = 0; k < PARTS / 2; k++) {
+        const vb first = _mm256_broadcastsi128_si256(parts[k]), second = _mm256_broadcastsi128_si256(parts[8 + k]);
+        _Pragma("GCC unroll 2") for (int j = 0; j < 2; j++) {
+          out[j] = vb_xor(out[j], vb_xor(_mm256_shuffle_epi8(first, low[j]), _mm256_shuffle_epi8(second, high[j])));
+          low[j] = _mm256_subs_epi8(low[j], sixteen);
+          high[j] = _mm256_subs_epi8(high[j], sixteen);
+        }
+      }
+      vb_store(to + i, out[0]);
+      vb_store(to + i + VB, out[1]);
+    }
+  }
+  lookup_bytes(how, from + i, to + i, n - i);
+}
+#endif
+
 typedef void (*simd_byte_kernel)(const void *, const void *, void *, int64_t);
 
 SIMD_INLINE simd_byte_kernel best_lookup(void) {
@@ -41,7 +79,11 @@ SIMD_INLINE simd_byte_kernel best_lookup(void) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512vbmi")) return lookup_bytes_vbmi;
 #endif
+#if SIMD_ISA == 256
+  return lookup_bytes_shuffled;
+#else
   return lookup_bytes;
+#endif
 }
 
 /* float16 to float32, exact; a signalling NaN becomes quiet. */
