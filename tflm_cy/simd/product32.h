@@ -29,7 +29,7 @@ typedef struct {        /* as product32.pxd's */
   ptrdiff_t added_row;
   const float *added, *y;
   float low, high;
-  int bends;
+  int bends, by_sign;
   float slope;
   const float *slopes;
   float last_low, last_high;
@@ -87,9 +87,10 @@ SIMD_INLINE void add_tile32(const int R, const int NC, const int SECOND, const f
 }
 
 SIMD_INLINE void bend_tile32(const int R, const int NC, const Finish32 *f, ptrdiff_t n, ptrdiff_t column, vf (*acc)[8]) {
+  const vf sign = vf_set1(f->by_sign ? -0.0f : 0.0f);
   UNROLL32 for (int j = 0; j < NC; j++) {
     const vf slope = f->slopes ? load_column32(j < NC - 1, f->slopes + column + j * VL, n - j * VL) : vf_set1(f->slope);
-    UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = vf_below(acc[r][j], vf_mul(acc[r][j], slope), acc[r][j]);
+    UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = vf_bent(acc[r][j], vf_mul_first(acc[r][j], slope), sign);
   }
 }
 
