@@ -1,7 +1,7 @@
 /* The loops of float32.pxi: functions of one and two values, vector by vector.
  *
  * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b) is b where a < 0, else a with its own bits;
- * vf_signed(a, b) is b where a's sign bit is set, also that of -0 and NaN; vf_bent(a, b, sign) is the one for a sign of 0, the other for -0. */
+ * vf_signed(a, b) is b where a's sign bit is set, also that of -0 and NaN. */
 #ifndef TFLM_CY_SIMD_FLOAT32_H
 #define TFLM_CY_SIMD_FLOAT32_H
 
@@ -12,18 +12,11 @@ SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=v"(a) 
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
 SIMD_INLINE vf vf_below(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
-SIMD_INLINE vf vf_bent(vf a, vf b, vf sign) {
-  const __mmask16 below = _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ);
-  return _mm512_mask_mov_ps(a, _kor_mask16(below, _mm512_test_epi32_mask(_mm512_castps_si512(a), _mm512_castps_si512(sign))), b);
-}
 #else
 SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
 SIMD_INLINE vf vf_below(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
-SIMD_INLINE vf vf_bent(vf a, vf b, vf sign) {
-  return _mm256_blendv_ps(a, b, _mm256_or_ps(_mm256_and_ps(a, sign), _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)));
-}
 #endif
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
 
