@@ -12,7 +12,7 @@ from tflm_cy.ops import generation
 
 PRODUCTS_TAKE = generation.supported() and name() not in ("portable", "scalar")  # else every node computes by itself
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
-SLOPES_ARE_TAKEN = generation.generation_name() == "avx512"
+GENERATIONS = ["avx2"] + ["avx512"] * (generation.generation_name() == "avx512")
 
 
 class Net:
@@ -85,11 +85,11 @@ CHAINS = {
     "add as second": (["DDA"], 1),
     "add, relu": (["ADD", "RELU"], 2),
     "add with a clamp, relu6": (["ADD RELU", "RELU6"], 1),
-    "add, prelu": (["ADD", "PRELU"], 1 + SLOPES_ARE_TAKEN),
-    "prelu": (["PRELU"], SLOPES_ARE_TAKEN),
-    "leaky, maximum": (["LEAKY_RELU", "MAXIMUM"], 2 * SLOPES_ARE_TAKEN),
-    "add, maximum, prelu, minimum": (["ADD", "MAXIMUM", "PRELU", "MINIMUM"], 2 + 2 * SLOPES_ARE_TAKEN),
-    "prelu, add": (["PRELU", "ADD"], SLOPES_ARE_TAKEN),
+    "add, prelu": (["ADD", "PRELU"], 2),
+    "prelu": (["PRELU"], 1),
+    "leaky, maximum": (["LEAKY_RELU", "MAXIMUM"], 2),
+    "add, maximum, prelu, minimum": (["ADD", "MAXIMUM", "PRELU", "MINIMUM"], 4),
+    "prelu, add": (["PRELU", "ADD"], 1),
     "add, add": (["ADD", "ADD"], 1),
     "abs, add": (["ABS", "ADD"], 0),
     "sub": (["SUB"], 0),
@@ -122,6 +122,21 @@ def test_chains(name, channels):
         return end(net, follow(net, net.conv(net.x, channels, kernel=3), other, steps))
 
     check(build, wanted)
+
+
+@pytest.mark.parametrize("name", ["LEAKY_RELU", "PRELU"])
+@pytest.mark.parametrize("channels", [1, 20])
+@pytest.mark.parametrize("xnnpack", GENERATIONS)
+def test_what_bends_follows_the_generation(name, channels, xnnpack, monkeypatch):
+    """What has its sign bit set but is not below zero bends in one of them."""
+    monkeypatch.setenv("TFLM_CY_XNNPACK", xnnpack)
+
+    def build(net):
+        net.slopes = lambda n: np.resize(np.float32([-0.5, 3, np.nan]), [1, 1, n])
+        w, b = np.full([channels, 1, 1, 5], -0.0, np.float32), np.full(channels, -0.0, np.float32)
+        return net.node("NEG", [follow(net, net.node("CONV_2D", [net.x, w, b], channels, **WINDOW), None, [name])])
+
+    check(build, 1)
 
 
 @pytest.mark.parametrize("activation", ["NONE", "RELU", "RELU6"])
@@ -289,7 +304,7 @@ def test_a_single_row_is_shared_by_columns():
         return end(net, net.node("PRELU", [net.node("ADD", [net.conv(net.x, 1024), other]), net.slopes(1024)]))
 
     check(build, 0, channels=64, side=1)
-    check(later, 1 + SLOPES_ARE_TAKEN, channels=64, side=1)
+    check(later, 2, channels=64, side=1)
 
 
 def test_another_shape_is_broadcast():

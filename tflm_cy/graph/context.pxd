@@ -83,6 +83,7 @@ cdef enum FinishKind:
     FINISH_CLAMP = 2
     FINISH_BEND = 3          # what is below zero is multiplied: by `slope`, or by the other input's value for its channel
     FINISH_WIDEN = 4         # zeros follow the channels: nobody's to take, but who adds the output may add the input
+    FINISH_BEND_SIGNED = 5   # as FINISH_BEND, for what has its sign bit set, also -0 and NaN
 
 cdef enum State:
     INIT = 0

@@ -20,12 +20,20 @@ typedef void (*Depthwise32Function)(const Columns32 *d, const float *w, float *y
 
 #define UNROLL32D _Pragma("GCC unroll 32")
 
-/* An input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that. */
+/* LOADS32: an input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that.
+ * ABREAST32: output columns side by side. The few sums of one would wait for each other, but with sixteen registers the taps must make room: RELOAD32. */
 #if SIMD_ISA == 512
 #define LOADED32(x) __asm__("" : "+v"(x))
+#define LOADS32(K, S) (K == 3)
+#define RELOAD32(K, S) 0
+#define ABREAST32(K, S) 1
 #else
-#define LOADED32(x) (void)0
+#define LOADED32(x) __asm__("" : "+x"(x))
+#define LOADS32(K, S) (S == 1)
+#define RELOAD32(K, S) (K == 5 && S == 1)
+#define ABREAST32(K, S) (K == 5 && S == 1 ? 2 : 1)
 #endif
+enum { MOST_SUMS32 = 8 };
 
 SIMD_INLINE vf vf_of(vf v) { return v; }
 
@@ -39,7 +47,7 @@ SIMD_INLINE vf vf_of(vf v) { return v; }
 #endif
 
 #define COLUMNS32_OF(NAME, V, K, S, R, PART) \
-  static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, PART, d, w, y); }
+  static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, PART ? 1 : ABREAST32(K, S), PART, d, w, y); }
 #if SIMD_ISA == 512
 #define COLUMNS32(K, S, R) \
   COLUMNS32_OF(whole32, vf, K, S, R, 0) COLUMNS32_OF(part32, vf, K, S, R, 1) COLUMNS32_OF(half32, vhalf, K, S, R, 0)

@@ -1,7 +1,7 @@
 # A pass computes up to four output rows, a vector of channels after the other. Rows outside of the image are a row of zeros, columns outside are
 # told apart at both ends of a row. An image larger than the second cache is walked in short chunks of columns, so that a pixel's
-# channels are read together. Rows that all begin at the same place of the first cache would drive each other out of it: what a chunk sees of them is
-# copied to lines that do not.
+# channels are read together; strides of two want chunks that small first caches hold. Rows that all begin at the same place of the first cache
+# would drive each other out of it: what a chunk sees of them is copied to lines that do not.
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
@@ -29,7 +29,7 @@ cdef enum:
     SHORT_CHUNK = 16
     SHORTEST_CHUNK = 4
     CACHE_PLACES = 4096          # bytes from a line to the next one at the same place of the first cache
-    COPIED_CHUNK = 16384         # bytes of a chunk's lines
+    CHUNK_LINES = 16384          # bytes of a chunk's inputs, where they must stay in that cache
 
 
 cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
@@ -40,6 +40,8 @@ cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
         return False
     d.rows = 4 if g.stride_h == 1 else 2
     d.chunk = SHORT_CHUNK if g.ih * g.iw * g.ic * <ptrdiff_t>sizeof(float) > LARGE_IMAGE else g.ow
+    if VL == 8 and g.kh == 3 and g.stride_h == 2 and d.chunk < g.ow:
+        d.chunk = max(min(CHUNK_LINES / (inputs32(g, d.rows) * g.stride_w * g.ic * <ptrdiff_t>sizeof(float)), d.chunk), SHORTEST_CHUNK)
     d.line = 0
     d.scratch_bytes = padded_bytes32(g.iw * g.ic)
     if collides32(d):
@@ -66,7 +68,7 @@ cdef void plan_lines32(Depthwise32* d) noexcept nogil:
     """Chunks whose rows are copied: as long as their lines stay in the first cache."""
     cdef ConvShape* g = &d.shape
     cdef ptrdiff_t lines = inputs32(g, d.rows)
-    cdef ptrdiff_t pixels = COPIED_CHUNK / (lines * g.ic * <ptrdiff_t>sizeof(float))       # of the input
+    cdef ptrdiff_t pixels = CHUNK_LINES / (lines * g.ic * <ptrdiff_t>sizeof(float))       # of the input
     d.chunk = max((pixels - g.kw) / g.stride_w + 1, SHORTEST_CHUNK)
     d.line = gathered_floats32(((d.chunk - 1) * g.stride_w + g.kw) * g.ic)
     d.scratch_bytes += lines * d.line * <ptrdiff_t>sizeof(float) + LINE32

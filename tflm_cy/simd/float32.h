@@ -1,6 +1,7 @@
 /* The loops of float32.pxi: functions of one and two values, vector by vector.
  *
- * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b, c) is b where a < 0, else c with its own bits. */
+ * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b) is b where a < 0, else a with its own bits;
+ * vf_signed(a, b) is b where a's sign bit is set, also that of -0 and NaN. */
 #ifndef TFLM_CY_SIMD_FLOAT32_H
 #define TFLM_CY_SIMD_FLOAT32_H
 
@@ -9,11 +10,13 @@
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
-SIMD_INLINE vf vf_below(vf a, vf b, vf c) { return _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
+SIMD_INLINE vf vf_below(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
+SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
 #else
 SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
-SIMD_INLINE vf vf_below(vf a, vf b, vf c) { return _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
+SIMD_INLINE vf vf_below(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
+SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
 #endif
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
 
@@ -49,7 +52,9 @@ SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, 
 BINARY32(add, clamp32(vf_add_first(a, b), low, high))
 BINARY32(sub, clamp32(vf_sub(a, b), low, high))
 BINARY32(mul, clamp32(vf_mul_first(a, b), low, high))
-BINARY32(prelu, vf_below(a, vf_mul_first(a, b), a))
+BINARY32(prelu, vf_below(a, vf_mul_first(a, b)))
+BINARY32(prelu_signed, vf_signed(a, vf_mul_first(a, b)))
+BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
 
 #define UNARY32(NAME, VALUE) \
   SIMD_INLINE vf NAME##_32(vf x, vf low, vf high, vf slope) { (void)low; (void)high; (void)slope; return VALUE; } \
@@ -71,7 +76,8 @@ BINARY32(prelu, vf_below(a, vf_mul_first(a, b), a))
   }
 
 UNARY32(relu, clamp32(x, low, high))
-UNARY32(leaky, vf_below(x, vf_mul(x, slope), x))
+UNARY32(leaky, vf_below(x, vf_mul(x, slope)))
+UNARY32(leaky_signed, vf_signed(x, vf_mul(x, slope)))
 UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
 #if SIMD_ISA == 512

@@ -4,7 +4,8 @@
     table.float32.add_rows(&limits, a, b, y, rows, n)    # b is one row, which meets each row of a
     table.float32.relu(&parameters, x, y, n)         # map8(relu8, ...)
 
-prelu, leaky, logistic and elu are those of the AVX-512 generation, where the generations differ.
+prelu, leaky, logistic and elu are those of the AVX-512 generation, where the generations differ; prelu_signed, leaky_signed and, for one slope,
+prelu_one_signed those of AVX2.
 """
 from libc.stdint cimport int64_t
 
@@ -18,12 +19,16 @@ cdef struct Float32Kernels:
     BinaryKernel sub
     BinaryKernel mul
     BinaryKernel prelu
+    BinaryKernel prelu_signed
+    BinaryKernel prelu_one_signed
     RowsKernel add_rows
     RowsKernel sub_rows
     RowsKernel mul_rows
     RowsKernel prelu_rows
+    RowsKernel prelu_signed_rows
     MapKernel relu
     MapKernel leaky
+    MapKernel leaky_signed
     MapKernel hard_swish
     MapKernel logistic
     MapKernel tanh

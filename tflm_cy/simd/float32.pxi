@@ -10,12 +10,16 @@ cdef extern from "float32.h" nogil:
     void sub_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
     void mul_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
     void prelu_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
+    void prelu_signed_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
+    void prelu_one_signed_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
     void add_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
     void sub_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
     void mul_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
     void prelu_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void prelu_signed_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
     void relu_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void leaky_run32(const void* how, const void* x, void* y, int64_t n) noexcept
+    void leaky_signed_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void hard_swish_run32(const void* how, const void* x, void* y, int64_t n) noexcept
     void (*logistic_vectors32)(const float* exp2, const float* x, float* y, int64_t n) noexcept
 
@@ -52,12 +56,16 @@ cdef void fill_float32(Float32Kernels* table) noexcept:
     table.sub = sub_run32
     table.mul = mul_run32
     table.prelu = prelu_run32
+    table.prelu_signed = prelu_signed_run32
+    table.prelu_one_signed = prelu_one_signed_run32
     table.add_rows = add_rows32
     table.sub_rows = sub_rows32
     table.mul_rows = mul_rows32
     table.prelu_rows = prelu_rows32
+    table.prelu_signed_rows = prelu_signed_rows32
     table.relu = relu_run32
     table.leaky = leaky_run32
+    table.leaky_signed = leaky_signed_run32
     table.hard_swish = hard_swish_run32
     table.logistic = logistic_run32
     table.tanh = tanh_run32

@@ -15,11 +15,12 @@
 #include "half.h"
 
 #if SIMD_ISA == 512
-enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6 }; /* vectors of a panel; where there are more than some positions, at least */
+/* Vectors of a panel; where there are more than some positions, at least; chains of sums, fewer than which wait for each other (0: so be it). */
+enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6, FEW_CHAINS32 = 0 };
 #define SIMD_ROWS32 {0, 14, 12, 8, 6, 1, 1, 1, 1}
 #else
-enum { PANEL32 = 2, TALL_PANEL32 = 2, FEW_ROWS32 = 6 };
-#define SIMD_ROWS32 {0, 8, 6, 1, 1, 1, 1, 1, 1}
+enum { PANEL32 = 3, TALL_PANEL32 = 3, FEW_ROWS32 = 6, FEW_CHAINS32 = 8 };
+#define SIMD_ROWS32 {0, 8, 6, 4, 1, 1, 1, 1, 1}
 #endif
 enum { WIDE_PANEL32 = 8 };      /* for a single position */
 static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
@@ -29,7 +30,7 @@ typedef struct {        /* as product32.pxd's */
   ptrdiff_t added_row;
   const float *added, *y;
   float low, high;
-  int bends;
+  int bends, by_sign;
   float slope;
   const float *slopes;
   float last_low, last_high;
@@ -53,6 +54,7 @@ typedef void (*Tile32)(const Window32 *t, ptrdiff_t first, const float *w, ptrdi
 #define AHEAD32 512 /* floats from the weights in use to those that should be on their way */
 #endif
 #define UNROLL32 _Pragma("GCC unroll 16")
+#define APART32 __asm__("" ::: "memory") /* begins a branch that shares no loads with the other one: there are no registers for them */
 
 /* The last vector of a row may be a part of one. */
 SIMD_INLINE vf load_column32(const int ALWAYS_WHOLE, const float *p, ptrdiff_t n) { return ALWAYS_WHOLE || n >= VL ? vf_load(p) : vf_load_part(p, n); }
@@ -86,10 +88,13 @@ SIMD_INLINE void add_tile32(const int R, const int NC, const int SECOND, const f
   }
 }
 
-SIMD_INLINE void bend_tile32(const int R, const int NC, const Finish32 *f, ptrdiff_t n, ptrdiff_t column, vf (*acc)[8]) {
+SIMD_INLINE void bend_tile32(const int R, const int NC, const int BY_SIGN, const Finish32 *f, ptrdiff_t n, ptrdiff_t column, vf (*acc)[8]) {
   UNROLL32 for (int j = 0; j < NC; j++) {
     const vf slope = f->slopes ? load_column32(j < NC - 1, f->slopes + column + j * VL, n - j * VL) : vf_set1(f->slope);
-    UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = vf_below(acc[r][j], vf_mul(acc[r][j], slope), acc[r][j]);
+    UNROLL32 for (int r = 0; r < R; r++) {
+      const vf product = vf_mul_first(acc[r][j], slope);
+      acc[r][j] = BY_SIGN ? vf_signed(acc[r][j], product) : vf_below(acc[r][j], product);
+    }
   }
 }
 
@@ -119,7 +124,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       if (HALVED) h = vhalf_load(w + WHOLE * VL);
       UNROLL32 for (int j = 0; j < WHOLE; j++) {
         v[j] = vf_load(w + j * VL);
-        if (R > 2) simd_prefetch(w + j * VL + AHEAD32); /* fewer positions do nothing but load */
+        if (R > 2 && j * VL % 16 == 0) simd_prefetch(w + j * VL + AHEAD32); /* each line; fewer positions do nothing but load */
       }
       UNROLL32 for (int r = 0; r < R; r++) {
         const char *q = r < 3 ? q0 : r < 6 ? q1 : r < 9 ? q2 : r < 12 ? q3 : q4;
@@ -148,11 +153,21 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
     if (f->adds) {
       const ptrdiff_t position = f->added_row == t->y_row ? 0 : (y - f->y) / t->y_row;
       const float *at = f->added_row == t->y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
-      if (f->second) add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
-      else add_tile32(R, NC, 0, at, f->added_row, f->added_row - t->column, acc);
+      if (f->second) {
+        APART32;
+        add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
+      } else {
+        APART32;
+        add_tile32(R, NC, 0, at, f->added_row, f->added_row - t->column, acc);
+      }
     }
     clamp_tile32(R, NC, vf_set1(f->low), vf_set1(f->high), acc);
-    if (f->bends) bend_tile32(R, NC, f, n, t->column, acc);
+    if (f->bends && f->by_sign) {
+      APART32;
+      bend_tile32(R, NC, 1, f, n, t->column, acc);
+    } else if (f->bends) {
+      bend_tile32(R, NC, 0, f, n, t->column, acc);
+    }
     clamp_tile32(R, NC, vf_set1(f->last_low), vf_set1(f->last_high), acc);
     UNROLL32 for (int r = 0; r < R; r++) {
       UNROLL32 for (int j = 0; j < NC; j++) store_column32(j < NC - 1, y + r * t->y_row + j * VL, acc[r][j], n - j * VL);
@@ -199,12 +214,12 @@ BOTH32_6(4)
 #else
 BOTH32_6(1) BOTH32(7, 1) BOTH32(8, 1)
 BOTH32_6(2)
-TILE32(1, 3) TILE32(1, 4)
+TILE32(1, 3) TILE32(2, 3) TILE32(3, 3) TILE32(4, 3) TILE32(1, 4)
 #define ROWS32(KIND) \
   {0}, \
   {ROWS32_6(KIND, 1), KIND##_7x1, KIND##_8x1}, \
   {ROWS32_6(KIND, 2)}, \
-  {0, KIND##_1x3}, {0, KIND##_1x4}
+  {0, KIND##_1x3, KIND##_2x3, KIND##_3x3, KIND##_4x3}, {0, KIND##_1x4}
 #endif
 static const Tile32 tiles32[2][WIDE_PANEL32 + 1][15] = {{ROWS32(tile32), WIDE32(tile32)}, {ROWS32(finish32), WIDE32(finish32)}}; /* [finishes] */
 #if SIMD_ISA == 512

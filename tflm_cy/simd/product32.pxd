@@ -24,6 +24,7 @@ cdef struct Finish32:
     float low
     float high
     int bends                    # values below zero are multiplied by `slope`, or by their column's; clamped to last_low .. last_high
+    int by_sign                  # those whose sign bit is set, also -0 and NaN
     float slope
     const float* slopes          # NULL: all columns have one
     float last_low

@@ -4,7 +4,8 @@
 #
 # Weights that the cache next to the processor does not keep cost more to read than to use: they should be met once. Then the windows of many positions,
 # of several output rows, are copied one behind the other ("gathered"), and each panel meets them all before the next one is read. Panels that many
-# positions meet are narrow and tiles tall: they need the next weights less often.
+# positions meet are narrow and tiles tall: they need the next weights less often. Windows of so short output rows that their few chains would wait
+# for each other are gathered, too.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
@@ -22,6 +23,7 @@ cdef extern from "product32.h" nogil:
         WIDE_PANEL32
         TALL_PANEL32
         FEW_ROWS32
+        FEW_CHAINS32
     ctypedef struct Window32:
         const float** stretches
         ptrdiff_t count
@@ -64,9 +66,11 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t windows                 # that are gathered at once
+    cdef bint few_chains
     if not plan_windows32(c):
         return False
-    if not c.flat and g.groups == 1 and depth > 0 and g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32:
+    few_chains = g.oh > 1 and g.ow * min(c.vectors, <ptrdiff_t>PANEL32) < FEW_CHAINS32
+    if not c.flat and g.groups == 1 and depth > 0 and (few_chains or g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32):
         windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
         c.gathered = min(windows / g.ow, g.oh)
     if c.gathered > 0:

@@ -13,7 +13,7 @@ x * LOGISTIC(x) (FUSED_GATE) is computed piece by piece: the function's values o
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK's binary elementwise operators.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
-from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND, FINISH_CLAMP, FUSED_GATE, Context, Node, finish_of, register
+from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND, FINISH_BEND_SIGNED, FINISH_CLAMP, FUSED_GATE, Context, Node, finish_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation
@@ -303,16 +303,27 @@ cdef int copy_operand(Context context, Node* node) noexcept nogil:
 
 # ---- PRELU
 cdef int prepare_prelu(Context context, Node* node) except -1:
-    cdef BinaryKernel kernel = <BinaryKernel>prelu_f32_avx512
+    cdef bint one = standing(context, node) == 1
     cdef Binary* op
-    if generation() != AVX512:
-        kernel = <BinaryKernel>prelu_one_f32_avx2 if standing(context, node) == 1 else <BinaryKernel>prelu_f32_avx2
-    op = prepare_floats(context, node, kernel)
     if generation() == AVX512:
-        if count(context.input(node, 0)) == count(context.output(node, 0)) and is_row(context.input(node, 1), context.output(node, 0)):
-            node.finish = finish_of(FINISH_BEND, 0, 0, 0, 0)
-        use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)
+        op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx512)
+        offer_bend(context, node, FINISH_BEND)
+        return use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)
+    if not one:
+        op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx2)
+        offer_bend(context, node, FINISH_BEND_SIGNED)
+        return use_vectors(node, op, kernels().float32.prelu_signed, kernels().float32.prelu_signed_rows)
+    op = prepare_floats(context, node, <BinaryKernel>prelu_one_f32_avx2)
+    if kernels().float32.prelu_one_signed != NULL:
+        op.kernel = kernels().float32.prelu_one_signed
+    if is_constant(context.input(node, 1)) and not isnan((<const float*>context.input(node, 1).data)[0]):      # of two NaNs the slope's would win
+        offer_bend(context, node, FINISH_BEND_SIGNED)
     return 0
+
+
+cdef void offer_bend(Context context, Node* node, int kind) noexcept:
+    if count(context.input(node, 0)) == count(context.output(node, 0)) and is_row(context.input(node, 1), context.output(node, 0)):
+        node.finish = finish_of(kind, 0, 0, 0, 0)
 
 
 cdef bint is_row(const Tensor* slopes, const Tensor* y) noexcept:

@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
     logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
     sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
 )
-from tflm_cy.graph.context cimport FINISH_BEND, FINISH_CLAMP, Context, Node, finish_of, register
+from tflm_cy.graph.context cimport FINISH_BEND, FINISH_BEND_SIGNED, FINISH_CLAMP, Context, Node, finish_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation
@@ -67,6 +67,8 @@ cdef int choose(Context context, Node* node) except -1:
         m.fast = kernels().float32.relu
     elif m.function == leaky8_avx512:
         m.fast = kernels().float32.leaky
+    elif m.function == leaky8_avx2:
+        m.fast = kernels().float32.leaky_signed
     elif m.function == hard_swish8:
         m.fast = kernels().float32.hard_swish
     elif m.function == logistic8_avx512:
@@ -183,8 +185,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    if generation() == AVX512:
-        node.finish = finish_of(FINISH_BEND, 0, 0, 0, m.parameters.slope)
+    node.finish = finish_of(FINISH_BEND if generation() == AVX512 else FINISH_BEND_SIGNED, 0, 0, 0, m.parameters.slope)
     return choose(context, node)
 
 

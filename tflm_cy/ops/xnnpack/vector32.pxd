@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport FINISH_ADD, FINISH_CLAMP, Context, Node, WorkFunction
+from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND_SIGNED, FINISH_CLAMP, Context, Node, WorkFunction
 from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.xnnpack.vector8 cimport extent_of_cut
 from tflm_cy.simd.bands cimport (
@@ -140,6 +140,7 @@ cdef inline bint take32(Vector32* v, Context context, const Node* reader, int op
         if f.bends:
             return False
         f.bends = True
+        f.by_sign = reader.finish.kind == FINISH_BEND_SIGNED
         f.slope = reader.finish.slope
         if other >= 0:
             v.slopes = other
