@@ -164,7 +164,24 @@ SIMD_INLINE __m256i simd_first(ptrdiff_t n) { /* all bits of the first n dwords 
 SIMD_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 SIMD_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
 SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm256_maskload_ps(p, simd_first(n)); }
-SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { _mm256_maskstore_ps(p, simd_first(n), a); }
+SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { /* a masked store takes some CPUs as long as a dozen others */
+  __m128 left = _mm256_castps256_ps128(a);
+  if (n >= VL) {
+    _mm256_storeu_ps(p, a);
+    return;
+  }
+  if (n & 4) {
+    _mm_storeu_ps(p, left);
+    left = _mm256_extractf128_ps(a, 1);
+    p += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi((__m64 *)p, left);
+    left = _mm_movehl_ps(left, left);
+    p += 2;
+  }
+  if (n & 1) _mm_store_ss(p, left);
+}
 SIMD_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 SIMD_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
 SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
