@@ -166,6 +166,7 @@ SIMD_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
 SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { return _mm256_maskload_ps(p, simd_first(n)); }
 SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { /* a masked store takes some CPUs as long as a dozen others */
   __m128 left = _mm256_castps256_ps128(a);
+  if (n <= 0) return;
   if (n >= VL) {
     _mm256_storeu_ps(p, a);
     return;
