@@ -90,7 +90,7 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     cdef ptrdiff_t fewest = 1            # panels
     if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
         return False
-    c.flat = is_pointwise(g)
+    c.flat = is_pointwise(g) or sees_whole_image(g)
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
@@ -107,7 +107,10 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
         return False
     if not c.direct and (c.lines > g.ih + MOST_BORDER or c.width > 2 * g.iw + MOST_BORDER):      # more padding than image
         return False
-    if g.groups == 1 and g.dilation_w == 1:
+    if c.flat:
+        c.stretches = 1
+        c.length = g.kh * g.kw * g.group_ic
+    elif g.groups == 1 and g.dilation_w == 1:
         c.stretches = g.kh
         c.length = g.kw * g.group_ic
     else:
