@@ -12,8 +12,10 @@
 
 #if SIMD_ISA == 512
 enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 }; /* groups at once, with one row of output and two */
-#else
+#elif SIMD_ISA == 256
 enum { TOGETHER_1 = 2, TOGETHER_2 = 1, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 };
+#else
+enum { TOGETHER_1 = 1, TOGETHER_2 = 1, SLIDE_1 = 2, SLIDE_2 = 1, SLIDE_2_FACTORED = 1 };
 #endif
 
 typedef struct {
