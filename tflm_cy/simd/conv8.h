@@ -365,6 +365,25 @@ static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t
   for (int i = 0; i < 16; i++)
     if (4 * i < n) _mm512_storeu_si512(to + i * step, r[i]);
 }
+#elif SIMD_ISA == 256
+static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
+  const vb change = vb_set1(flip), shift = vb_set1(less);
+  uint8_t part[VL * VB], turned[VL * VB];
+  for (ptrdiff_t c = 0; c < rows; c += VL) {
+    for (ptrdiff_t k = 0; k < n; k += VB) {
+      const ptrdiff_t some = n - k < VB ? n - k : VB;
+      memset(part, 0, sizeof part);
+      for (ptrdiff_t i = 0; i < VL && c + i < rows; i++) {
+        const uint8_t *from = w + (c + i) * row + k;
+        const vb v = _mm256_subs_epi8(vb_xor(some == VB ? vb_load(from) : vb_load_part(from, some), change), shift);
+        vb_store(part + i * VB, v);
+        if (some < VB) memset(part + i * VB + some, 0, (size_t)(VB - some));
+      }
+      turn_block(part, VB, turned, VB);
+      for (ptrdiff_t q = 0; 4 * q < some; q++) memcpy(to + (k / 4 + q) * step + 4 * c, turned + q * VB, VB);
+    }
+  }
+}
 #else
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
   const uint32_t change = 0x01010101u * (uint32_t)flip;
