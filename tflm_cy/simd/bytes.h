@@ -77,9 +77,8 @@ typedef void (*simd_byte_kernel)(const void *, const void *, void *, int64_t);
 SIMD_INLINE simd_byte_kernel best_lookup(void) {
 #if SIMD_ISA == 512
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512vbmi")) return lookup_bytes_vbmi;
-#endif
-#if SIMD_ISA == 256
+  return __builtin_cpu_supports("avx512vbmi") ? lookup_bytes_vbmi : lookup_bytes;
+#elif SIMD_ISA == 256
   return lookup_bytes_shuffled;
 #else
   return lookup_bytes;

@@ -1,6 +1,7 @@
 /* The register tiles of conv8.pxi: P positions times NC vectors of columns (output channels), one tile after the other.
  *
- * Packed weights, per step of four taps (step8.h): NC vectors; x is broadcast four bytes at a time. The accumulators start with the column's bias plus the position's term and end as bytes (requantized) or as floats.
+ * Packed weights, per step of four taps (step8.h): NC vectors; x is broadcast four bytes at a time. The accumulators start with the column's
+ * bias plus the position's term and end as bytes (requantized) or as floats.
  * The last vector is half as wide where its second half would be padding. */
 #ifndef TFLM_CY_SIMD_CONV8_H
 #define TFLM_CY_SIMD_CONV8_H
@@ -365,45 +366,16 @@ static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t
   for (int i = 0; i < 16; i++)
     if (4 * i < n) _mm512_storeu_si512(to + i * step, r[i]);
 }
-#elif SIMD_ISA == 256
-static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
-  const vb change = vb_set1(flip), shift = vb_set1(less);
-  uint8_t part[VL * VB], turned[VL * VB];
-  for (ptrdiff_t c = 0; c < rows; c += VL) {
-    for (ptrdiff_t k = 0; k < n; k += VB) {
-      const ptrdiff_t some = n - k < VB ? n - k : VB;
-      memset(part, 0, sizeof part);
-      for (ptrdiff_t i = 0; i < VL && c + i < rows; i++) {
-        const uint8_t *from = w + (c + i) * row + k;
-        const vb v = _mm256_subs_epi8(vb_xor(some == VB ? vb_load(from) : vb_load_part(from, some), change), shift);
-        vb_store(part + i * VB, v);
-        if (some < VB) memset(part + i * VB + some, 0, (size_t)(VB - some));
-      }
-      turn_block(part, VB, turned, VB);
-      for (ptrdiff_t q = 0; 4 * q < some; q++) memcpy(to + (k / 4 + q) * step + 4 * c, turned + q * VB, VB);
-    }
-  }
-}
 #else
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
-  const uint32_t change = 0x01010101u * (uint32_t)flip;
-  for (ptrdiff_t c = 0; c < rows; c++, w += row) {
-    for (ptrdiff_t k = 0; 4 * k < n; k++) {
-      uint32_t four;
-      if (n - 4 * k >= 4 && less == 0) {
-        memcpy(&four, w + 4 * k, 4);
-        four ^= change;
-      } else {
-        uint8_t rest[4] = {0};
-        for (ptrdiff_t i = 0; i < 4 && i < n - 4 * k; i++) {
-          const int v = (int8_t)(w[4 * k + i] ^ flip) - less;
-          rest[i] = (uint8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
-        }
-        memcpy(&four, rest, 4);
-      }
-      memcpy(to + k * step + 4 * c, &four, 4);
+  uint8_t taps[TURN_ROWS * TURN_BYTES];
+  for (ptrdiff_t c = 0; c < rows; c++) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+      const int16_t v = (int16_t)((int8_t)(w[c * row + i] ^ flip) - less);
+      taps[c * TURN_BYTES + i] = (uint8_t)(v < -128 ? -128 : v > 127 ? 127 : v);
     }
   }
+  turn_dwords(taps, TURN_BYTES, rows, n, to, step);
 }
 #endif
 #endif

@@ -96,29 +96,29 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, p
  * and so are packed taps, which are read from memory: there are too few registers for them. */
 #if SIMD_ISA == 256
 typedef struct { vb even, odd; } Dwords8;
-typedef const int8_t *Taps8;
+typedef const int8_t *DwordTaps8;
 SIMD_INLINE Dwords8 dwords8(const void *p) {
   const vb v = vb_load(p);
   return (Dwords8){vb_and(v, vb_set1_16(255)), _mm256_srli_epi16(v, 8)};
 }
-SIMD_INLINE Taps8 upright_taps8(const int8_t *p) { return p; }
-SIMD_INLINE vi upright_dot8(vi acc, Dwords8 x, Taps8 taps) { return dot8(dot8(acc, x.even, vb_load(taps)), x.odd, vb_load(taps + VB)); }
+SIMD_INLINE DwordTaps8 dword_taps8(const int8_t *p) { return p; }
+SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return dot8(dot8(acc, x.even, vb_load(taps)), x.odd, vb_load(taps + VB)); }
 SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) {
   const vb f = vb_set1_32(factors);
   return dot8(dot8(acc, x.even, _mm256_srai_epi16(_mm256_slli_epi16(f, 8), 8)), x.odd, _mm256_srai_epi16(f, 8));
 }
 #else
-typedef vb Dwords8, Taps8;
+typedef vb Dwords8, DwordTaps8;
 SIMD_INLINE Dwords8 dwords8(const void *p) { return vb_load(p); }
-SIMD_INLINE Taps8 upright_taps8(const int8_t *p) {
+SIMD_INLINE DwordTaps8 dword_taps8(const int8_t *p) {
   vb taps = vb_load(p);
   SIMD_KEEP(taps);
   return taps;
 }
-SIMD_INLINE vi upright_dot8(vi acc, Dwords8 x, Taps8 taps) { return vi_dot4(acc, x, taps); }
+SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return vi_dot4(acc, x, taps); }
 SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) { return vi_dot4(acc, x, vb_set1_32(factors)); }
 #endif
-enum { TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
+enum { DWORD_TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
 
 /* Tap j of the dword `lane`. */
 SIMD_INLINE void pack_tap8(int8_t *taps, ptrdiff_t lane, int j, int8_t tap) {
@@ -195,13 +195,13 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
     const uint8_t *plane = s->planes + c * s->column_step;
     for (ptrdiff_t q = 0; q < s->quads; q++, plane += s->plane_bytes) {
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-        Taps8 w[2];
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[r] = upright_taps8(taps + r * TAPS8);
-        taps += R * TAPS8;
+        DwordTaps8 w[2];
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[r] = dword_taps8(taps + r * DWORD_TAPS8);
+        taps += R * DWORD_TAPS8;
         _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
           const Dwords8 x = dwords8(plane + from[g][i]);
           _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-            acc[r][g][i] = upright_dot8(acc[r][g][i], x, w[r]);
+            acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[r]);
             if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + q * R + r);
           }
         }
@@ -225,7 +225,7 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
     interleave(4, r, change, x);
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       const Dwords8 dwords = dwords8(&x[i]);
-      acc[0][0][i] = upright_dot8(acc[0][0][i], dwords, upright_taps8(s->taps + (4 * k + i) * TAPS8));
+      acc[0][0][i] = dword_dot8(acc[0][0][i], dwords, dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
       if (s->factors) acc[0][0][i] = factor_dot8(acc[0][0][i], dwords, s->factors + k % s->quads);
     }
   }
@@ -241,9 +241,9 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
   const uint8_t *plane = s->planes + group * pieces * stride * s->column_step;
   _Pragma("GCC unroll 4") for (int u = 0; u < vectors; u++) {
     const vi bias = vi_load(s->bias + u * VL);
-    Taps8 w[3][2];
+    DwordTaps8 w[3][2];
     _Pragma("GCC unroll 4") for (int c = 0; c < 3; c++)
-      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[c][r] = upright_taps8(s->taps + ((c * 4 + u) * R + r) * TAPS8);
+      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[c][r] = dword_taps8(s->taps + ((c * 4 + u) * R + r) * DWORD_TAPS8);
     _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++)
       _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][p / pieces][p % pieces * vectors + u] = bias;
     _Pragma("GCC unroll 40") for (int j = 0; j < (X * pieces - 1) * stride + 3; j++) {
@@ -252,7 +252,7 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
         const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
         if (c < 0 || c > 2) continue;
         _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-          acc[r][g][i] = upright_dot8(acc[r][g][i], x, w[c][r]);
+          acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[c][r]);
           if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + r);
         }
       }

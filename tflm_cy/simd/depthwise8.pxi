@@ -7,7 +7,7 @@ from tflm_cy.simd.depthwise8 cimport Depthwise8, Depthwise8Kernels
 
 cdef extern from "depthwise8.h" nogil:
     enum:
-        TAPS8
+        DWORD_TAPS8
     void pack_tap8(int8_t* taps, ptrdiff_t lane, int j, int8_t tap) noexcept
     ctypedef struct Columns8:
         const uint8_t* planes
@@ -151,7 +151,7 @@ cdef ptrdiff_t blocks_of(const Depthwise8* d) noexcept nogil:
 
 cdef ptrdiff_t block_taps(const Depthwise8* d) noexcept nogil:
     """Bytes of a block's weights."""
-    return d.shape.kw * d.quads * 4 * d.rows * TAPS8
+    return d.shape.kw * d.quads * 4 * d.rows * DWORD_TAPS8
 
 
 cdef void plan_chunks(Depthwise8* d) noexcept nogil:

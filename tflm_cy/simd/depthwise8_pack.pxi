@@ -107,7 +107,7 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
                                     pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, less, j, taps)
                             elif 0 <= tap < g.kh:
                                 pack_tap(d, w + (tap * g.kw + column) * g.oc, channels + quarter * VL, less, j, taps)
-                        taps += TAPS8
+                        taps += DWORD_TAPS8
 
 
 cdef void pack_tap(const Depthwise8* d, const uint8_t* w, const ptrdiff_t* channels, int less, ptrdiff_t j, int8_t* taps) noexcept nogil:

@@ -68,7 +68,7 @@ cdef void sum_8_loop(const void* how, const void* a, const void* b, void* y, int
 
 
 cdef void sum_8_blocks_loop(const void* how, const void* at_a, const void* at_b, void* at_y, int64_t n) noexcept nogil:
-    """The blocks of a run, then its tail; of short runs nothing but tails."""
+    """The blocks of a run, then its tail."""
     cdef const BlockSum8* t = <const BlockSum8*>how
     cdef Bytes8 tail = bytes8_of(&t.tail.out, t.tail.zero_point, t.tail.range.low, t.tail.range.high, t.signed)
     cdef Bytes8 body = tail
@@ -78,8 +78,8 @@ cdef void sum_8_blocks_loop(const void* how, const void* at_a, const void* at_b,
     cdef int64_t run, blocks
     body.narrows = 1
     while n > 0:
-        run = t.run if t.block <= t.run < n else n
-        blocks = run - run % t.block if t.run >= t.block else 0
+        run = t.run if t.run < n else n
+        blocks = run - run % t.block
         if blocks > 0:
             bytes8_sum(&body, t.a, t.b, a, b, y, blocks)
         if blocks < run:
@@ -115,8 +115,8 @@ cdef inline void products_8_in_blocks(
     body.narrows = 2
     body.cuts = t.cuts
     while n > 0:
-        run = t.run if t.block <= t.run < n else n
-        blocks = run - run % t.block if t.run >= t.block else 0
+        run = t.run if t.run < n else n
+        blocks = run - run % t.block
         if blocks > 0:
             product_8(&body, p, a, b, y, blocks, is_signed)
         if blocks < run:

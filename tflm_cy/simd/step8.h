@@ -48,15 +48,6 @@ static void fill_values8(uint8_t *y, int value, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) memcpy(y + 2 * i, &wide, 2);
 }
 
-SIMD_INLINE int32_t sum_values8(const uint8_t *x, ptrdiff_t n) {
-  const vb ones = vb_set1_16(1);
-  vi sum = vi_set1(0);
-  ptrdiff_t i = 0;
-  for (; i + 16 <= n; i += 16) sum = dot8(sum, vb_load(x + 2 * i), ones);
-  if (i < n) sum = dot8(sum, vb_load_part(x + 2 * i, 2 * (n - i)), ones);
-  return vi_sum(sum);
-}
-
 #else
 enum { PARTS8 = 1 };
 SIMD_INLINE vb taps8(const void *w, const int part) { (void)part; return vb_load(w); }
@@ -68,7 +59,7 @@ static void copy_values8(const uint8_t *x, int flip, ptrdiff_t n, uint8_t *y) {
   const vb change = vb_set1(flip);
   ptrdiff_t i = 0;
   if (flip == 0) {
-    memmove(y, x, (size_t)n);
+    memcpy(y, x, (size_t)n);
     return;
   }
   for (; i + VB <= n; i += VB) vb_store(y + i, vb_xor(vb_load(x + i), change));
@@ -76,14 +67,16 @@ static void copy_values8(const uint8_t *x, int flip, ptrdiff_t n, uint8_t *y) {
 }
 
 SIMD_INLINE void fill_values8(uint8_t *y, int value, ptrdiff_t n) { memset(y, value, (size_t)n); }
+#endif
 
+/* The sum of n values of a copy. */
 SIMD_INLINE int32_t sum_values8(const uint8_t *x, ptrdiff_t n) {
+  const vb ones = PARTS8 > 1 ? vb_set1_16(1) : vb_set1(1);
+  const ptrdiff_t bytes = n * PARTS8;
   vi sum = vi_set1(0);
-  const vb ones = vb_set1(1);
   ptrdiff_t i = 0;
-  for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_load(x + i), ones);
-  if (i < n) sum = vi_dot4(sum, vb_load_part(x + i, n - i), ones);
+  for (; i + VB <= bytes; i += VB) sum = dot8(sum, vb_load(x + i), ones);
+  if (i < bytes) sum = dot8(sum, vb_load_part(x + i, bytes - i), ones);
   return vi_sum(sum);
 }
-#endif
 #endif

@@ -4,64 +4,49 @@
 
 #include "simd.h"
 
-#if SIMD_ISA == 512
+#if SIMD_ISA >= 256
 /* Dword q of register c becomes dword c of register q. */
-SIMD_INLINE void turn_registers(__m512i a[16]) {
-  __m512i b[16];
-  for (int i = 0; i < 16; i += 2) {
-    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
-    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+SIMD_INLINE void turn_registers(vb a[VL]) {
+  vb b[VL];
+  for (int i = 0; i < VL; i += 2) {
+    b[i] = SIMD_BOTH(unpacklo_epi32, a[i], a[i + 1]);
+    b[i + 1] = SIMD_BOTH(unpackhi_epi32, a[i], a[i + 1]);
   }
-  for (int i = 0; i < 16; i += 4) {
-    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
-    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
-    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
-    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  for (int i = 0; i < VL; i += 4) { /* a[i + j]: dwords j, 4 + j, ... of the columns i .. i + 3 */
+    a[i] = SIMD_BOTH(unpacklo_epi64, b[i], b[i + 2]);
+    a[i + 1] = SIMD_BOTH(unpackhi_epi64, b[i], b[i + 2]);
+    a[i + 2] = SIMD_BOTH(unpacklo_epi64, b[i + 1], b[i + 3]);
+    a[i + 3] = SIMD_BOTH(unpackhi_epi64, b[i + 1], b[i + 3]);
   }
-  for (int j = 0; j < 4; j++) { /* a[4 * i + j]: dwords j, 4 + j, 8 + j, 12 + j of the columns 4 * i .. 4 * i + 3 */
-    const __m512i low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
-    const __m512i low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
+  for (int j = 0; j < 4; j++) {
+#if SIMD_ISA == 512
+    const vb low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
+    const vb low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
     a[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
     a[4 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
     a[8 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
     a[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
+#else
+    const vb low = a[j], high = a[4 + j];
+    a[j] = _mm256_permute2x128_si256(low, high, 0x20);
+    a[4 + j] = _mm256_permute2x128_si256(low, high, 0x31);
+#endif
   }
 }
 #endif
 
 /* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
-#if SIMD_ISA == 512
 SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
-  __m512i a[16];
-  for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_si512(x + i * x_row);
+#if SIMD_ISA >= 256
+  vb a[VL];
+  for (int i = 0; i < VL; i++) a[i] = vb_load(x + i * x_row);
   turn_registers(a);
-  for (int i = 0; i < 16; i++) _mm512_storeu_si512(y + i * y_row, a[i]);
-}
-#elif SIMD_ISA == 256
-SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
-  __m256i a[8], b[8];
-  for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_si256((const __m256i *)(x + i * x_row));
-  for (int i = 0; i < 8; i += 2) {
-    b[i] = _mm256_unpacklo_epi32(a[i], a[i + 1]);
-    b[i + 1] = _mm256_unpackhi_epi32(a[i], a[i + 1]);
-  }
-  for (int i = 0; i < 8; i += 4) {
-    a[i] = _mm256_unpacklo_epi64(b[i], b[i + 2]);
-    a[i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 2]);
-    a[i + 2] = _mm256_unpacklo_epi64(b[i + 1], b[i + 3]);
-    a[i + 3] = _mm256_unpackhi_epi64(b[i + 1], b[i + 3]);
-  }
-  for (int j = 0; j < 4; j++) {
-    _mm256_storeu_si256((__m256i *)(y + j * y_row), _mm256_permute2x128_si256(a[j], a[4 + j], 0x20));
-    _mm256_storeu_si256((__m256i *)(y + (4 + j) * y_row), _mm256_permute2x128_si256(a[j], a[4 + j], 0x31));
-  }
-}
+  for (int i = 0; i < VL; i++) vb_store(y + i * y_row, a[i]);
 #else
-SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
   for (int c = 0; c < VL; c++)
     for (int q = 0; q < VL; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
-}
 #endif
+}
 
 /* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
 #if SIMD_ISA == 512
