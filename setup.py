@@ -9,6 +9,7 @@ existing and is imported only when a model needs it; `index.py` has the names of
 
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
     TFLM_CY_EMULATE_AMX=1 pip install -e .  # the kernels of AMX in C (slowly), to test them on a machine with AVX-512 alone
+    TFLM_CY_EMULATE_AVX512=DIR pip install -e .  # those of AVX-512 by AVX2 (slowly); DIR holds SIMDe's headers, simde/x86/avx512.h among them
 """
 
 import os
@@ -24,6 +25,7 @@ from setuptools.command.build_ext import build_ext
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
 EMULATE_AMX = bool(os.environ.get("TFLM_CY_EMULATE_AMX"))
+EMULATE_AVX512 = os.environ.get("TFLM_CY_EMULATE_AVX512")
 # -ffp-contract=off: a fused multiply-add appears only where the definition of an operator says so.
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
@@ -36,6 +38,8 @@ if SANITIZE:
     LINK = ["-fsanitize=address,undefined"]
 if EMULATE_AMX:
     COMPILE += ["-DTFLM_CY_EMULATE_AMX"]
+if EMULATE_AVX512:
+    COMPILE += ["-DTFLM_CY_EMULATE_AVX512"]
 
 DIRECTIVES = {
     "language_level": 3,
@@ -82,6 +86,8 @@ VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
 # The vector kernels: what each module of simd/ may use. table.pyx imports those that the CPU can run.
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions", "-falign-jumps"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
+if EMULATE_AVX512:
+    AVX512 = [f"-I{EMULATE_AVX512}", "-mavx2", "-mfma", "-mbmi2", "-mf16c", "-O1"]
 SIMD = {
     # On x86 only for machines that are slow anyway: unrolled, it would be a tenth of the package.
     "isa_portable": [*SMALL, "-DSIMD_SMALL"] if X86_64 else [],
@@ -206,7 +212,7 @@ class LinkedBuild(build_ext):
         super().finalize_options()
         if SANITIZE:
             self.build_temp += "-sanitized"
-        if EMULATE_AMX:
+        if EMULATE_AMX or EMULATE_AVX512:
             self.build_temp += "-emulated"
 
     def build_extension(self, ext):

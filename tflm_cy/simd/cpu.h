@@ -16,8 +16,12 @@ static inline int tflm_cy_cpu_avx2(void) {
 }
 
 static inline int tflm_cy_cpu_avx512(void) {
+#if defined(TFLM_CY_EMULATE_AVX512)
+  return tflm_cy_cpu_avx2();
+#else
   return tflm_cy_cpu_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+#endif
 }
 
 /* Tiles must be asked for, once per process and before its first tile instruction; the kernel then saves them with each thread. */

@@ -23,12 +23,10 @@ typedef void (*Depthwise32Function)(const Columns32 *d, const float *w, float *y
 /* LOADS32: an input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that.
  * ABREAST32: output columns side by side. The few sums of one would wait for each other, but with sixteen registers the taps must make room: RELOAD32. */
 #if SIMD_ISA == 512
-#define LOADED32(x) __asm__("" : "+v"(x))
 #define LOADS32(K, S) (K == 3)
 #define RELOAD32(K, S) 0
 #define ABREAST32(K, S) 1
 #else
-#define LOADED32(x) __asm__("" : "+x"(x))
 #define LOADS32(K, S) (S == 1)
 #define RELOAD32(K, S) (K == 5 && S == 1)
 #define ABREAST32(K, S) (K == 5 && S == 1 ? 2 : 1)

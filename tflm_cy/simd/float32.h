@@ -7,14 +7,17 @@
 
 #include "simd.h"
 
-#if SIMD_ISA == 512
+#if SIMD_ISA == 512 && defined(TFLM_CY_EMULATE_AVX512)
+SIMD_INLINE vf vf_add_first(vf a, vf b) { return EMULATED_FIRST("vaddps", a, b); }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { return EMULATED_FIRST("vmulps", a, b); }
+#else
 SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
+#endif
+#if SIMD_ISA == 512
 SIMD_INLINE vf vf_below(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
 #else
-SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
 SIMD_INLINE vf vf_below(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
 #endif

@@ -11,11 +11,7 @@
   PEAK_EACH(PEAK_BEGIN) \
   for (int64_t r = 0; r < rounds; r++) { PEAK_EACH(ADD) } \
   PEAK_EACH(PEAK_USE)
-#if SIMD_ISA != 0
-#define PEAK_USE(i) __asm__ volatile("" : : "v"(s##i));
-#else
-#define PEAK_USE(i) __asm__ volatile("" : : "m"(s##i));
-#endif
+#define PEAK_USE(i) __asm__ volatile("" : : SIMD_PLACE(s##i));
 
 #if SIMD_ISA != 0
 static int64_t peak_f32(int64_t rounds) {

@@ -25,8 +25,13 @@
 #include <string.h>
 
 /* Keeps a value that is used several times in its register: the compiler would load it again for each use. */
+#if defined(TFLM_CY_EMULATE_AVX512) || !defined(__x86_64__) || SIMD_ISA == 0
+#define SIMD_PLACE "m"
+#else
+#define SIMD_PLACE "v"
+#endif
 #if defined(__x86_64__) && SIMD_ISA != 0
-#define SIMD_KEEP(a) __asm__("" : "+v"(a))
+#define SIMD_KEEP(a) __asm__("" : "+" SIMD_PLACE(a))
 #else
 #define SIMD_KEEP(a) (void)(a)
 #endif
@@ -40,7 +45,11 @@
 #endif
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
+#ifdef TFLM_CY_EMULATE_AVX512
+#include "avx512_emulated.h"
+#else
 #include <immintrin.h>
+#endif
 
 enum { VL = 16, VB = 64 };
 typedef __m512 vf;
