@@ -31,6 +31,12 @@ typedef void (*Depthwise32Function)(const Columns32 *d, const float *w, float *y
 #define RELOAD32(K, S) (K == 5 && S == 1)
 #define ABREAST32(K, S) (K == 5 && S == 1 ? 2 : 1)
 #endif
+/* CACHED32: large images are walked in chunks that the first cache holds; measured, it pays with sixteen registers alone. */
+#if SIMD_ISA == 512
+#define CACHED32(K, S) 0
+#else
+#define CACHED32(K, S) ((K) == 3 && (S) == 2)
+#endif
 enum { MOST_SUMS32 = 8 };
 
 SIMD_INLINE vf vf_of(vf v) { return v; }

@@ -22,6 +22,7 @@ cdef extern from "depthwise32.h" nogil:
         vf low
         vf high
     ctypedef void (*Depthwise32Function)(const Columns32* d, const float* w, float* y) noexcept nogil
+    bint CACHED32(ptrdiff_t k, ptrdiff_t stride) noexcept
     Depthwise32Function depthwise32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) noexcept
 
 cdef enum:
@@ -40,8 +41,8 @@ cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
         return False
     d.rows = 4 if g.stride_h == 1 else 2
     d.chunk = SHORT_CHUNK if g.ih * g.iw * g.ic * <ptrdiff_t>sizeof(float) > LARGE_IMAGE else g.ow
-    if VL == 8 and g.kh == 3 and g.stride_h == 2 and d.chunk < g.ow:
-        d.chunk = max(min(CHUNK_LINES / (inputs32(g, d.rows) * g.stride_w * g.ic * <ptrdiff_t>sizeof(float)), d.chunk), SHORTEST_CHUNK)
+    if CACHED32(g.kh, g.stride_h) and d.chunk < g.ow:
+        d.chunk = max(min(cached_pixels32(d) / g.stride_w, d.chunk), SHORTEST_CHUNK)
     d.line = 0
     d.scratch_bytes = padded_bytes32(g.iw * g.ic)
     if collides32(d):
@@ -53,6 +54,11 @@ cdef bint plan_depthwise32(Depthwise32* d) noexcept nogil:
 cdef ptrdiff_t inputs32(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
     """Rows that some output rows see."""
     return (rows - 1) * g.stride_h + g.kh
+
+
+cdef ptrdiff_t cached_pixels32(const Depthwise32* d) noexcept nogil:
+    """Columns of the input that stay in the first cache, in all rows that a pass sees."""
+    return CHUNK_LINES / (inputs32(&d.shape, d.rows) * d.shape.ic * <ptrdiff_t>sizeof(float))
 
 
 cdef bint collides32(const Depthwise32* d) noexcept nogil:
@@ -68,8 +74,7 @@ cdef void plan_lines32(Depthwise32* d) noexcept nogil:
     """Chunks whose rows are copied: as long as their lines stay in the first cache."""
     cdef ConvShape* g = &d.shape
     cdef ptrdiff_t lines = inputs32(g, d.rows)
-    cdef ptrdiff_t pixels = CHUNK_LINES / (lines * g.ic * <ptrdiff_t>sizeof(float))       # of the input
-    d.chunk = max((pixels - g.kw) / g.stride_w + 1, SHORTEST_CHUNK)
+    d.chunk = max((cached_pixels32(d) - g.kw) / g.stride_w + 1, SHORTEST_CHUNK)
     d.line = gathered_floats32(((d.chunk - 1) * g.stride_w + g.kw) * g.ic)
     d.scratch_bytes += lines * d.line * <ptrdiff_t>sizeof(float) + LINE32
 

@@ -231,15 +231,55 @@ SIMD_INLINE int32_t vi_sum(vi a) {
 
 SIMD_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
-SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) {
-  uint8_t whole[32] __attribute__((aligned(32))) = {0};
-  memcpy(whole, p, (size_t)n);
-  return _mm256_load_si256((const __m256i *)whole);
+SIMD_INLINE uint64_t simd_bytes_from(const uint8_t *p, ptrdiff_t n) { uint64_t x = 0; memcpy(&x, p, (size_t)n); return x; } /* n is constant */
+/* Fewer than 16 bytes: the first ones and the last ones, which may be the same. */
+static __attribute__((noinline, unused)) __m128i simd_load_few(const uint8_t *p, ptrdiff_t n) {
+  if (n >= 8) {
+    const int half = 4 * (int)(16 - n); /* 64 bits are shifted out in two steps */
+    return _mm_set_epi64x((long long)(simd_bytes_from(p + n - 8, 8) >> half >> half), (long long)simd_bytes_from(p, 8));
+  }
+  if (n >= 4) return _mm_cvtsi64_si128((long long)(simd_bytes_from(p, 4) | simd_bytes_from(p + n - 4, 4) << 8 * (n - 4)));
+  if (n <= 0) return _mm_setzero_si128();
+  return _mm_cvtsi32_si128(p[0] | p[n / 2] << 8 * (n / 2) | p[n - 1] << 8 * (n - 1));
 }
-SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) {
-  uint8_t whole[32] __attribute__((aligned(32)));
-  _mm256_store_si256((__m256i *)whole, a);
-  memcpy(p, whole, (size_t)n);
+SIMD_INLINE vb vb_load_part(const void *at, ptrdiff_t n) {
+  static const int8_t behind[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                                    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  const uint8_t *p = (const uint8_t *)at;
+  if (n < 16) return _mm256_zextsi128_si256(simd_load_few(p, n));
+  const __m128i last = _mm_loadu_si128((const __m128i *)(p + n - 16)), order = _mm_loadu_si128((const __m128i *)(behind + 32 - n));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)), _mm_shuffle_epi8(last, order), 1);
+}
+static __attribute__((noinline, unused)) void vb_store_part(void *at, vb a, ptrdiff_t n) {
+  uint8_t *p = (uint8_t *)at;
+  __m128i left = _mm256_castsi256_si128(a);
+  uint64_t few;
+  if (n >= 32) {
+    _mm256_storeu_si256((__m256i *)p, a);
+    return;
+  }
+  if (n & 16) {
+    _mm_storeu_si128((__m128i *)p, left);
+    left = _mm256_extracti128_si256(a, 1);
+    p += 16;
+  }
+  if (n & 8) {
+    _mm_storel_epi64((__m128i *)p, left);
+    left = _mm_unpackhi_epi64(left, left);
+    p += 8;
+  }
+  few = (uint64_t)_mm_cvtsi128_si64(left);
+  if (n & 4) {
+    memcpy(p, &few, 4);
+    few >>= 32;
+    p += 4;
+  }
+  if (n & 2) {
+    memcpy(p, &few, 2);
+    few >>= 16;
+    p += 2;
+  }
+  if (n & 1) *p = (uint8_t)few;
 }
 SIMD_INLINE vb vb_set1(int x) { return _mm256_set1_epi8((char)x); }
 SIMD_INLINE vb vb_set1_16(int x) { return _mm256_set1_epi16((short)x); }

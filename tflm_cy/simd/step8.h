@@ -34,13 +34,7 @@ static void copy_values8(const uint8_t *x, int flip, ptrdiff_t n, uint8_t *y) {
   const __m128i change = _mm_set1_epi8((char)flip);
   ptrdiff_t i = 0;
   for (; i + 16 <= n; i += 16) vb_store(y + 2 * i, _mm256_cvtepu8_epi16(_mm_xor_si128(_mm_loadu_si128((const __m128i *)(x + i)), change)));
-  if (i < n) {
-    uint8_t bytes[16];
-    uint16_t values[16];
-    memcpy(bytes, x + i, (size_t)(n - i));
-    for (ptrdiff_t k = 0; k < n - i; k++) values[k] = (uint8_t)(bytes[k] ^ flip);
-    memcpy(y + 2 * i, values, 2 * (size_t)(n - i));
-  }
+  if (i < n) vb_store_part(y + 2 * i, _mm256_cvtepu8_epi16(_mm_xor_si128(simd_load_few(x + i, n - i), change)), 2 * (n - i));
 }
 
 static void fill_values8(uint8_t *y, int value, ptrdiff_t n) {
