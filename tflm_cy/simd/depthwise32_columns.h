@@ -41,17 +41,16 @@ SIMD_INLINE void OF(columns32)(const int K, const int S, const int R, const int 
   V taps[25];
   const V bias = OF(load)(w), low = OF(of)(d->low), high = OF(of)(d->high);
   const ptrdiff_t ic = d->ic;
-  ptrdiff_t ox = d->first;
+  ptrdiff_t ox = d->first, inside;
   UNROLL32D for (int i = 0; i < (R - 1) * S + K; i++) rows[i] = d->rows[i];
   if (!RELOAD32(K, S)) {
     UNROLL32D for (int i = 0; i < K * K; i++) taps[i] = OF(load)(w + (1 + i) * VL);
   }
-  for (; ox + C <= d->end; ox += C) {
-    const ptrdiff_t left = ox * S - d->pad_w;
-    if (left >= 0 && left + (C - 1) * S + K <= d->iw) OF(column32)(K, S, R, C, PART, 0, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
-    else OF(column32)(K, S, R, C, PART, 1, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
-  }
-  for (; C > 1 && ox < d->end; ox++) OF(column32)(K, S, R, 1, PART, 1, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
+  for (; ox < d->end && ox * S < d->pad_w; ox++) OF(column32)(K, S, R, 1, PART, 1, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
+  inside = d->iw + d->pad_w - K >= 0 ? (d->iw + d->pad_w - K) / S + 1 : 0;
+  if (inside > d->end) inside = d->end;
+  for (; ox + C <= inside; ox += C) OF(column32)(K, S, R, C, PART, 0, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
+  for (; ox < d->end; ox++) OF(column32)(K, S, R, 1, PART, 1, d, rows, w, taps, bias, low, high, ox, y + ox * ic);
 }
 
 #undef PASTE32
