@@ -8,8 +8,9 @@ it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each sou
 existing and is imported only when a model needs it; `index.py` has the names of the compiled modules.
 
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
-    TFLM_CY_EMULATE_AMX=1 pip install -e .  # the kernels of AMX in C (slowly), to test them on a machine with AVX-512 alone
-    TFLM_CY_EMULATE_AVX512=DIR pip install -e .  # those of AVX-512 by AVX2 (slowly); DIR holds SIMDe's headers, simde/x86/avx512.h among them
+    TFLM_CY_EMULATE=vnni pip install -e .   # kernels that this CPU has not, slowly, to test them: those of AVX-VNNI by AVX2;
+                                            # avx512 by AVX2 too, over SIMDe's headers (CPATH=DIR, if DIR/simde/x86 holds them);
+                                            # amx in C, over AVX-512. Several: vnni,avx512,amx
 """
 
 import os
@@ -24,8 +25,7 @@ from setuptools.command.build_ext import build_ext
 
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
-EMULATE_AMX = bool(os.environ.get("TFLM_CY_EMULATE_AMX"))
-EMULATE_AVX512 = os.environ.get("TFLM_CY_EMULATE_AVX512")
+EMULATE = [name for name in os.environ.get("TFLM_CY_EMULATE", "").split(",") if name]
 # -ffp-contract=off: a fused multiply-add appears only where the definition of an operator says so.
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
@@ -36,10 +36,10 @@ LINK = ["-Wl,--strip-all", "-Wl,-z,noseparate-code"]
 if SANITIZE:
     COMPILE = ["-O1", "-g", "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
     LINK = ["-fsanitize=address,undefined"]
-if EMULATE_AMX:
-    COMPILE += ["-DTFLM_CY_EMULATE_AMX"]
-if EMULATE_AVX512:
-    COMPILE += ["-DTFLM_CY_EMULATE_AVX512"]
+for emulated in EMULATE:
+    if emulated not in ("vnni", "avx512", "amx"):
+        raise SystemExit(f"TFLM_CY_EMULATE takes vnni, avx512 and amx, not {emulated!r}")
+    COMPILE.append(f"-DTFLM_CY_EMULATE_{emulated.upper()}")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -85,14 +85,16 @@ X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
 # The vector kernels: what each module of simd/ may use. table.pyx imports those that the CPU can run.
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions", "-falign-jumps"]
+AVX2 = ["-mavx2", "-mfma", "-mbmi2", "-mf16c"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
-if EMULATE_AVX512:
-    AVX512 = [f"-I{EMULATE_AVX512}", "-mavx2", "-mfma", "-mbmi2", "-mf16c", "-O1"]
+if "avx512" in EMULATE:
+    AVX512 = [*AVX2, "-O1"]
 SIMD = {
     # On x86 only for machines that are slow anyway: unrolled, it would be a tenth of the package.
     "isa_portable": [*SMALL, "-DSIMD_SMALL"] if X86_64 else [],
     "table": SMALL,
-    "isa_avx2": [*UNROLL, "-mavx2", "-mfma", "-mbmi2", "-mf16c"],
+    "isa_avx2": [*UNROLL, *AVX2],
+    "isa_avxvnni": [*UNROLL, *AVX2, "-mavxvnni"],
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
@@ -133,7 +135,7 @@ COLD = {
 }
 # The xnnpack arithmetic's definitions whose work the vector kernels do on every machine that has the delegate.
 DEFINITIONS = {"quantized_conv", "quantized_matrix", "quantized_image", "quantized_elementwise"}
-ONLY_X86_64 = {"isa_avx2", "isa_avx512", "amx"}
+ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 
 
 def declared(folder: Path, table: str) -> dict[str, list[str]]:
@@ -212,7 +214,7 @@ class LinkedBuild(build_ext):
         super().finalize_options()
         if SANITIZE:
             self.build_temp += "-sanitized"
-        if EMULATE_AMX or EMULATE_AVX512:
+        if EMULATE:
             self.build_temp += "-emulated"
 
     def build_extension(self, ext):

@@ -12,7 +12,7 @@ from tflm_cy import library
 from tflm_cy.index import MODULES
 
 PACKAGE = Path(__file__).parents[2] / "tflm_cy"
-OTHER_MACHINES = {"tflm_cy.simd.isa_avx2", "tflm_cy.simd.isa_avx512", "tflm_cy.simd.amx"}
+OTHER_MACHINES = {"tflm_cy.simd.isa_avx2", "tflm_cy.simd.isa_avxvnni", "tflm_cy.simd.isa_avx512", "tflm_cy.simd.amx"}
 
 
 def test_every_compiled_module_is_found():

@@ -1,4 +1,4 @@
-/* AMX's tile instructions in C, for machines without them: TFLM_CY_EMULATE_AMX=1 pip install -e . has the kernels of amx.pyx tested there.
+/* AMX's tile instructions in C, for machines without them: TFLM_CY_EMULATE=amx pip install -e . has the kernels of amx.pyx tested there.
  * All tiles have 16 rows of 64 bytes, as amx.h configures them. */
 #ifndef TFLM_CY_SIMD_AMX_EMULATED_H
 #define TFLM_CY_SIMD_AMX_EMULATED_H

@@ -1,5 +1,5 @@
-/* AVX-512 in terms of AVX2, for machines without it: TFLM_CY_EMULATE_AVX512=DIR pip install -e . has the kernels of isa_avx512.pyx (and, in C,
- * of amx.pyx) tested there. DIR holds SIMDe (github.com/simd-everywhere/simde); what it has not is here. */
+/* AVX-512 in terms of AVX2, for machines without it: TFLM_CY_EMULATE=avx512 pip install -e . has the kernels of isa_avx512.pyx (and, in C,
+ * of amx.pyx) tested there. Over SIMDe (simd-everywhere/simde); what that has not is here. */
 #ifndef TFLM_CY_SIMD_AVX512_EMULATED_H
 #define TFLM_CY_SIMD_AVX512_EMULATED_H
 

@@ -15,6 +15,16 @@ static inline int tflm_cy_cpu_avx2(void) {
          __builtin_cpu_supports("f16c");
 }
 
+static inline int tflm_cy_cpu_avxvnni(void) {
+#if defined(TFLM_CY_EMULATE_VNNI)
+  return tflm_cy_cpu_avx2();
+#else
+  unsigned a, b, c, d;
+  enum { AVX_VNNI = 1 << 4 };
+  return tflm_cy_cpu_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
+#endif
+}
+
 static inline int tflm_cy_cpu_avx512(void) {
 #if defined(TFLM_CY_EMULATE_AVX512)
   return tflm_cy_cpu_avx2();
@@ -40,6 +50,7 @@ static inline int tflm_cy_cpu_amx(void) {
 
 #else
 static inline int tflm_cy_cpu_avx2(void) { return 0; }
+static inline int tflm_cy_cpu_avxvnni(void) { return 0; }
 static inline int tflm_cy_cpu_avx512(void) { return 0; }
 static inline int tflm_cy_cpu_amx(void) { return 0; }
 #endif

@@ -92,9 +92,9 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, p
   else interleave_some(4, 4, rows, n, step, flip, plane);
 }
 
-/* VL dwords of a plane or of factors, and taps that they meet. With AVX2 the first and third bytes of the dwords are apart from the others, as int16,
+/* VL dwords of a plane or of factors, and taps that they meet. With AVX2 alone the first and third bytes of the dwords are apart from the others, as int16,
  * and so are packed taps, which are read from memory: there are too few registers for them. */
-#if SIMD_ISA == 256
+#if PARTS8 == 2
 typedef struct { vb even, odd; } Dwords8;
 typedef const int8_t *DwordTaps8;
 SIMD_INLINE Dwords8 dwords8(const void *p) {
@@ -122,7 +122,7 @@ enum { DWORD_TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
 
 /* Tap j of the dword `lane`. */
 SIMD_INLINE void pack_tap8(int8_t *taps, ptrdiff_t lane, int j, int8_t tap) {
-#if SIMD_ISA == 256
+#if PARTS8 == 2
   const int16_t wide = tap;
   memcpy(taps + j % 2 * VB + 4 * lane + j / 2 * 2, &wide, 2);
 #else

@@ -2,8 +2,8 @@
  *
  *   vf   VL float32 lanes          vi   VL int32 lanes          vb   VB = 4 * VL bytes
  *
- * The module that includes this says which section it wants: SIMD_ISA is 512 (AVX-512 F, BW, DQ, VL and VNNI), 256 (AVX2 and FMA) or 0
- * (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
+ * The module that includes this says which section it wants: SIMD_ISA is 512 (AVX-512 F, BW, DQ, VL and VNNI), 256 (AVX2 and FMA; with SIMD_VNNI
+ * also AVX-VNNI) or 0 (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
  *
  * Rules:
  * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
@@ -217,12 +217,16 @@ SIMD_INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
 SIMD_INLINE vi vi_sra(vi a, int n) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(n)); }
 SIMD_INLINE vi vi_from_s8(const void *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 SIMD_INLINE vi vi_from_u8(const void *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
+#if defined(SIMD_VNNI) && !defined(TFLM_CY_EMULATE_VNNI)
+SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) { return _mm256_dpbusd_avx_epi32(acc, u, s); }
+#else
 /* Pairs of int16: VPMADDUBSW would saturate. */
 SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) {
   __m256i even = _mm256_madd_epi16(_mm256_and_si256(u, _mm256_set1_epi16(255)), _mm256_srai_epi16(_mm256_slli_epi16(s, 8), 8));
   __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(u, 8), _mm256_srai_epi16(s, 8));
   return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
 }
+#endif
 SIMD_INLINE int32_t vi_sum(vi a) {
   __m128i x = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
   x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4E));

@@ -1,15 +1,15 @@
 /* A step of products of bytes: four values of x, taken as unsigned, meet four taps of each column of a vector. The kernels' own copies of x hold
  * PARTS8 bytes per value.
  *
- * With AVX2 a step has two parts, of two taps each, and values are int16: VPMADDUBSW would saturate, and what makes int16 of bytes would take as long as
+ * With AVX2 alone a step has two parts, of two taps each, and values are int16: VPMADDUBSW would saturate, and what makes int16 of bytes would take as long as
  * the products if each tile did it. Packed weights stay bytes: the first two taps of a vector's columns, then the other two. */
 #ifndef TFLM_CY_SIMD_STEP8_H
 #define TFLM_CY_SIMD_STEP8_H
 
 #include "simd.h"
 
-#if SIMD_ISA == 256
-enum { PARTS8 = 2 };
+#if SIMD_ISA == 256 && !defined(SIMD_VNNI)
+#define PARTS8 2
 SIMD_INLINE vb taps8(const void *w, const int part) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w + part)); }
 SIMD_INLINE vi dot8(vi acc, vb x, vb taps) {
   acc = _mm256_add_epi32(acc, _mm256_madd_epi16(x, taps));
@@ -43,7 +43,7 @@ static void fill_values8(uint8_t *y, int value, ptrdiff_t n) {
 }
 
 #else
-enum { PARTS8 = 1 };
+#define PARTS8 1
 SIMD_INLINE vb taps8(const void *w, const int part) { (void)part; return vb_load(w); }
 SIMD_INLINE vi dot8(vi acc, vb x, vb taps) { return vi_dot4(acc, x, taps); }
 SIMD_INLINE vb ones8(int32_t ones, const int part) { (void)part; return vi_set1(ones); }

@@ -4,6 +4,7 @@
 | --- | --- |
 | amx | those of avx512, with tiles for 8-bit products |
 | avx512 | AVX-512 F, BW, DQ, VL and VNNI |
+| avxvnni | those of avx2, with AVX-VNNI for 8-bit products |
 | avx2 | AVX2, FMA, BMI2 |
 | portable | C without instructions of its own |
 | scalar | none: every operator runs its scalar definition |
@@ -23,10 +24,11 @@ from tflm_cy.simd.peak cimport PeakFunction
 
 cdef extern from "cpu.h" nogil:
     bint cpu_avx2 "tflm_cy_cpu_avx2"() noexcept
+    bint cpu_avxvnni "tflm_cy_cpu_avxvnni"() noexcept
     bint cpu_avx512 "tflm_cy_cpu_avx512"() noexcept
     bint cpu_amx "tflm_cy_cpu_amx"() noexcept
 
-MODULES = {"amx": "amx", "avx512": "isa_avx512", "avx2": "isa_avx2", "portable": "isa_portable"}
+MODULES = {"amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "portable": "isa_portable"}
 
 cdef Kernels nothing
 cdef const Kernels* chosen = NULL
@@ -41,6 +43,8 @@ def available():
         names.append("amx")
     if cpu_avx512():
         names.append("avx512")
+    if cpu_avxvnni() and importlib.util.find_spec("tflm_cy.simd.isa_avxvnni"):
+        names.append("avxvnni")
     if cpu_avx2():
         names.append("avx2")
     return [*names, "portable", "scalar"]
@@ -50,7 +54,7 @@ def choose(name):
     """Take the kernels of this name for every prepare from now on, and return it."""
     global chosen, chosen_name
     if name != "scalar" and name not in MODULES:
-        raise ValueError(f"TFLM_CY_ISA is amx, avx512, avx2, portable or scalar, not {name!r}")
+        raise ValueError(f"TFLM_CY_ISA is amx, avx512, avxvnni, avx2, portable or scalar, not {name!r}")
     if name not in available():
         raise ValueError(f"this CPU cannot run {name!r}, only {', '.join(available())}")
     chosen_name = name

@@ -1,0 +1,35 @@
+"""The kernels for AVX-VNNI: those of AVX2, but that products of bytes are one instruction per step."""
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+
+cdef extern from *:
+    """
+    #define SIMD_ISA 256
+    #define SIMD_VNNI
+    """
+
+from tflm_cy.simd.kernels cimport Kernels
+from tflm_cy.simd.vector cimport *
+
+include "conv8.pxi"
+include "conv8_pack.pxi"
+include "depthwise8.pxi"
+include "depthwise8_pack.pxi"
+include "lstm8.pxi"
+include "peak.pxi"
+
+cdef Kernels table
+
+
+def capsule():
+    """Return the table as a PyCapsule of the name "tflm_cy.simd.Kernels"."""
+    global table
+    cdef Kernels made
+    from tflm_cy.simd import isa_avx2
+
+    made = (<const Kernels*>PyCapsule_GetPointer(isa_avx2.capsule(), "tflm_cy.simd.Kernels"))[0]
+    fill_conv8(&made.conv8)
+    fill_depthwise8(&made.depthwise8)
+    fill_lstm8(&made.lstm8)
+    fill_peak(&made.peak)
+    table = made             # at once: another thread may use it already
+    return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)
