@@ -215,7 +215,7 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
 }
 
 /* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. */
-static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+SIMD_INLINE void sum_windows(const int factored, const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
   const vb change = vb_set1(flip);
   vi acc[2][4][4];
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) acc[0][0][i] = vi_load(s->bias + i * VL);
@@ -226,10 +226,14 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       const Dwords8 dwords = dwords8(&x[i]);
       acc[0][0][i] = dword_dot8(acc[0][0][i], dwords, dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
-      if (s->factors) acc[0][0][i] = factor_dot8(acc[0][0][i], dwords, s->factors + k % s->quads);
+      if (factored) acc[0][0][i] = factor_dot8(acc[0][0][i], dwords, s->factors + k % s->quads);
     }
   }
   finish_groups(1, 1, 0, s, acc, 0, y, n);
+}
+static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+  if (s->factors) sum_windows(1, s, rows, at, n, flip, y);
+  else sum_windows(0, s, rows, at, n, flip, y);
 }
 
 /* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. */

@@ -311,18 +311,22 @@ cdef void run_single(const Depthwise8* d, Columns8* s, const uint8_t* x, uint8_t
     """One output pixel: sums over the pixels below the filter where they are."""
     cdef const ConvShape* g = &d.shape
     cdef const uint8_t* rows[MOST_TAPS]
+    cdef const uint8_t** at = rows
+    cdef const uint8_t* pixel
     cdef ptrdiff_t column, tap, ix, iy, block
-    cdef ptrdiff_t at = 0
+    cdef bint outside
     s.rows = 1
     s.y0 = y
     for column in range(g.kw):
         ix = column * g.dilation_w - g.pad_w
+        iy = -g.pad_h
+        outside = ix < 0 or ix >= g.iw
+        pixel = x + (iy * g.iw + ix) * g.ic
         for tap in range(4 * d.quads):
-            iy = tap * g.dilation_h - g.pad_h
-            rows[at] = d.outside
-            if tap < g.kh and 0 <= iy < g.ih and 0 <= ix < g.iw:
-                rows[at] = x + (iy * g.iw + ix) * g.ic
-            at += 1
+            at[tap] = d.outside if outside or tap >= g.kh or iy < 0 or iy >= g.ih else pixel
+            iy += g.dilation_h
+            pixel += g.dilation_h * g.iw * g.ic
+        at += 4 * d.quads
     for block in range(d.period):
         set_block(d, s, block)
         sum_position(s, rows, block * VB, g.oc - block * VB, 128 if d.is_signed else 0, y + block * VB)
