@@ -24,11 +24,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Keeps a value that is used several times in its register: the compiler would load it again for each use. */
-#if defined(TFLM_CY_EMULATE_AVX512) || !defined(__x86_64__) || SIMD_ISA == 0
-#define SIMD_PLACE "m"
-#else
+/* Where the compiler can have a vector for certain. SIMD_KEEP keeps one that is used several times in its register: it would be loaded again for each
+ * use. */
+#if defined(__x86_64__) && SIMD_ISA != 0 && !defined(TFLM_CY_EMULATE_AVX512)
 #define SIMD_PLACE "v"
+#else
+#define SIMD_PLACE "m"
 #endif
 #if defined(__x86_64__) && SIMD_ISA != 0
 #define SIMD_KEEP(a) __asm__("" : "+" SIMD_PLACE(a))
