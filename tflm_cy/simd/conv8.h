@@ -338,33 +338,39 @@ SIMD_INLINE void tile8_row_sums(Positions8 *t, const int32_t *ones, int32_t fact
 
 /* The sum of n weights, once `flip` has made unsigned bytes of them that are greater by 128. */
 SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
-  const vb ones = vb_set1(1), change = vb_set1(flip);
   int64_t total = -128 * (int64_t)n;
-  while (n >= VB) { /* sums of a million vectors stay below 2^31 */
-    const ptrdiff_t some = n / VB < 1000000 ? n / VB : 1000000;
-    vi sum = vi_set1(0);
-    for (ptrdiff_t i = 0; i < some; i++) sum = vi_dot4(sum, vb_xor(vb_load(w + i * VB), change), ones);
-    total += vi_sum(sum);
-    w += some * VB;
-    n -= some * VB;
-  }
-  for (ptrdiff_t i = 0; i < n; i++) total += w[i] ^ flip;
+  ptrdiff_t i = 0;
+#if SIMD_ISA >= 256
+  const vb none = vb_set1(0), change = vb_set1(flip);
+  int64_t lanes[VB / 8];
+  vb sums = none;
+  for (; i + VB <= n; i += VB) sums = SIMD_BOTH(add_epi64, sums, SIMD_BOTH(sad_epu8, vb_xor(vb_load(w + i), change), none));
+  vb_store(lanes, sums);
+  for (int k = 0; k < VB / 8; k++) total += lanes[k];
+#endif
+  for (; i < n; i++) total += w[i] ^ flip;
   return total;
 }
 
 /* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
  * behind the n-th byte becomes 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
 enum { TURN_ROWS = 16, TURN_BYTES = 64 };
-#if SIMD_ISA == 512
+#if SIMD_ISA >= 256
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
-  const __mmask64 some = SIMD_MASK64(n);
-  const __m512i change = _mm512_maskz_set1_epi8(some, (char)flip), shift = _mm512_maskz_set1_epi8(some, (char)less);
-  __m512i r[16];
-  for (int i = 0; i < 16; i++)
-    r[i] = i < rows ? _mm512_subs_epi8(_mm512_xor_si512(_mm512_maskz_loadu_epi8(some, w + i * row), change), shift) : _mm512_setzero_si512();
-  turn_registers(r);
-  for (int i = 0; i < 16; i++)
-    if (4 * i < n) _mm512_storeu_si512(to + i * step, r[i]);
+  static const uint8_t all[VB] = {[0 ... VB - 1] = 255};
+  for (; n > 0; n -= VB, w += VB, to += VL * step) {
+    const vb some = vb_load_part(all, n < VB ? n : VB), change = vb_and(some, vb_set1(flip)), shift = vb_and(some, vb_set1(less));
+    for (ptrdiff_t c = 0; c < rows; c += VL) {
+      vb r[VL];
+      for (int i = 0; i < VL; i++) {
+        const uint8_t *from = w + (c + i) * row;
+        r[i] = c + i >= rows ? vb_set1(0) : SIMD_BOTH(subs_epi8, vb_xor(n >= VB ? vb_load(from) : vb_load_part(from, n), change), shift);
+      }
+      turn_registers(r);
+      for (int i = 0; i < VL; i++)
+        if (4 * i < n) vb_store(to + i * step + 4 * c, r[i]);
+    }
+  }
 }
 #else
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
