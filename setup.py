@@ -214,8 +214,7 @@ class LinkedBuild(build_ext):
         super().finalize_options()
         if SANITIZE:
             self.build_temp += "-sanitized"
-        if EMULATE:
-            self.build_temp += "-emulated"
+        self.build_temp += "".join(f"-{name}" for name in EMULATE)
 
     def build_extension(self, ext):
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:  # the longest first

@@ -71,7 +71,10 @@ EMULATED(__mmask16, emulated_testn_epi32_mask)(__m512i a, __m512i b) {
 }
 EMULATED(__m512, emulated_scalef_ps)(__m512 a, __m512 b) { /* whole exponents of 32 bits, rounded once; NaN as the multiplication has it */
   emulated_512 x = {a}, n = {b};
-  for (int i = 0; i < 16; i++) x.f32[i] = isnan(x.f32[i]) || isnan(n.f32[i]) ? x.f32[i] * n.f32[i] : scalbnf(x.f32[i], (int)fmaxf(fminf(floorf(n.f32[i]), 1000), -1000));
+  for (int i = 0; i < 16; i++) {
+    if (isnan(x.f32[i]) || isnan(n.f32[i])) x.f32[i] *= n.f32[i];
+    else x.f32[i] = scalbnf(x.f32[i], (int)fmaxf(fminf(floorf(n.f32[i]), 1000), -1000));
+  }
   return x.v;
 }
 EMULATED(__m512, emulated_cvtph_ps)(__m256i a) {
@@ -80,12 +83,12 @@ EMULATED(__m512, emulated_cvtph_ps)(__m256i a) {
   _mm256_storeu_ps(y.f32 + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(a, 1)));
   return y.v;
 }
-#define EMULATED_FIRST(NAME, A, B) /* the order of operands shows in the result of two NaNs */ \
-  __extension__({ \
+#define FIRST32(NAME, A, B) /* of float32.h */ \
+  do { \
     emulated_512 x_ = {A}, y_ = {B}; \
-    for (int i_ = 0; i_ < 2; i_++) __asm__(NAME " %2, %1, %0" : "=x"(x_.half[i_]) : "x"(x_.half[i_]), "x"(y_.half[i_])); \
-    x_.v; \
-  })
+    for (int i_ = 0; i_ < 2; i_++) __asm__(NAME " %1, %0, %0" : "+x"(x_.half[i_]) : "x"(y_.half[i_])); \
+    A = x_.v; \
+  } while (0)
 /* Only the bytes that the mask names are touched. */
 EMULATED(__m256i, emulated_mask_loadu_epi8)(__m256i old, uint32_t mask, const void *from) {
   emulated_256i y = {old};
@@ -103,7 +106,7 @@ EMULATED(__m256i, emulated_mask_loadu_epi8)(__m256i old, uint32_t mask, const vo
 #define _mm512_i32gather_epi32(AT, FROM, SCALE) emulated_gather_epi32(AT, FROM, SCALE)
 #define _mm512_mask_shuffle_epi32(OLD, MASK, A, ORDER) emulated_mask_shuffle_epi32(OLD, MASK, A, ORDER)
 #define _mm512_testn_epi32_mask emulated_testn_epi32_mask
-#undef _mm512_roundscale_pd /* SIMDe's takes the way to round for a scale */
+#undef _mm512_roundscale_pd /* SIMDe's makes 2.625 of 2.7 */
 #define _mm512_roundscale_pd(A, HOW) ((void)sizeof(char[(HOW) == (_MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) ? 1 : -1]), emulated_cut_pd(A))
 #undef _mm512_scalef_ps
 #define _mm512_scalef_ps emulated_scalef_ps

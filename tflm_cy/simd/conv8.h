@@ -353,7 +353,7 @@ SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
 }
 
 /* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
- * behind the n-th byte becomes 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
+ * behind the n-th byte, and the filters that a last vector has not, become 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
 enum { TURN_ROWS = 16, TURN_BYTES = 64 };
 #if SIMD_ISA >= 256
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {

@@ -92,8 +92,8 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, p
   else interleave_some(4, 4, rows, n, step, flip, plane);
 }
 
-/* VL dwords of a plane or of factors, and taps that they meet. With AVX2 alone the first and third bytes of the dwords are apart from the others, as int16,
- * and so are packed taps, which are read from memory: there are too few registers for them. */
+/* VL dwords of a plane or of factors, and taps that they meet. In two parts (step8.h) the first and third bytes of the dwords are apart from the others,
+ * as int16, and so are packed taps, which are read from memory: there are too few registers for them. */
 #if PARTS8 == 2
 typedef struct { vb even, odd; } Dwords8;
 typedef const int8_t *DwordTaps8;

@@ -7,13 +7,11 @@
 
 #include "simd.h"
 
-#if SIMD_ISA == 512 && defined(TFLM_CY_EMULATE_AVX512)
-SIMD_INLINE vf vf_add_first(vf a, vf b) { return EMULATED_FIRST("vaddps", a, b); }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { return EMULATED_FIRST("vmulps", a, b); }
-#else
-SIMD_INLINE vf vf_add_first(vf a, vf b) { __asm__("vaddps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a; }
+#ifndef FIRST32 /* emulated: in halves */
+#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0, %0" : "+v"(A) : "v"(B))
 #endif
+SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("vaddps", a, b); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_below(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }

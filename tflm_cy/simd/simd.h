@@ -256,35 +256,17 @@ SIMD_INLINE vb vb_load_part(const void *at, ptrdiff_t n) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p)), _mm_shuffle_epi8(last, order), 1);
 }
 static __attribute__((noinline, unused)) void vb_store_part(void *at, vb a, ptrdiff_t n) {
-  uint8_t *p = (uint8_t *)at;
-  __m128i left = _mm256_castsi256_si128(a);
-  uint64_t few;
-  if (n >= 32) {
-    _mm256_storeu_si256((__m256i *)p, a);
-    return;
-  }
-  if (n & 16) {
-    _mm_storeu_si128((__m128i *)p, left);
-    left = _mm256_extracti128_si256(a, 1);
-    p += 16;
-  }
-  if (n & 8) {
-    _mm_storel_epi64((__m128i *)p, left);
-    left = _mm_unpackhi_epi64(left, left);
-    p += 8;
-  }
-  few = (uint64_t)_mm_cvtsi128_si64(left);
-  if (n & 4) {
-    memcpy(p, &few, 4);
-    few >>= 32;
-    p += 4;
-  }
+  const ptrdiff_t dwords = n / 4;
+  uint8_t *rest = (uint8_t *)at + 4 * dwords;
+  vf_store_part((float *)at, _mm256_castsi256_ps(a), dwords);
+  if (n % 4 == 0) return;
+  int last = _mm256_cvtsi256_si32(_mm256_permutevar8x32_epi32(a, _mm256_set1_epi32((int)dwords)));
   if (n & 2) {
-    memcpy(p, &few, 2);
-    few >>= 16;
-    p += 2;
+    memcpy(rest, &last, 2);
+    last >>= 16;
+    rest += 2;
   }
-  if (n & 1) *p = (uint8_t)few;
+  if (n & 1) *rest = (uint8_t)last;
 }
 SIMD_INLINE vb vb_set1(int x) { return _mm256_set1_epi8((char)x); }
 SIMD_INLINE vb vb_set1_16(int x) { return _mm256_set1_epi16((short)x); }

@@ -1,8 +1,8 @@
 /* A step of products of bytes: four values of x, taken as unsigned, meet four taps of each column of a vector. The kernels' own copies of x hold
  * PARTS8 bytes per value.
  *
- * With AVX2 alone a step has two parts, of two taps each, and values are int16: VPMADDUBSW would saturate, and what makes int16 of bytes would take as long as
- * the products if each tile did it. Packed weights stay bytes: the first two taps of a vector's columns, then the other two. */
+ * With AVX2 alone a step has two parts, of two taps each, and values are int16: VPMADDUBSW would saturate, and what makes int16 of bytes would take as
+ * long as the products if each tile did it. Packed weights stay bytes: the first two taps of a vector's columns, then the other two. */
 #ifndef TFLM_CY_SIMD_STEP8_H
 #define TFLM_CY_SIMD_STEP8_H
 

@@ -43,7 +43,7 @@ def available():
         names.append("amx")
     if cpu_avx512():
         names.append("avx512")
-    if cpu_avxvnni() and importlib.util.find_spec("tflm_cy.simd.isa_avxvnni"):
+    if cpu_avxvnni():
         names.append("avxvnni")
     if cpu_avx2():
         names.append("avx2")
