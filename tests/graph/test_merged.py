@@ -89,3 +89,104 @@ def test_a_constant_fuse_argument_survives_pickling():
 
     interpreter = Interpreter(model_content=BLOB, fuse=False)
     assert pickle.loads(pickle.dumps(interpreter))._arguments["fuse"] is False
+
+
+def addresses(interpreter, *indices):
+    return [interpreter.tensor(index)().ctypes.data for index in indices]
+
+
+def test_what_has_the_bytes_of_an_input_lies_there():
+    """RESHAPE, EXPAND_DIMS, SQUEEZE and a TRANSPOSE that moves dimensions of one step, one behind the other; the input is kept."""
+    model = Model()
+    main = model.subgraph("main")
+    x, a, b = Tensor(SHAPE, "float32"), Tensor([99, 7], "float32"), Tensor([99, 1, 7], "float32")
+    c, d, y = Tensor([99, 7, 1], "float32"), Tensor([99, 7], "float32"), Tensor([99, 7], "float32")
+    main.op("RESHAPE", [x, Tensor.constant(np.int32([99, 7]))], [a], new_shape=[99, 7])
+    main.op("EXPAND_DIMS", [a, Tensor.constant(np.int32(1))], [b])
+    main.op("TRANSPOSE", [b, Tensor.constant(np.int32([0, 2, 1]))], [c])
+    main.op("SQUEEZE", [c], [d], squeeze_dims=[2])
+    main.op("ADD", [d, Tensor.constant(np.float32([1]))], [y])
+    main.inputs, main.outputs = [x], [y]
+    for resolver in (OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, OpResolverType.BUILTIN_REF):
+        interpreter, got = run(model.to_bytes(), experimental_op_resolver_type=resolver)
+        moved = [t["index"] for t in interpreter.get_tensor_details() if t["shape"].prod() == X.size]
+        assert len(set(addresses(interpreter, *moved))) == 2  # the input's and the output's
+        np.testing.assert_array_equal(got, X.reshape(99, 7) + 1)
+    _, got = run(model.to_bytes())
+    np.testing.assert_array_equal(got, X.reshape(99, 7) + 1)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_outputs_share_nothing_with_what_is_alive(fuse):
+    model = Model()
+    main = model.subgraph("main")
+    x, y, z = Tensor(SHAPE, "float32"), Tensor([99, 7], "float32"), Tensor([7, 99], "float32")
+    main.op("RESHAPE", [x, Tensor.constant(np.int32([99, 7]))], [y], new_shape=[99, 7])
+    main.op("RESHAPE", [y, Tensor.constant(np.int32([7, 99]))], [z], new_shape=[7, 99])
+    main.inputs, main.outputs = [x], [y, z]
+    interpreter, _ = run(model.to_bytes(), fuse=fuse)
+    outputs = [interpreter.tensor(d["index"]) for d in interpreter.get_output_details()]
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], np.zeros_like(X))
+    assert outputs[0]().tobytes() == X.tobytes()
+    outputs[0]()[:] = 0
+    assert outputs[1]().tobytes() == X.tobytes()
+
+
+def random_graph(rng):
+    """Nodes that move nothing among nodes that may lie over what they read."""
+    model = Model()
+    main = model.subgraph("main")
+    inputs = [Tensor([1, 6, 1, 8], "float32") for _ in range(2)]
+    values = [*inputs, Tensor([1, 6, 1, 8], "float32")]
+    main.op("SUB", inputs, values[2:])
+    for _ in range(12):
+        x = values[rng.integers(max(len(values) - 4, 0), len(values))]
+        kind = rng.choice(["RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE", "LOGISTIC", "ADD", "MUL", "RELU"])
+        y = Tensor(list(x.shape), "float32")
+        if kind == "RESHAPE":
+            y = Tensor([[1, 6, 1, 8], [48], [6, 8], [2, 24]][rng.integers(4)], "float32")
+            main.op(kind, [x, Tensor.constant(np.int32(y.shape))], [y], new_shape=y.shape)
+        elif kind == "EXPAND_DIMS":
+            y = Tensor([1, *x.shape] if len(x.shape) < 5 else x.shape, "float32")
+            if len(x.shape) == 5:
+                continue
+            main.op(kind, [x, Tensor.constant(np.int32(0))], [y])
+        elif kind == "SQUEEZE":
+            y = Tensor([d for d in x.shape if d != 1], "float32")
+            main.op(kind, [x], [y])
+        elif kind == "TRANSPOSE":
+            order = rng.permutation(len(x.shape))
+            y = Tensor([x.shape[i] for i in order], "float32")
+            main.op(kind, [x, Tensor.constant(order.astype(np.int32))], [y])
+        elif kind in ("ADD", "MUL"):
+            same = [v for v in values if list(v.shape) == list(x.shape)]
+            main.op(kind, [x, same[rng.integers(len(same))]], [y])
+        else:
+            main.op(kind, [x], [y])
+        values.append(y)
+    main.inputs = inputs
+    main.outputs = [values[-1], *(v for v in values[3:-1] if rng.random() < 0.2)]
+    return model.to_bytes()
+
+
+@pytest.mark.parametrize(
+    "mode", [OpResolverType.AUTO, OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
+)
+def test_random_graphs(mode):
+    for seed in range(150):
+        blob = random_graph(np.random.default_rng(seed))
+        seen = []
+        for fuse in (True, False):
+            interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=mode, fuse=fuse)
+            interpreter.allocate_tensors()
+            given = interpreter.get_input_details()
+            for i, detail in enumerate(given):
+                interpreter.set_tensor(
+                    detail["index"], np.random.default_rng(i).standard_normal(detail["shape"]).astype(np.float32)
+                )
+            for _ in range(2):
+                interpreter.invoke()
+            seen.append(
+                [interpreter.get_tensor(d["index"]).tobytes() for d in given + interpreter.get_output_details()]
+            )
+        assert seen[0] == seen[1], seed

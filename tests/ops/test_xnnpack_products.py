@@ -142,7 +142,14 @@ def test_fused_products_round_once():
 
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize(
-    ("first", "second", "turned"), [((2, 3, 4), (4, 5), (0, 0)), ((2, 1, 4, 3), (3, 5, 4), (1, 1))]
+    ("first", "second", "turned"),
+    [
+        ((2, 3, 4), (4, 5), (0, 0)),
+        ((2, 1, 4, 3), (3, 5, 4), (1, 1)),
+        ((2, 4, 3), (4, 21), (1, 0)),
+        ((3, 7, 9), (1, 18, 9), (0, 1)),
+        ((5, 6), (2, 1, 6, 33), (0, 0)),
+    ],
 )
 def test_batch_matmul(first, second, turned, constant):
     rng = np.random.default_rng(6)

@@ -53,6 +53,8 @@ On one thread so are nodes that see windows, while the one in front is some rows
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
 as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
 
+`node.passes` says that the output has the bytes of input 0, whatever its shape: they lie at one place, which nobody writes over before both are dead.
+
 `node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
 writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i, other)`
 says whether the node computes the reader's output, too, as its input i beside the tensor `other`.
@@ -142,6 +144,7 @@ cdef struct Node:
     Extent extent
     double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
+    bint passes                     # output 0 has the bytes of input 0: they may lie at one place, also where the input is needed later
     Finish finish
     TakeFunction take               # NULL: it takes nothing
 

@@ -3,7 +3,8 @@
     self.divide_steps(first, end)                 # which steps are computed range by range
     self.plan_memory(first, end)                  # lifetimes -> planner -> addresses
 
-Outputs lie over inputs that nobody needs any more (`Node.in_place`), and all tensors of a group (`groups`) are alive from its first step to its last.
+Outputs lie over inputs that nobody needs any more (`Node.in_place`), and with inputs whose bytes they have (`Node.passes`). All tensors of a group
+(`groups`) are alive from its first step to its last.
 Of what only a group sees, the part that it looks at is in memory (`ranges`), once for each of its bands: those behind the first have copies of the
 group's nodes, which find tensors of the band's own behind the subgraph's.
 """
@@ -67,7 +68,7 @@ cdef class Places(LateValues):
         return self.fuse and not self.preserve_all
 
     cdef int merge(self, int first, int end) except -1:
-        """Outputs that lie over an input of their node: `merged`, and from when to when memory is needed.
+        """Outputs that lie where an input of their node does: `merged`, and from when to when memory is needed.
 
         A group's tensors are all needed from its first step to its last: while one range is at its end, another begins.
         """
@@ -84,10 +85,10 @@ cdef class Places(LateValues):
                 ends[t] = self.last_use[t]
         for step in range(first, end if self.may_join() else first):
             node = &self.nodes[self.plan[step]]
-            t = node.outputs[0] if node.in_place != 0 and node.output_count > 0 else -1
+            t = node.outputs[0] if (node.in_place != 0 or node.passes) and node.output_count > 0 else -1
             if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
                 continue
-            best = -1
+            best = self.passed_on(step, first)
             for i in range(min(node.input_count, 32)):
                 x = node.inputs[i]
                 if not node.in_place >> i & 1 or x < 0 or x == t or not self.is_hidden(x) or self.first_use[x] < first:
@@ -100,7 +101,7 @@ cdef class Places(LateValues):
                     best = root if best < 0 else self.earlier(best, root, step)
             if best >= 0:
                 self.merged[t] = best
-                ends[best] = self.last_use[t]
+                ends[best] = max(ends[best], self.last_use[t])
         for t in range(self.tensor_count):
             if self.first_use[t] >= first:
                 if begins[t] < end and self.is_written(begins[t], t):
@@ -108,6 +109,21 @@ cdef class Places(LateValues):
                 if first <= ends[t] < end:
                     ends[t] = self.groups[ends[t]].last
         return 0
+
+    cdef int32_t passed_on(self, int step, int first) noexcept:
+        """Where a step's output lies with the input that it equals, which may be needed later; -1: it has a place of its own. Outputs of the graph
+        share theirs with nothing that is alive."""
+        cdef const int32_t* ends = self.merged + self.tensor_count
+        cdef const Node* node = &self.nodes[self.plan[step]]
+        cdef int32_t t = node.outputs[0]
+        cdef int32_t x = node.inputs[0] if node.passes else -1
+        cdef int32_t root
+        if x < 0 or x == t or self.first_use[x] < first or self.tensors[x].allocation != PLANNED or self.tensors[x].bytes != self.tensors[t].bytes:
+            return -1
+        root = self.root_of(x)
+        if ends[root] != step and self.last_use[t] == self.plan_count or not self.goes_over(step, root):
+            return -1
+        return root
 
     cdef int32_t earlier(self, int32_t a, int32_t b, int step) noexcept:
         """Of two tensors that die at a step, the one that is there first, if nobody reads it since the other one is made, or in that step's group: so

@@ -286,6 +286,7 @@ cdef int forget_node(Node* node) noexcept:
     node.invoke = NULL
     node.work = NULL
     node.in_place = 0
+    node.passes = False
     node.finish.kind = NO_FINISH
     node.take = NULL
     return 0

@@ -49,6 +49,7 @@ cdef class Subgraph(Preparation):
     cdef int own_constant(self, int index) except -1
     cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
+    cdef bint has_bytes_of(self, int t, int index) noexcept
     cdef bint is_brief(self) noexcept
     cdef int descend(self) except -1
     cdef dict save_inputs(self)

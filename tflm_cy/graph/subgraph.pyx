@@ -178,7 +178,7 @@ cdef class Subgraph(Preparation):
             other = &self.tensors[t]
             at = <const char*>other.data
             if other.allocation == PLANNED and at != NULL and self.first_use[t] > self.first_use[index]:
-                if at < start + tensor.bytes and start < at + other.bytes:
+                if at < start + tensor.bytes and start < at + other.bytes and not self.has_bytes_of(t, index):
                     return True
         for t in range(self.scratch_planned):
             at = <const char*>self.scratch_buffers[t]
@@ -186,6 +186,16 @@ cdef class Subgraph(Preparation):
                 if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
                     return True
         return False
+
+    cdef bint has_bytes_of(self, int t, int index) noexcept:
+        """A tensor that lies where another one does, because it has its bytes."""
+        cdef const Node* node
+        while t != index and 0 <= self.first_use[t] < self.plan_count and self.is_written(self.first_use[t], t):
+            node = &self.nodes[self.plan[self.first_use[t]]]
+            if not node.passes or self.tensors[node.inputs[0]].data != self.tensors[t].data:
+                return False
+            t = node.inputs[0]
+        return t == index
 
     # ---------------------------------------------------------------- allocate
 

@@ -50,6 +50,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         use_turn(<Walk*>node.data, kernels().bytes.turn)
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
+        node.passes = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     return 0
@@ -84,7 +85,10 @@ cdef const char* plan_transpose(Walk* plan, const Tensor* x, const Tensor* perm,
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:
-    walk_copy(<const Walk*>node.data, <char*>context.output(node, 0).data, <const char*>context.input(node, 0).data)
+    cdef const char* x = <const char*>context.input(node, 0).data
+    cdef char* y = <char*>context.output(node, 0).data
+    if x != y:
+        walk_copy(<const Walk*>node.data, y, x)
     return 0
 
 

@@ -20,13 +20,16 @@ typedef void (*Depthwise32Function)(const Columns32 *d, const float *w, float *y
 
 #define UNROLL32D _Pragma("GCC unroll 32")
 
-/* LOADS32: an input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that.
+/* LOADS32: an input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that. Half vectors
+ * are loaded as fast as that.
  * ABREAST32: output columns side by side. The few sums of one would wait for each other, but with sixteen registers the taps must make room: RELOAD32.
+ * ABREAST_HALVES32: of half vectors.
  * CACHED32: large images are walked in chunks that the first cache holds; measured, it pays with sixteen registers alone. */
 #if SIMD_ISA == 512
 #define LOADS32(K, S) (K == 3)
 #define RELOAD32(K, S) 0
 #define ABREAST32(K, S) 1
+#define ABREAST_HALVES32(K, S) (K == 3 && S == 1 ? 2 : 1)
 #define CACHED32(K, S) 0
 #else
 #define LOADS32(K, S) (S == 1)
@@ -47,13 +50,13 @@ SIMD_INLINE vf vf_of(vf v) { return v; }
 #undef V
 #endif
 
-#define COLUMNS32_OF(NAME, V, K, S, R, PART) \
-  static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, PART ? 1 : ABREAST32(K, S), PART, d, w, y); }
+#define COLUMNS32_OF(NAME, V, K, S, R, ABREAST, PART) \
+  static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, ABREAST, PART, d, w, y); }
 #if SIMD_ISA == 512
 #define COLUMNS32(K, S, R) \
-  COLUMNS32_OF(whole32, vf, K, S, R, 0) COLUMNS32_OF(part32, vf, K, S, R, 1) COLUMNS32_OF(half32, vhalf, K, S, R, 0)
+  COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1) COLUMNS32_OF(half32, vhalf, K, S, R, ABREAST_HALVES32(K, S), 0)
 #else
-#define COLUMNS32(K, S, R) COLUMNS32_OF(whole32, vf, K, S, R, 0) COLUMNS32_OF(part32, vf, K, S, R, 1)
+#define COLUMNS32(K, S, R) COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1)
 #endif
 
 COLUMNS32(3, 1, 1) COLUMNS32(3, 1, 2) COLUMNS32(3, 1, 3) COLUMNS32(3, 1, 4) COLUMNS32(3, 2, 1) COLUMNS32(3, 2, 2)

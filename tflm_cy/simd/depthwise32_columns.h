@@ -20,7 +20,7 @@ SIMD_INLINE void OF(column32)(
         V x;
         if (CHECK && outside) x = OF(set1)(0);
         else x = PART ? OF(load_part)(rows[i] + at, d->n) : OF(load)(rows[i] + at);
-        if (LOADS32(K, S)) SIMD_KEEP(x);
+        if (LOADS32(K, S) && sizeof x == sizeof(vf)) SIMD_KEEP(x);
         UNROLL32D for (int r = 0; r < R; r++) {
           const int ky = i - r * S;
           if (ky >= 0 && ky < K) acc[r * C + c] = OF(fma)(x, tap[ky], acc[r * C + c]);

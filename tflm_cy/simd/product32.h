@@ -3,7 +3,8 @@
  * Packed weights: NC vectors of biases, then NC vectors per tap. The positions of a tile lie `row` bytes apart; a window is `count` stretches of
  * `length` floats, which begin at the pointers of `stretches`, for the first position of the output row.
  * Three positions share a pointer, so that the pointers of fourteen stay in registers.
- * The last vector is half as wide where its second half would be padding.
+ * The last vector is half as wide where its second half would be padding. Behind a single whole one it reads the inputs from memory again: where both
+ * widths read one register, Zen 4 is a tenth slower; behind several the loads would be too many.
  *
  * What follows a product value by value (Finish32) is computed before a tile is written: it may lie over the values that are added. */
 #ifndef TFLM_CY_SIMD_PRODUCT32_H
@@ -135,7 +136,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
         }
         vf x = vf_set1(*at);
         UNROLL32 for (int j = 0; j < WHOLE; j++) acc[r][j] = vf_fma(x, v[j], acc[r][j]);
-        if (HALVED) half[r] = vhalf_fma(vhalf_of(x), h, half[r]);
+        if (HALVED) half[r] = vhalf_fma(WHOLE == 1 ? vhalf_set1(*at) : vhalf_of(x), h, half[r]);
       }
       w += NC * VL;
       q0 += 4;

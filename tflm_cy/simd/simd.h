@@ -208,7 +208,7 @@ SIMD_INLINE vi vi_cut_vf(vf a) { return _mm256_cvttps_epi32(a); }
 SIMD_INLINE vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 SIMD_INLINE void vi_store(int32_t *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
 SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { return _mm256_maskload_epi32((const int *)p, simd_first(n)); }
-SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { _mm256_maskstore_epi32((int *)p, simd_first(n), a); }
+SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { vf_store_part((float *)p, _mm256_castsi256_ps(a), n); }
 SIMD_INLINE vi vi_set1(int32_t x) { return _mm256_set1_epi32(x); }
 SIMD_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 SIMD_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }

@@ -4,21 +4,23 @@
 
 #include "simd.h"
 
+#define TURN_UNROLLED _Pragma("GCC unroll 16") /* registers have no index */
+
 #if SIMD_ISA >= 256
 /* Dword q of register c becomes dword c of register q. */
 SIMD_INLINE void turn_registers(vb a[VL]) {
   vb b[VL];
-  for (int i = 0; i < VL; i += 2) {
+  TURN_UNROLLED for (int i = 0; i < VL; i += 2) {
     b[i] = SIMD_BOTH(unpacklo_epi32, a[i], a[i + 1]);
     b[i + 1] = SIMD_BOTH(unpackhi_epi32, a[i], a[i + 1]);
   }
-  for (int i = 0; i < VL; i += 4) { /* a[i + j]: dwords j, 4 + j, ... of the columns i .. i + 3 */
+  TURN_UNROLLED for (int i = 0; i < VL; i += 4) { /* a[i + j]: dwords j, 4 + j, ... of the columns i .. i + 3 */
     a[i] = SIMD_BOTH(unpacklo_epi64, b[i], b[i + 2]);
     a[i + 1] = SIMD_BOTH(unpackhi_epi64, b[i], b[i + 2]);
     a[i + 2] = SIMD_BOTH(unpacklo_epi64, b[i + 1], b[i + 3]);
     a[i + 3] = SIMD_BOTH(unpackhi_epi64, b[i + 1], b[i + 3]);
   }
-  for (int j = 0; j < 4; j++) {
+  TURN_UNROLLED for (int j = 0; j < 4; j++) {
 #if SIMD_ISA == 512
     const vb low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
     const vb low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
@@ -39,9 +41,9 @@ SIMD_INLINE void turn_registers(vb a[VL]) {
 SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
 #if SIMD_ISA >= 256
   vb a[VL];
-  for (int i = 0; i < VL; i++) a[i] = vb_load(x + i * x_row);
+  TURN_UNROLLED for (int i = 0; i < VL; i++) a[i] = vb_load(x + i * x_row);
   turn_registers(a);
-  for (int i = 0; i < VL; i++) vb_store(y + i * y_row, a[i]);
+  TURN_UNROLLED for (int i = 0; i < VL; i++) vb_store(y + i * y_row, a[i]);
 #else
   for (int c = 0; c < VL; c++)
     for (int q = 0; q < VL; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
@@ -49,24 +51,19 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
 }
 
 /* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
-#if SIMD_ISA == 512
+#if SIMD_ISA >= 256
+/* A part of a block. `free`: bytes behind y's first that may be written at will, as rows that come write over what is too much. */
 SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
-  __m512i a[16];
-  const __mmask16 in = SIMD_MASK16(m), out = SIMD_MASK16(n);
-  for (int i = 0; i < 16; i++) a[i] = i < n ? _mm512_maskz_loadu_epi32(in, x + i * x_row) : _mm512_setzero_si512();
+  vb a[VL];
+  TURN_UNROLLED for (int i = 0; i < VL; i++) a[i] = vi_load_part((const int32_t *)(x + (i < n ? i : 0) * x_row), m);
   turn_registers(a);
-  for (int i = 0; i < 16; i++) {
+  TURN_UNROLLED for (int i = 0; i < VL; i++) {
     if (i >= m) break;
-    if (free >= 64) _mm512_storeu_si512(y + i * y_row, a[i]); /* what is too much is written over by the rows that come */
-    else _mm512_mask_storeu_epi32(y + i * y_row, out, a[i]);
+    if (free >= VB) vb_store(y, a[i]);
+    else vi_store_part((int32_t *)y, a[i], n);
+    y += y_row;
     free -= y_row;
   }
-}
-#elif SIMD_ISA == 256
-SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
-  (void)free;
-  for (int64_t c = 0; c < n; c++)
-    for (int64_t q = 0; q < m; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
 }
 #endif
 

@@ -19,6 +19,8 @@ from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.xnnpack.vector32 cimport Vector32, divide32, range32, ready_product32, run32, take32
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.product32 cimport Product32, Product32Kernels
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -48,9 +50,11 @@ cdef struct BatchMatmul:
     int64_t[BATCH_DIMS] y_step
     bint adj_x
     bint adj_y
-    float* constant_columns      # all matrices of a constant y, packed; NULL:
+    float** constant_columns     # all matrices of a constant y, packed; NULL:
     int columns                  # scratch: one of them
     int rows                     # scratch: a matrix of x turned
+    const Product32Kernels* vector   # NULL: the scalar definition
+    Vector32 fast                # its plan has the only matrix of a constant y
 
 
 # ---- FULLY_CONNECTED
@@ -75,7 +79,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if b != NULL:
         bias = <const float*>b.data
     node.data = op
-    set_product(op)
+    set_product(&op.fast, op.rows, op.depth, op.outputs, op.range)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = fully_connected_vector
         node.take = take
@@ -86,13 +90,13 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     return 0
 
 
-cdef void set_product(FullyConnected* op) noexcept nogil:
+cdef void set_product(Vector32* v, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
     """Images of one pixel, of which there are as many as rows."""
-    cdef ConvShape* g = &op.fast.plan.shape
-    g.batches, g.ic, g.group_ic, g.oc = op.rows, op.depth, op.depth, op.outputs
+    cdef ConvShape* g = &v.plan.shape
+    g.batches, g.ic, g.group_ic, g.oc = rows, depth, depth, columns
     g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
     g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
+    v.plan.low, v.plan.high = limits.low, limits.high
 
 
 cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
@@ -158,20 +162,40 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     op.adj_x = table_bool(node.options, ADJ_X, False)
     op.adj_y = table_bool(node.options, ADJ_Y, False)
     set_product_shape(context, op, x, y, z)
-    size = packed_size(op.n, op.k)
-    op.constant_columns = NULL
-    if is_constant(y):
-        matrices = count_range(y, 0, y.rank - 2)
-        op.constant_columns = <float*>context.persistent(sizeof(float) * matrices * size)
-        for i in range(matrices):
-            pack_columns(op, <const float*>y.data + i * op.k * op.n, op.constant_columns + i * size)
-    else:
-        op.columns = context.request_scratch(sizeof(float) * size)
-    if op.adj_x:
-        op.rows = context.request_scratch(sizeof(float) * op.m * op.k)
     node.data = op
     node.invoke = batch_matmul
+    matrices = count_range(y, 0, y.rank - 2)
+    if matrices == 1 and not op.adj_x:
+        join_rows(op)
+    set_product(&op.fast, op.m, op.k, op.n, float_limits(0))
+    if matrices == 1 and not op.adj_x and is_constant(y):
+        if ready_product32(
+                context, &op.fast, <const float*>y.data, NULL, op.k if op.adj_y else 1, 1 if op.adj_y else op.n):
+            node.invoke = multiply_constant
+            return divide32(context, node, &op.fast, multiply_range)
+    if kernels().product32.plan != NULL and kernels().product32.plan(&op.fast.plan):
+        op.vector = &kernels().product32
+    size = op.fast.plan.packed_bytes if op.vector != NULL else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
+    op.constant_columns = NULL
+    if is_constant(y):
+        op.constant_columns = <float**>context.persistent(sizeof(float*) * matrices)
+        for i in range(matrices):
+            op.constant_columns[i] = pack_columns(op, <const float*>y.data + i * op.k * op.n, <float*>context.unfilled(size))
+    else:
+        op.columns = context.request_scratch(size)
+    if op.vector != NULL:
+        op.fast.scratch = context.request_scratch(op.fast.plan.scratch_bytes)
+    if op.adj_x:
+        op.rows = context.request_scratch(sizeof(float) * op.m * op.k)
     return 0
+
+
+cdef void join_rows(BatchMatmul* op) noexcept nogil:
+    """All matrices of x meet the same one: they are one."""
+    cdef int d
+    for d in range(BATCH_DIMS):
+        op.m *= op.batches[d]
+        op.batches[d] = 1
 
 
 cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, const Tensor* y, Tensor* z) except -1:
@@ -207,27 +231,53 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
     return context.set_shape(z, rank, dims)
 
 
-cdef void pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
-    if op.adj_y:
-        pack_filters(y, NULL, op.n, op.k, op.k, 1, packed)
-    else:
-        pack_filters(y, NULL, op.n, op.k, 1, op.n, packed)
+cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
+    """A matrix of y; returns where it begins."""
+    cdef ptrdiff_t column_stride = op.k if op.adj_y else 1
+    cdef ptrdiff_t k_stride = 1 if op.adj_y else op.n
+    cdef Product32 plan
+    if op.vector == NULL:
+        pack_filters(y, NULL, op.n, op.k, column_stride, k_stride, packed)
+        return packed
+    plan = op.fast.plan
+    plan.packed = packed
+    op.vector.pack(&plan, y, NULL, column_stride, k_stride)
+    return plan.packed
+
+
+cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
+    cdef RangeF limits = float_limits(0)
+    cdef Product32 plan
+    if op.vector == NULL:
+        matrix_f32(rows, op.m, op.k, columns, op.n, limits.low, limits.high, z)
+        return
+    plan = op.fast.plan
+    plan.packed = columns
+    op.vector.run(&plan, rows, context.scratch(op.fast.scratch), z)
+
+
+cdef int multiply_constant(Context context, Node* node) noexcept nogil:
+    run32(
+        context, &(<BatchMatmul*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+    return 0
+
+
+cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    range32(
+        context, &(<BatchMatmul*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        first, end, hand)
 
 
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:
     """The matrices of y are packed when first met; a run of batches that share one packs it once."""
     cdef BatchMatmul* op = <BatchMatmul*>node.data
-    cdef RangeF limits = float_limits(0)
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef const float* y = <const float*>context.input(node, 1).data
     cdef float* z = <float*>context.output(node, 0).data
-    cdef float* columns = op.constant_columns
-    cdef ptrdiff_t size = packed_size(op.n, op.k)
+    cdef float* columns = NULL
     cdef int64_t packed = -1
     cdef int64_t a, b, c, d, xi, yi
     cdef const float* rows
-    if op.constant_columns == NULL:
-        columns = <float*>context.scratch(op.columns)
     for a in range(op.batches[0]):
         for b in range(op.batches[1]):
             for c in range(op.batches[2]):
@@ -235,14 +285,14 @@ cdef int batch_matmul(Context context, Node* node) noexcept nogil:
                     xi = a * op.x_step[0] + b * op.x_step[1] + c * op.x_step[2] + d * op.x_step[3]
                     yi = a * op.y_step[0] + b * op.y_step[1] + c * op.y_step[2] + d * op.y_step[3]
                     if op.constant_columns != NULL:
-                        columns = op.constant_columns + yi * size
+                        columns = op.constant_columns[yi]
                     elif packed != yi:
-                        pack_columns(op, y + yi * op.k * op.n, columns)
+                        columns = pack_columns(op, y + yi * op.k * op.n, <float*>context.scratch(op.columns))
                         packed = yi
                     rows = x + xi * op.m * op.k
                     if op.adj_x:
                         rows = turned(rows, op.k, op.m, <float*>context.scratch(op.rows))
-                    matrix_f32(rows, op.m, op.k, columns, op.n, limits.low, limits.high, z)
+                    multiply(context, op, rows, columns, z)
                     z += op.m * op.n
     return 0
 
