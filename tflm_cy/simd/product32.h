@@ -17,7 +17,7 @@
 
 #if SIMD_ISA == 512
 /* Vectors of a panel; where there are more than some positions, at least; chains of sums, fewer than which wait for each other (0: so be it). */
-enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6, FEW_CHAINS32 = 0 };
+enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6, FEW_CHAINS32 = 12 };
 #define SIMD_ROWS32 {0, 14, 12, 8, 6, 1, 1, 1, 1}
 #else
 enum { PANEL32 = 3, TALL_PANEL32 = 3, FEW_ROWS32 = 6, FEW_CHAINS32 = 8 };
