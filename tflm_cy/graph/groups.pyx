@@ -171,6 +171,8 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
         parts = min(parts, min(grains, <int64_t>MOST_PARTS))
     while parts > 1 and grains / parts * extent.grain < least:
         parts -= 1
+    if s.hands > 1 and group.bands == 1 and parts > s.hands:
+        parts -= parts % s.hands
     group.parts = <int32_t>max(parts, <int64_t>1)
     return group.parts
 

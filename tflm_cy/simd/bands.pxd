@@ -24,6 +24,7 @@ from tflm_cy.simd.product32 cimport Product32
 
 cdef enum:
     TILE_POSITIONS = 16          # a range of positions has no fewer
+    LEAST_POSITIONS = 4          # where there are so few, in vectors
     FEW_POSITIONS = 100
     FEWEST_PANELS = 4            # that are shared
 
@@ -97,6 +98,8 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
     if c.flat:
         cut.grain = c.abreast if c.tile_columns else 1
         cut.least = TILE_POSITIONS * cut.grain
+        if not c.tile_columns and cut.units < 2 * TILE_POSITIONS:
+            cut.least = max(cut.units / 2, <ptrdiff_t>LEAST_POSITIONS)
     return cut
 
 
