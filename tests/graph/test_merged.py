@@ -116,6 +116,29 @@ def test_what_has_the_bytes_of_an_input_lies_there():
     np.testing.assert_array_equal(got, X.reshape(99, 7) + 1)
 
 
+def test_large_tensors_do_not_collide():
+    """What a filter reads and what it writes lie apart by more than whole pages, whose low bits of addresses are the same."""
+    model = Model()
+    main = model.subgraph("main")
+    x, y = Tensor([1, 32, 32, 64], "float32"), Tensor([1, 32, 32, 64], "float32")
+    w, b = RNG.standard_normal([1, 3, 3, 64]).astype(np.float32), np.zeros(64, np.float32)
+    window = {
+        "padding": "SAME",
+        "stride_h": 1,
+        "stride_w": 1,
+        "dilation_h_factor": 1,
+        "dilation_w_factor": 1,
+        "depth_multiplier": 1,
+    }
+    main.op("DEPTHWISE_CONV_2D", [x, Tensor.constant(w), Tensor.constant(b)], [y], **window)
+    main.inputs, main.outputs = [x], [y]
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    details = interpreter.get_input_details() + interpreter.get_output_details()
+    start, end = addresses(interpreter, *(d["index"] for d in details))
+    assert 64 <= (end - start) % 4096 <= 4096 - 64
+
+
 @pytest.mark.parametrize("fuse", [True, False])
 def test_outputs_share_nothing_with_what_is_alive(fuse):
     model = Model()

@@ -27,6 +27,11 @@ cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
 
 cdef int64_t WORTH_PLANNING = 1 << 16    # bytes
 
+# A load waits for a store in front of it whose address has the same low bits, as if it read what is stored: where a filter's input and output lie a
+# multiple of CACHE_PLACES apart, it takes up to twice as long. So large tensors are a little longer than they are.
+cdef int64_t CACHE_PLACES = 1 << 12      # bytes
+cdef int64_t STAGGER = 9 * 64
+
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
 
@@ -354,6 +359,8 @@ cdef class Places(LateValues):
                 problem.size_of[i] = self.tensors[t].bytes
                 if self.rolls(t):
                     problem.size_of[i] = self.rolled_bytes(t)
+                if self.may_join() and problem.size_of[i] >= CACHE_PLACES:
+                    problem.size_of[i] += STAGGER
                 problem.first_of[i] = begins[t]
                 problem.last_of[i] = ends[t]
                 i += 1
