@@ -170,9 +170,9 @@ def random_graph(rng):
             y = Tensor([[1, 6, 1, 8], [48], [6, 8], [2, 24]][rng.integers(4)], "float32")
             main.op(kind, [x, Tensor.constant(np.int32(y.shape))], [y], new_shape=y.shape)
         elif kind == "EXPAND_DIMS":
-            y = Tensor([1, *x.shape] if len(x.shape) < 5 else x.shape, "float32")
             if len(x.shape) == 5:
                 continue
+            y = Tensor([1, *x.shape], "float32")
             main.op(kind, [x, Tensor.constant(np.int32(0))], [y])
         elif kind == "SQUEEZE":
             y = Tensor([d for d in x.shape if d != 1], "float32")

@@ -172,7 +172,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
     while parts > 1 and grains / parts * extent.grain < least:
         parts -= 1
     if s.hands > 1 and group.bands == 1 and parts > s.hands:
-        parts -= parts % s.hands
+        parts -= parts % s.hands         # as many for each thread, also where there is no room for all that were wanted
     group.parts = <int32_t>max(parts, <int64_t>1)
     return group.parts
 

@@ -23,8 +23,8 @@ from tflm_cy.simd.depthwise8 cimport Depthwise8
 from tflm_cy.simd.product32 cimport Product32
 
 cdef enum:
-    TILE_POSITIONS = 16          # a range of positions has no fewer
-    LEAST_POSITIONS = 4          # where there are so few, in vectors
+    TILE_POSITIONS = 16          # a range of positions has no fewer; in vectors half of them, if there are fewer than two such ranges,
+    LEAST_POSITIONS = 4          # but no fewer than these
     FEW_POSITIONS = 100
     FEWEST_PANELS = 4            # that are shared
 
@@ -97,9 +97,7 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
         cut.window = NULL        # the whole image says how it is quantized
     if c.flat:
         cut.grain = c.abreast if c.tile_columns else 1
-        cut.least = TILE_POSITIONS * cut.grain
-        if not c.tile_columns and cut.units < 2 * TILE_POSITIONS:
-            cut.least = max(cut.units / 2, <ptrdiff_t>LEAST_POSITIONS)
+        cut.least = TILE_POSITIONS * cut.grain if c.tile_columns else max(min(cut.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
     return cut
 
 

@@ -54,7 +54,8 @@ SIMD_INLINE vf vf_of(vf v) { return v; }
   static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, ABREAST, PART, d, w, y); }
 #if SIMD_ISA == 512
 #define COLUMNS32(K, S, R) \
-  COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1) COLUMNS32_OF(half32, vhalf, K, S, R, ABREAST_HALVES32(K, S), 0)
+  COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1) \
+  COLUMNS32_OF(half32, vhalf, K, S, R, ABREAST_HALVES32(K, S), 0)
 #else
 #define COLUMNS32(K, S, R) COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1)
 #endif

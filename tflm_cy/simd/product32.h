@@ -16,7 +16,7 @@
 #include "half.h"
 
 #if SIMD_ISA == 512
-/* Vectors of a panel; where there are more than some positions, at least; chains of sums, fewer than which wait for each other (0: so be it). */
+/* Vectors of a panel; where there are more than some positions, at least; chains of sums, fewer than which wait for each other. */
 enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6, FEW_CHAINS32 = 12 };
 #define SIMD_ROWS32 {0, 14, 12, 8, 6, 1, 1, 1, 1}
 #else

@@ -50,7 +50,6 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
 #endif
 }
 
-/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
 #if SIMD_ISA >= 256
 /* A part of a block. `free`: bytes behind y's first that may be written at will, as rows that come write over what is too much. */
 SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
@@ -65,9 +64,8 @@ SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m
     free -= y_row;
   }
 }
-#endif
 
-#if SIMD_ISA >= 256
+/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
 static void turn(const uint8_t *x, int64_t x_row, int64_t columns, int64_t rows, uint8_t *y, int64_t y_row) {
   for (int64_t c = 0; c < columns; c += VL) {
     const int64_t n = columns - c < VL ? columns - c : VL;

@@ -34,14 +34,15 @@ cdef enum:
     BATCH_DIMS = 4               # of a matrix product of six dimensions
 
 cdef struct FullyConnected:
+    Vector32 fast                # the first of both: `multiply_vector` wants nothing else
     ptrdiff_t rows
     ptrdiff_t depth
     ptrdiff_t outputs
     RangeF range
-    float* packed
-    Vector32 fast                # with a vector kernel
+    float* packed                # without a vector kernel
 
 cdef struct BatchMatmul:
+    Vector32 fast                # its plan has the only matrix of a constant y, and the limits in any case
     ptrdiff_t m
     ptrdiff_t k
     ptrdiff_t n
@@ -50,11 +51,12 @@ cdef struct BatchMatmul:
     int64_t[BATCH_DIMS] y_step
     bint adj_x
     bint adj_y
+    ptrdiff_t column_stride      # of a matrix of y, in floats
+    ptrdiff_t k_stride
     float** constant_columns     # all matrices of a constant y, packed; NULL:
     int columns                  # scratch: one of them
     int rows                     # scratch: a matrix of x turned
     const Product32Kernels* vector   # NULL: the scalar definition
-    Vector32 fast                # its plan has the only matrix of a constant y
 
 
 # ---- FULLY_CONNECTED
@@ -81,9 +83,9 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     node.data = op
     set_product(&op.fast, op.rows, op.depth, op.outputs, op.range)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
-        node.invoke = fully_connected_vector
+        node.invoke = multiply_vector
         node.take = take
-        return divide32(context, node, &op.fast, compute_range)
+        return divide32(context, node, &op.fast, multiply_range)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
@@ -121,20 +123,19 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
     return context.set_shape(y, rank, dims)
 
 
-cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
-    run32(
-        context, &(<FullyConnected*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+cdef int multiply_vector(Context context, Node* node) noexcept nogil:
+    run32(context, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
 
 
-cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
-    return take32(&(<FullyConnected*>node.data).fast, context, reader, operand, other)
-
-
-cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     range32(
-        context, &(<FullyConnected*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        context, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
         first, end, hand)
+
+
+cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
+    return take32(<Vector32*>node.data, context, reader, operand, other)
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:
@@ -169,14 +170,12 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         join_rows(op)
     set_product(&op.fast, op.m, op.k, op.n, float_limits(0))
     if matrices == 1 and not op.adj_x and is_constant(y):
-        if ready_product32(
-                context, &op.fast, <const float*>y.data, NULL, op.k if op.adj_y else 1, 1 if op.adj_y else op.n):
-            node.invoke = multiply_constant
+        if ready_product32(context, &op.fast, <const float*>y.data, NULL, op.column_stride, op.k_stride):
+            node.invoke = multiply_vector
             return divide32(context, node, &op.fast, multiply_range)
     if kernels().product32.plan != NULL and kernels().product32.plan(&op.fast.plan):
         op.vector = &kernels().product32
     size = op.fast.plan.packed_bytes if op.vector != NULL else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
-    op.constant_columns = NULL
     if is_constant(y):
         op.constant_columns = <float**>context.persistent(sizeof(float*) * matrices)
         for i in range(matrices):
@@ -210,6 +209,8 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
     op.m = x.dims[x.rank - 1 if op.adj_x else x.rank - 2]
     op.k = x.dims[x.rank - 2 if op.adj_x else x.rank - 1]
     op.n = y.dims[y.rank - 2 if op.adj_y else y.rank - 1]
+    op.column_stride = op.k if op.adj_y else 1
+    op.k_stride = 1 if op.adj_y else op.n
     if op.m <= 0 or op.k <= 0 or op.n <= 0:
         raise ValueError(f"BATCH_MATMUL: empty matrices: shapes {shape_of(x)} and {shape_of(y)}")
     if op.k != y.dims[y.rank - 1 if op.adj_y else y.rank - 2]:
@@ -233,39 +234,23 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
 
 cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
     """A matrix of y; returns where it begins."""
-    cdef ptrdiff_t column_stride = op.k if op.adj_y else 1
-    cdef ptrdiff_t k_stride = 1 if op.adj_y else op.n
     cdef Product32 plan
     if op.vector == NULL:
-        pack_filters(y, NULL, op.n, op.k, column_stride, k_stride, packed)
+        pack_filters(y, NULL, op.n, op.k, op.column_stride, op.k_stride, packed)
         return packed
     plan = op.fast.plan
     plan.packed = packed
-    op.vector.pack(&plan, y, NULL, column_stride, k_stride)
+    op.vector.pack(&plan, y, NULL, op.column_stride, op.k_stride)
     return plan.packed
 
 
 cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
-    cdef RangeF limits = float_limits(0)
-    cdef Product32 plan
+    cdef Product32 plan = op.fast.plan
     if op.vector == NULL:
-        matrix_f32(rows, op.m, op.k, columns, op.n, limits.low, limits.high, z)
+        matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, z)
         return
-    plan = op.fast.plan
     plan.packed = columns
     op.vector.run(&plan, rows, context.scratch(op.fast.scratch), z)
-
-
-cdef int multiply_constant(Context context, Node* node) noexcept nogil:
-    run32(
-        context, &(<BatchMatmul*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
-    return 0
-
-
-cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
-    range32(
-        context, &(<BatchMatmul*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
-        first, end, hand)
 
 
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:
