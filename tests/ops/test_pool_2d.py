@@ -142,3 +142,12 @@ def test_edges_beyond_32_bits_are_refused(op, dtype, activation, scale):
 
 def test_an_edge_of_0_fits_every_scale():
     same(integer_pool("MAX_POOL_2D", "int8", "RELU", 1e-10), [1, 1, 2, 3], "int8")
+
+
+@pytest.mark.parametrize("channels", [1, 3, 66])
+def test_which_of_two_nan_comes_out(channels):
+    """The first of an average of the reference, the last of sums of squares: seen in TensorFlow, whatever the number of channels."""
+    bits = np.broadcast_to(np.uint32([0x3F800000, 0x7FC00002, 0xFFC00003])[:, None], (1, 1, 3, channels))
+    x = np.ascontiguousarray(bits).view(np.float32)
+    assert set(pool("AVERAGE_POOL_2D", x, (1, 3), (1, 1), "VALID").view(np.uint32).flat) == {0x7FC00002}
+    assert set(pool("L2_POOL_2D", x, (1, 3), (1, 1), "VALID").view(np.uint32).flat) == {0xFFC00003}

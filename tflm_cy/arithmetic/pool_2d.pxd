@@ -1,7 +1,8 @@
 """Two-dimensional pooling over NHWC: average, maximum and L2, one function per operator and type.
 
 Taps outside of the image are skipped, so that an average divides by the number of taps inside. All go over blocks of channels, in the
-order (window row, window column) for each channel: float sums are sequential in that order, integers could be in any.
+order (window row, window column) for each channel: float sums are sequential in that order, integers could be in any. Of several NaN among the
+terms of a float sum one comes out, with its sign and payload: the first in TensorFlow's reference average, the last in its other sums.
 
 Source: LiteRT:tflite/kernels/internal/reference/{pooling,integer_ops/pooling}.h.
 """
@@ -21,6 +22,7 @@ cdef struct Pool2D:
     int32_t pad_top, pad_left
     int32_t low, high            # clamp of a quantized output
     float low_f, high_f          # clamp of a float output
+    bint last_nan                # comes out of an average of floats; else the first
 
 cdef struct Taps:                # of one window: rows and columns inside of the image
     int32_t top, bottom, left, right
@@ -41,6 +43,16 @@ cdef inline int32_t tap_count(Taps t) noexcept nogil:
     if t.bottom <= t.top or t.right <= t.left:
         return 0
     return (t.bottom - t.top) * (t.right - t.left)
+
+
+cdef inline float add_first(float a, float b) noexcept nogil:
+    """a + b; of two NaN a comes out. A compiler may exchange the operands of a mere sum."""
+    return a if a != a else a + b
+
+
+cdef inline float add_last(float a, float b) noexcept nogil:
+    """a + b; of two NaN b comes out, quiet."""
+    return b + b if b != b else a + b
 
 
 ctypedef fused quantized:
@@ -108,8 +120,12 @@ cdef inline int average_pool_f32(const Pool2D* p, const float* x, float* y) noex
                     for ih in range(t.top, t.bottom):
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
                         for iw in range(t.left, t.right):
-                            for c in range(block):
-                                acc[c] = acc[c] + tap[c]
+                            if p.last_nan:
+                                for c in range(block):
+                                    acc[c] = add_last(acc[c], tap[c])
+                            else:
+                                for c in range(block):
+                                    acc[c] = add_first(acc[c], tap[c])
                             tap += p.channels
                     for c in range(block):
                         y[c0 + c] = clamp_f32(acc[c] / count, p.low_f, p.high_f)
@@ -139,7 +155,7 @@ cdef inline int l2_pool_f32(const Pool2D* p, const float* x, float* y) noexcept 
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
                         for iw in range(t.left, t.right):
                             for c in range(block):
-                                acc[c] = acc[c] + tap[c] * tap[c]
+                                acc[c] = add_last(acc[c], tap[c] * tap[c])
                             tap += p.channels
                     for c in range(block):
                         y[c0 + c] = clamp_f32(sqrtf(acc[c] / count), p.low_f, p.high_f)

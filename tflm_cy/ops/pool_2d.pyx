@@ -120,6 +120,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
         node.invoke = no_clamp                   # the only kernel that asks, when it runs
         return 0
     if type == FLOAT32:
+        (<Pool*>node.data).shape.last_nan = node.arithmetic == OPTIMIZED
         node.invoke = average_f32
     elif type == INT8:
         node.invoke = average_s8

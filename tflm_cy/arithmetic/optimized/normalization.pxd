@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
-from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, tap_count, taps_at
+from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, add_last, tap_count, taps_at
 
 cdef extern from "reciprocal.h" nogil:
     float tflm_cy_reciprocal(float x)
@@ -43,7 +43,7 @@ cdef inline void l2_pool_f32_eigen(const Pool2D* p, const float* x, float* y) no
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
                         for iw in range(t.left, t.right):
                             for c in range(block):
-                                acc[c] = acc[c] + tap[c] * tap[c]
+                                acc[c] = add_last(acc[c], tap[c] * tap[c])
                             tap += p.channels
                     for c in range(block):
                         y[c0 + c] = clamp_f32(sqrtf(acc[c] * per_tap), p.low_f, p.high_f)
