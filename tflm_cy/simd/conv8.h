@@ -187,12 +187,15 @@ SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *wind
   return window + t->step + (last ? t->skip : 0);
 }
 
-SIMD_INLINE void tile8(const int P, const int NC, const int HALVED, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
+/* Positions first .. stop - 1; `stop` is behind the last one, or the begin of a tile. */
+SIMD_INLINE void tile8(
+    const int P, const int NC, const int HALVED, const int kind, const Positions8 *t, const Panel8 *w, ptrdiff_t first, ptrdiff_t stop, void *y) {
   const ptrdiff_t size = kind == TILE_F32 || kind == TILE_I32 ? 4 : 1, count = t->count;
   const int32_t *const end = t->offsets + t->steps;
-  const uint8_t *window = t->x;
-  ptrdiff_t column = t->column;
-  for (ptrdiff_t first = 0; first < count; first += P) {
+  const ptrdiff_t lines = t->width > 0 ? (t->column + first) / t->width : 0;
+  const uint8_t *window = t->x + first * t->step + lines * t->skip;
+  ptrdiff_t column = t->column + first - lines * t->width;
+  for (; first < stop; first += P) {
     Sums8 sums;
     const uint8_t *rows[8];
     const int8_t *from = w->w;
@@ -223,6 +226,9 @@ SIMD_INLINE void tile8(const int P, const int NC, const int HALVED, const int ki
     tile8_finish(P, NC, HALVED, t, first, w, kind, &sums, (uint8_t *)y + first * t->y_row * size);
   }
 }
+
+/* Where the last positions would leave half of a tile empty they are tiles of FEW: from which one on. */
+SIMD_INLINE ptrdiff_t few8_from(const int P, const int FEW, ptrdiff_t count) { return FEW == P ? count : (count + FEW - 1) / P * P; }
 
 /* One row whose steps lie together: several chains per vector, so that the sums do not wait for each other. */
 SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
@@ -260,34 +266,44 @@ SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const P
 
 typedef void (*Tiles8)(const Positions8 *, const Panel8 *, void *);
 
-#define KINDS8(NAME, TILES, ...)                                                                                          \
-  static void NAME##_s8(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_S8, t, w, y); }   \
-  static void NAME##_u8(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_U8, t, w, y); }   \
-  static void NAME##_f32(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_F32, t, w, y); } \
-  static void NAME##_i32(const Positions8 *t, const Panel8 *w, void *y) { TILES(__VA_ARGS__, TILE_I32, t, w, y); }
+#define TILE8(NAME, KIND, P, FEW, NC, HALVED)                                                                                \
+  static __attribute__((noinline)) void NAME##_few(const Positions8 *t, const Panel8 *w, ptrdiff_t first, void *y) {        \
+    tile8(FEW, NC, HALVED, KIND, t, w, first, t->count, y);                                                                  \
+  }                                                                                                                          \
+  static void NAME(const Positions8 *t, const Panel8 *w, void *y) {                                                          \
+    const ptrdiff_t few = few8_from(P, FEW, t->count);                                                                       \
+    tile8(P, NC, HALVED, KIND, t, w, 0, few, y);                                                                             \
+    if (FEW < P && few < t->count) NAME##_few(t, w, few, y);                                                                 \
+  }
+#define ROW8(NAME, KIND, NC) \
+  static void NAME(const Positions8 *t, const Panel8 *w, void *y) { row8(NC, KIND, t, w, y); }
+#define KINDS8(NAME, MAKE, ...)                                                                                              \
+  MAKE(NAME##_s8, TILE_S8, __VA_ARGS__) MAKE(NAME##_u8, TILE_U8, __VA_ARGS__) MAKE(NAME##_f32, TILE_F32, __VA_ARGS__)        \
+  MAKE(NAME##_i32, TILE_I32, __VA_ARGS__)
 #define BY_KIND(NAME) {NAME##_s8, NAME##_u8, NAME##_f32, NAME##_i32}
 
-KINDS8(row8_1, row8, 1)
-KINDS8(row8_2, row8, 2)
+KINDS8(row8_1, ROW8, 1)
+KINDS8(row8_2, ROW8, 2)
 #if SIMD_ISA == 512
-KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
-KINDS8(tile8_2, tile8, MOST_ROWS, 2, 0)
-KINDS8(tile8_3, tile8, MOST_ROWS, 3, 0)
-KINDS8(half8_1, tile8, MOST_ROWS, 1, 1)
-KINDS8(half8_2, tile8, MOST_ROWS, 2, 1)
-KINDS8(half8_3, tile8, MOST_ROWS, 3, 1)
+KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
+KINDS8(tile8_2, TILE8, MOST_ROWS, 4, 2, 0)
+KINDS8(tile8_3, TILE8, MOST_ROWS, 4, 3, 0)
+KINDS8(half8_1, TILE8, MOST_ROWS, 4, 1, 1)
+KINDS8(half8_2, TILE8, MOST_ROWS, 4, 2, 1)
+KINDS8(half8_3, TILE8, MOST_ROWS, 4, 3, 1)
+KINDS8(tile8_4, TILE8, WIDE_ROWS, 2, 4, 0)
 #elif SIMD_ISA == 256
-KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
-KINDS8(tile8_2, tile8, WIDE_ROWS, 2, 0)
+KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
+KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
 #else
-KINDS8(tile8_1, tile8, MOST_ROWS, 1, 0)
-KINDS8(tile8_2, tile8, MOST_ROWS, 2, 0)
-KINDS8(tile8_3, tile8, MOST_ROWS, 3, 0)
+KINDS8(tile8_1, TILE8, MOST_ROWS, MOST_ROWS, 1, 0)
+KINDS8(tile8_2, TILE8, MOST_ROWS, MOST_ROWS, 2, 0)
+KINDS8(tile8_3, TILE8, MOST_ROWS, MOST_ROWS, 3, 0)
+KINDS8(tile8_4, TILE8, WIDE_ROWS, WIDE_ROWS, 4, 0)
 #endif
 #if SIMD_ISA != 256
-KINDS8(tile8_4, tile8, WIDE_ROWS, 4, 0)
-KINDS8(row8_3, row8, 3)
-KINDS8(row8_4, row8, 4)
+KINDS8(row8_3, ROW8, 3)
+KINDS8(row8_4, ROW8, 4)
 #endif
 
 /* [0: tiles, 1: their last vector is half as wide, 2: one row][vectors - 1][kind] */
