@@ -70,6 +70,37 @@ def test_many_invokes():
     assert pool.state()["jobs"] - before > 1000
 
 
+def chain(length):
+    """Filters that follow each other directly."""
+    model = Model()
+    main = model.subgraph("main")
+    x = y = Tensor([1, 20, 20, 8], "float32")
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    for _ in range(length):
+        weights = [RNG.standard_normal((8, 3, 3, 8)).astype(np.float32), RNG.standard_normal(8).astype(np.float32)]
+        before, y = y, Tensor([1, 20, 20, 8], "float32")
+        main.op("CONV_2D", [before, *map(Tensor.constant, weights)], [y], **window)
+    main.inputs, main.outputs = [x], [y]
+    return model.to_bytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+def test_workers_go_on_by_themselves(threads):
+    blob = chain(9)
+    wanted, interpreter = outputs(ready(blob, 1)), ready(blob, threads)
+    before = pool.state()["followed"]
+    assert all(outputs(interpreter) == wanted for _ in range(500))
+    assert pool.state()["followed"] > before
+
+
+def test_chains_of_models_that_go_away():
+    """What a worker knows of the next job is not looked at when the model is gone."""
+    blobs = [chain(length) for length in (2, 3, 9)]
+    wanted = [outputs(ready(blob, 1)) for blob in blobs]
+    for i in range(300):
+        assert outputs(ready(blobs[i % 3])) == wanted[i % 3]
+
+
 def test_stages_share_too():
     blob = network(dynamic=True)
     wanted, interpreter = outputs(ready(blob, 1)), ready(blob)

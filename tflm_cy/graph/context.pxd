@@ -145,6 +145,7 @@ cdef struct Node:
     double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
     bint passes                     # output 0 has the bytes of input 0: they may lie at one place, also where the input is needed later
+    bint idle                       # it does nothing when it runs, as everything is done
     Finish finish
     TakeFunction take               # NULL: it takes nothing
 

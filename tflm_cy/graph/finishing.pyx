@@ -125,11 +125,12 @@ cdef int relieve(Places p, int step) noexcept:
     cdef Group* group = &p.groups[p.groups[step].first]
     cdef int i
     node.invoke = nothing
+    node.idle = True
     if node.work != NULL:
         node.work = nothing_of_range
     handed_over += 1
     for i in range(group.first, group.last + 1):
-        if p.nodes[p.plan[i]].invoke != nothing:
+        if not p.nodes[p.plan[i]].idle:
             return 0
     group.parts = 1              # there is nothing to share
     group.alone = False

@@ -51,6 +51,7 @@ cdef class LateValues(Workspace):
             return self.settle(tensor)
         late.lent = True
         node.invoke = written
+        node.idle = True
         tensor.allocation = COMPUTED
         tensor.data = NULL
         return 0

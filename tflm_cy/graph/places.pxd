@@ -1,7 +1,7 @@
 """The part of a subgraph that says where tensors lie; told in `places.pyx`."""
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.graph.groups cimport Group, Steps
+from tflm_cy.graph.groups cimport Group, Program, Steps
 from tflm_cy.graph.late_values cimport LateValues
 from tflm_cy.memory.block cimport Block
 
@@ -23,6 +23,7 @@ cdef class Places(LateValues):
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
 
     # the steps, prepared
+    cdef Program program
     cdef Group* groups               # per step
     cdef list band_blocks            # their band_nodes
     cdef int band_tensors            # of bands, behind the subgraph's own tensors

@@ -47,11 +47,12 @@ cdef class Places(LateValues):
     cdef int divide_steps(self, int first, int end) except -1:
         """Which steps are computed range by range."""
         cdef Steps steps = self.steps()
-        cdef Group* groups = <Group*>realloc(self.groups, (self.plan_count + 1) * sizeof(Group))
-        if groups == NULL:
-            raise MemoryError()
-        self.groups = groups
+        cdef Group* groups = self.groups
         if first == 0:
+            groups = <Group*>realloc(self.groups, (self.plan_count + 1) * sizeof(Group))
+            if groups == NULL:
+                raise MemoryError()
+            self.groups = groups
             self.band_blocks = []
             self.band_tensors = 0
         self.shared_time += group_steps(&steps, groups, first, end)
@@ -59,9 +60,11 @@ cdef class Places(LateValues):
 
     cdef Steps steps(self) noexcept:
         cdef Steps steps
-        steps.tensors = self.tensors
-        steps.nodes = self.nodes
-        steps.plan = self.plan
+        self.program.context = <void*>self
+        self.program.tensors = self.tensors
+        self.program.nodes = self.nodes
+        self.program.plan = self.plan
+        steps.program = &self.program
         steps.flushes = self.flushes
         steps.hands = self.hands
         steps.join = self.may_join()
@@ -187,7 +190,6 @@ cdef class Places(LateValues):
 
     cdef int let_roll(self, int first, int end) except -1:
         """Where a group slides, the outputs that nobody sees outside of it roll, if that is true of all that lie at their place."""
-        cdef Steps steps = self.steps()
         cdef Group* groups = self.groups
         cdef int head = first
         cdef int step, last
@@ -202,7 +204,7 @@ cdef class Places(LateValues):
                 for step in range(head, last + 1):
                     if groups[step].place >= 0 and groups[head + groups[step].place].place < 0:
                         groups[step].place = -1
-                measure_rolls(&steps, &groups[head])
+                measure_rolls(&groups[head])
                 if groups[head].bands > 1:
                     self.copy_nodes(&groups[head])
             head = last + 1

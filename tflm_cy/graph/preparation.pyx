@@ -19,6 +19,7 @@ from libc.string cimport memset
 from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, NO_FINISH, PREPARE, Context, Node, Registration
 from tflm_cy.graph.finishing cimport hand_over
 from tflm_cy.graph.places cimport Places
+from tflm_cy.graph.ranges cimport make_jobs
 from tflm_cy.graph.tensor cimport (
     COMPUTED, CONSTANT, DYNAMIC, INT8, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_name,
 )
@@ -88,6 +89,7 @@ cdef class Preparation(Places):
         if not self.micro:
             self.plan_memory(first, step)
             hand_over(self, first, step)
+        make_jobs(self.groups, self.flushes, first, step)
         if first == 0:
             self.stage_zero_end = step
         self.state = INVOKE
@@ -287,6 +289,7 @@ cdef int forget_node(Node* node) noexcept:
     node.work = NULL
     node.in_place = 0
     node.passes = False
+    node.idle = False
     node.finish.kind = NO_FINISH
     node.take = NULL
     return 0

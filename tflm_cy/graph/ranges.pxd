@@ -1,10 +1,9 @@
 """How a group's parts run; told in ranges.pyx."""
-from libc.stdint cimport int32_t
+from libc.stdint cimport uint8_t
 
-from tflm_cy.graph.context cimport Context, Node
-from tflm_cy.graph.groups cimport Group, Steps
-from tflm_cy.graph.tensor cimport Tensor
+from tflm_cy.graph.groups cimport Group
 
 
-cdef int measure_rolls(const Steps* steps, Group* group) noexcept
-cdef void run_group(Context context, Tensor* tensors, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil
+cdef int measure_rolls(Group* group) noexcept
+cdef int make_jobs(Group* groups, const uint8_t* flushes, int first, int end) noexcept
+cdef void run_group(const Group* group, bint engaged) noexcept nogil

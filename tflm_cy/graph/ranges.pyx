@@ -1,35 +1,29 @@
 """How a group's parts run.
 
-    run_group(context, tensors, nodes, plan, &groups[step], engaged)
-    measure_rolls(&steps, &groups[step])             # before memory is planned: `rolled` of the group's nodes
+    measure_rolls(&groups[step])                     # before memory is planned: `rolled` of the group's nodes
+    make_jobs(groups, flushes, first, end)           # when memory is planned and nobody's work changes any more
+    run_group(&groups[step], engaged)
 
 Threads take one part after the other, each the same range of all nodes. Alone, a thread *slides*: in each part the last node goes on by its share,
 and those in front as far as the rows that are seen then. Outputs that only the group sees *roll*: what is read no more makes room for what comes, by
 moving the rest to the front, so that their few rows stay in the cache and need no more memory than that. Of a group of several bands each thread slides
 over one, from the rows on that its first output row sees; what rolls has a place for each band.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
-from tflm_cy.graph.context cimport Context, Extent, Node, RowWindow
-from tflm_cy.graph.groups cimport MOST_READ, MOST_TOGETHER, Group, Steps
+from tflm_cy.graph.context cimport Extent, Node, RowWindow
+from tflm_cy.graph.groups cimport MOST_READ, MOST_TOGETHER, Group, Program
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.threads.pool cimport share
+from tflm_cy.threads.pool cimport Job, share
 
 cdef enum:
     LINE = 64                    # of the cache: what rolls keeps its alignment
 
 ctypedef void (*WorkWithoutObject)(void* context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
 
-cdef struct Job:
-    void* context
-    Tensor* tensors
-    Node* nodes
-    const int32_t* plan
-    const Group* group
-
 cdef struct Band:
-    const Job* job
+    const Group* group
     int number
 
 cdef struct Reading:             # nodes of a group, counted from its first one
@@ -54,29 +48,30 @@ cdef inline int64_t part_begin(int64_t units, int64_t grain, int part, int parts
 
 cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
     """The same range of all nodes of a group."""
-    cdef const Job* job = <const Job*>argument
-    cdef const Extent* extent = &job.nodes[job.plan[job.group.first]].extent
+    cdef const Group* group = <const Group*>argument
+    cdef const Program* program = group.program
+    cdef const Extent* extent = &program.nodes[program.plan[group.first]].extent
     cdef int64_t first = part_begin(extent.units, extent.grain, part, parts)
     cdef int64_t end = part_begin(extent.units, extent.grain, part + 1, parts)
     cdef Node* node
     cdef int step
     if first >= end:
         return
-    for step in range(job.group.first, job.group.last + 1):
-        node = &job.nodes[job.plan[step]]
-        (<WorkWithoutObject>node.work)(job.context, node, first, end, hand)
+    for step in range(group.first, group.last + 1):
+        node = &program.nodes[program.plan[step]]
+        (<WorkWithoutObject>node.work)(program.context, node, first, end, hand)
 
 
 cdef void compute_bands(void* argument, int part, int parts, int hand) noexcept nogil:
     """Some of a group's bands: one, unless threads are too busy."""
-    cdef const Job* job = <const Job*>argument
-    cdef int bands = job.group.bands
+    cdef const Group* group = <const Group*>argument
+    cdef int bands = group.bands
     cdef int band
     for band in range(bands * part / parts, bands * (part + 1) / parts):
-        slide(job, band, hand, NULL)
+        slide(group, band, hand, NULL)
 
 
-cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept nogil:
+cdef void slide(const Group* group, int number, int hand, Group* measured) noexcept nogil:
     """Over a band: part by part, each node as far as the next one wants it. `measured`: nothing is computed or moved; instead the group is told
     how much of the outputs that roll is in memory at once."""
     cdef Band band
@@ -85,7 +80,7 @@ cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept 
     cdef Node* node
     cdef int64_t gone
     cdef int part, i, place
-    band.job = job
+    band.group = group
     band.number = number
     begin_slide(&band, &s)
     for i in range(s.last + 1):
@@ -93,7 +88,7 @@ cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept 
     for part in range(s.parts):
         want(&band, &s, part)
         for i in range(s.last):
-            place = job.group[i].place
+            place = group[i].place
             gone = roll(&band, &s, i) if place == i else 0
             if gone > 0 and measured == NULL:
                 memmove(start[i], start[i] + gone, written(&band, &s, i) - s.base[i])
@@ -103,26 +98,20 @@ cdef void slide(const Job* job, int number, int hand, Group* measured) noexcept 
             if s.wanted[i] > s.done[i]:
                 node = node_of(&band, i)
                 if measured == NULL:
-                    (<WorkWithoutObject>node.work)(job.context, node, s.done[i], s.wanted[i], hand)
+                    (<WorkWithoutObject>node.work)(group.program.context, node, s.done[i], s.wanted[i], hand)
                 s.done[i] = s.wanted[i]
-            if measured != NULL and job.group[i].place == i:
+            if measured != NULL and group[i].place == i:
                 measured[i].rolled = max(measured[i].rolled, written(&band, &s, i) - s.base[i])
     if measured == NULL:
         for i in range(s.last):
-            if job.group[i].place >= 0:
+            if group[i].place >= 0:
                 output_of(&band, i).data = start[i]
 
 
-cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
+cdef int measure_rolls(Group* group) noexcept:
     cdef int band, i
-    cdef Job job
-    job.context = NULL
-    job.tensors = <Tensor*>steps.tensors
-    job.nodes = <Node*>steps.nodes
-    job.plan = steps.plan
-    job.group = group
     for band in range(group.bands):
-        slide(&job, band, 0, group)
+        slide(group, band, 0, group)
     for i in range(group.last - group.first + 1):
         group[i].rolled = (group[i].rolled + LINE - 1) / LINE * LINE
     return 0
@@ -130,10 +119,10 @@ cdef int measure_rolls(const Steps* steps, Group* group) noexcept:
 
 cdef inline Node* node_of(const Band* band, int i) noexcept nogil:
     """With tensors of the band's own, once it has them."""
-    cdef const Job* job = band.job
-    if band.number == 0 or job.group.band_nodes == NULL:
-        return &job.nodes[job.plan[job.group.first + i]]
-    return &job.group.band_nodes[(band.number - 1) * (job.group.last - job.group.first + 1) + i]
+    cdef const Group* group = band.group
+    if band.number == 0 or group.band_nodes == NULL:
+        return &group.program.nodes[group.program.plan[group.first + i]]
+    return &group.band_nodes[(band.number - 1) * (group.last - group.first + 1) + i]
 
 
 cdef inline const Extent* extent_at(const Band* band, int i) noexcept nogil:
@@ -141,7 +130,7 @@ cdef inline const Extent* extent_at(const Band* band, int i) noexcept nogil:
 
 
 cdef inline Tensor* output_of(const Band* band, int i) noexcept nogil:
-    return &band.job.tensors[node_of(band, i).outputs[0]]
+    return &band.group.program.tensors[node_of(band, i).outputs[0]]
 
 
 cdef inline int64_t unit_bytes(const Band* band, int i) noexcept nogil:
@@ -150,7 +139,7 @@ cdef inline int64_t unit_bytes(const Band* band, int i) noexcept nogil:
 
 
 cdef void begin_slide(const Band* band, Slide* s) noexcept nogil:
-    cdef const Group* group = band.job.group
+    cdef const Group* group = band.group
     cdef const Node* node
     cdef int i, j, k
     s.last = group.last - group.first
@@ -174,7 +163,7 @@ cdef void set_limits(const Band* band, Slide* s) noexcept nogil:
     """Where each node begins and ends: with what the band's outputs see."""
     cdef const Extent* extent = extent_at(band, s.last)
     cdef const Extent* reader
-    cdef int bands = band.job.group.bands
+    cdef int bands = band.group.bands
     cdef int i, k
     s.start[s.last] = part_begin(extent.units, extent.grain, band.number, bands)
     s.stop[s.last] = part_begin(extent.units, extent.grain, band.number + 1, bands)
@@ -217,7 +206,7 @@ cdef int64_t roll(const Band* band, Slide* s, int place) noexcept nogil:
     cdef int64_t first, gone
     cdef int i
     for i in range(s.reading_count):
-        if band.job.group[s.readings[i].maker].place == place:
+        if band.group[s.readings[i].maker].place == place:
             low = min(low, still_seen(extent_at(band, s.readings[i].reader), s.done[s.readings[i].reader]))
     first = low * unit_bytes(band, place) / LINE * LINE
     gone = first - s.base[place]
@@ -263,19 +252,40 @@ cdef int64_t go_on(const Extent* extent, int64_t done, int64_t wanted, int64_t s
     return stop if end > stop - extent.least else end
 
 
-cdef void run_group(Context context, Tensor* tensors, Node* nodes, const int32_t* plan, const Group* group, bint engaged) noexcept nogil:
+cdef int make_jobs(Group* groups, const uint8_t* flushes, int first, int end) noexcept:
+    """What threads share of the steps first .. end - 1, once it is settled; where groups follow each other directly, each job knows the next."""
+    cdef Job* before = NULL
+    cdef bint flushed = False
+    cdef Group* group
+    cdef Node* node
+    cdef int step = first
+    while step < end:
+        group = &groups[step]
+        node = &group.program.nodes[group.program.plan[step]]
+        if group.parts > 1:
+            group.job.part = compute_bands if group.bands > 1 else compute_part
+            group.job.argument = group
+            group.job.parts = group.bands if group.bands > 1 else group.parts
+            group.job.next = NULL
+            if before != NULL and flushed == (flushes != NULL and flushes[step]):
+                before.next = &group.job
+            before = &group.job
+            flushed = flushes != NULL and flushes[step]
+        elif not does_nothing(group.program, node):
+            before = NULL
+        step = group.last + 1 if group.parts > 1 else step + 1
+    return 0
+
+
+cdef inline bint does_nothing(const Program* program, const Node* node) noexcept:
+    return node.idle or (node.passes and program.tensors[node.outputs[0]].data == program.tensors[node.inputs[0]].data)
+
+
+cdef void run_group(const Group* group, bint engaged) noexcept nogil:
     """Its parts, on the threads that have been engaged."""
-    cdef Job job
-    job.context = <void*>context
-    job.tensors = tensors
-    job.nodes = nodes
-    job.plan = plan
-    job.group = group
-    if group.bands > 1 and engaged:
-        share(compute_bands, &job, group.bands)
+    if engaged:
+        share(&group.job)
     elif group.bands > 1:
-        compute_bands(&job, 0, 1, 0)
-    elif engaged:
-        share(compute_part, &job, group.parts)
+        compute_bands(<void*>group, 0, 1, 0)
     else:
-        slide(&job, 0, 0, NULL)
+        slide(group, 0, 0, NULL)

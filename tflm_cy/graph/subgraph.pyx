@@ -386,7 +386,7 @@ cdef class Subgraph(Preparation):
                     else:
                         restore_denormals(mode)
                 if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                    run_group(self, self.tensors, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
+                    run_group(&self.groups[step], self.shared.engaged)
                     step = self.groups[step].last
                 elif node.invoke(self, node) != 0:
                     self.failed_step = step
@@ -418,7 +418,7 @@ cdef class Subgraph(Preparation):
             last = step
             self.clock[2 * step] = nanoseconds()
             if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                run_group(self, self.tensors, self.nodes, self.plan, &self.groups[step], self.shared.engaged)
+                run_group(&self.groups[step], self.shared.engaged)
                 last = self.groups[step].last
             else:
                 status = node.invoke(self, node)

@@ -1,7 +1,7 @@
 """The pool of threads: one per process, shared by all interpreters; told in pool.pyx.
 
     if engage(2, True):                                  # else: another thread has the pool, compute alone
-        share(compute_part, argument, 4)                 # returns when all four parts are done
+        share(&job)                                      # returns when all of its parts are done
         ...
         release()
 
@@ -9,13 +9,21 @@
         ...                                              # hand: 0 for the caller, below `hands(2)` for the others
 """
 
+from libc.stdint cimport int32_t
+
 ctypedef void (*Part)(void* argument, int part, int parts, int hand) noexcept nogil
 
 cdef enum:
     MOST_HANDS = 64              # threads of a crew, the caller included
     MOST_PARTS = 4096
 
+cdef struct Job:
+    Part part
+    void* argument
+    int32_t parts
+    const Job* next              # shared directly behind it, in the same engagement, with nothing done in between that its parts could tell; or NULL
+
 cdef int hands(int threads) noexcept nogil                       # how many can take part when so many are asked for
 cdef bint engage(int crew, bint wake) noexcept nogil             # False: busy, or asleep and not worth waking
 cdef void release() noexcept nogil
-cdef void share(Part part, void* argument, int parts) noexcept nogil
+cdef void share(const Job* job) noexcept nogil

@@ -9,22 +9,23 @@ On a machine with more to do than it has processors, a worker may be suspended a
 a fifth of the time, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
 threads lose little where one would do better. Rarer waits, of a machine that does something else now and then, change nothing.
 
-A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. The caller takes
-parts from the front, workers from the back, so that in node after node the same thread meets the same rows in its cache. A job is
-one word, `ticket`: its number, and the parts not yet taken. Taking a part is one exchange of this word, which fails when anything has changed, so that
-a thread that was suspended in between cannot take part of a job that is over.
+A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each hand has a *lane* of
+neighbouring parts, so that in node after node the same thread meets the same rows in its cache; who is through helps in the other lanes. A part is
+taken by one exchange of the lane's word `claimed`, on a line of the cache that its own hand alone needs as long as nobody has to help.
 
-    63 .. 32   number of the job
-    31 .. 16   parts taken from the front
-    15 .. 0    parts left
+A worker learns of a job from what the caller publishes, or before that: a job may know the one that will follow directly (`Job.next`). Who has computed
+a part of the first goes on to the next as soon as all parts are done (`Lane.done`), and the caller's word is not waited for, which takes as long
+as a small node. A job is alive as long as a part that somebody has taken is not done: what a worker needs of the next one it reads before.
+A thread that was suspended in between finds the parts of a job that is over taken: its number is in `claimed`, or a higher one.
 
 A child of fork has no workers: it begins anew when it needs some. The mode of float arithmetic (denormals as zeros, in delegates' nodes) goes with
-the job. Workers take no signals, no lock of Python, and allocate nothing.
+the job, and with those that follow. Workers take no signals, no lock of Python, and allocate nothing.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from tflm_cy.threads.processor cimport (
-    add32, float_mode, load32, load64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
+    add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
 )
 
 cdef extern from *:
@@ -48,7 +49,7 @@ cdef extern from *:
         return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     }
     #define STACK_BYTES (1 << 20)
-    static char pool_memory[1024] __attribute__((aligned(64)));
+    static char pool_memory[1 << 14] __attribute__((aligned(64)));
     static int start_thread(void *(*run)(void *), void *argument) {      /* detached, deaf to signals */
         pthread_attr_t attributes;
         pthread_t thread;
@@ -82,14 +83,15 @@ cdef extern from *:
     int pthread_equal(pthread_t a, pthread_t b) noexcept nogil
     int sched_yield() noexcept nogil
     int usable_processors() noexcept nogil
-    char[1024] pool_memory
+    char[1 << 14] pool_memory
     int64_t now_ns() noexcept nogil
     int start_thread(void* (*run)(void*) noexcept nogil, void* argument) noexcept nogil
 
 cdef enum:
     SPIN_NS = 200000             # a worker without a job, before it sleeps
     ENGAGED_SPIN_NS = 2000000    # the same while the pool is engaged
-    PATIENCE = 4096              # pauses of the caller at the end of a job, before it lets other threads run
+    GRACE = 32                   # pauses of the caller at the end of a job, before it looks whether somebody has not begun
+    PATIENCE = 4096              # and before it lets other threads run; of a worker, before it stops to wait for the next job
     LOOKS = 64                   # pauses between two looks at the clock
     DISTURBED_NS = 50000         # a wait from which on the machine counts as busy
     ALONE = 10                   # times the wait
@@ -98,17 +100,21 @@ cdef enum:
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
-cdef struct Pool:                # three lines of the cache, so that a worker finds a job with one look
-    uint64_t ticket
-    Part part
-    void* argument
+cdef struct Lane:                # of a hand; numbers of jobs are followed by 16 bits
+    uint64_t claimed             # the last job that had parts taken here, how many
+    char[56] apart
+    uint64_t done                # the last job of which the hand has computed parts, here or elsewhere, how many
+    uint64_t followed            # jobs that the hand was not told of
+    char[48] apart_too
+
+cdef struct Pool:
+    uint64_t number              # the last job's, and a line of the cache that tells all of it; 0: it is being written
+    const Job* job
     uint64_t mode                # of float arithmetic
-    uint64_t number
     int32_t parts
-    uint32_t members             # hands that may take part, the caller's included
-    char[16] apart
-    uint32_t done                # parts of the job
-    char[60] apart_too
+    int32_t members              # hands that may take part, the caller's included
+    char[32] apart
+    Lane[MOST_HANDS] lanes
     uint32_t busy                # somebody has the pool
     uint32_t engaged             # and will share jobs
     uint32_t sleeping            # workers
@@ -121,9 +127,22 @@ cdef struct Pool:                # three lines of the cache, so that a worker fi
     int64_t engaged_at
     int64_t together             # time with the pool engaged since the last wait, up to engaged_at
     int64_t seen                 # when it was last asked for
+    uint64_t jobs                # since the process began
+    int32_t crew
+    uint8_t[MOST_HANDS] late     # the caller has computed the last part that was this hand's
     pthread_t owner              # who has engaged the pool
     pthread_mutex_t mutex
     pthread_cond_t wake
+
+cdef struct Stint:               # what a hand does of a job
+    uint64_t number
+    const Job* job               # may be looked at while a part that one has taken is not done
+    int parts
+    int members
+    int hand
+    int done                     # parts
+    const Job* next              # what follows it, and into how many parts that is cut; NULL: nobody knows, or nothing was done
+    int next_parts
 
 cdef Pool* pool = <Pool*>pool_memory
 
@@ -132,9 +151,10 @@ assert sizeof(Pool) <= sizeof(pool_memory)
 
 cdef void begin_anew() noexcept nogil:
     """No workers, nothing engaged."""
-    store64(&pool.ticket, 0)
-    pool.number = 0
-    pool.done = pool.busy = pool.engaged = pool.sleeping = pool.workers = pool.calls = 0
+    store64(&pool.number, 0)
+    memset(pool.lanes, 0, sizeof(pool.lanes))
+    pool.jobs = 0
+    pool.busy = pool.engaged = pool.sleeping = pool.workers = pool.calls = 0
     pool.alone_until = pool.seen = pool.together = 0
     pthread_mutex_init(&pool.mutex, NULL)
     pthread_cond_init(&pool.wake, NULL)
@@ -165,8 +185,13 @@ def pretend(int processors):
 
 
 def state():
-    """Return what the pool has: started workers, jobs shared since the process began, whether somebody has engaged it."""
-    return {"workers": pool.workers, "jobs": pool.number, "engaged": bool(load32(&pool.busy))}
+    """Return what the pool has: started workers, jobs shared since the process began, how often a worker went on to the next one by itself,
+    whether somebody has engaged the pool."""
+    cdef int hand
+    followed = 0
+    for hand in range(MOST_HANDS):
+        followed += load64(&pool.lanes[hand].followed)
+    return {"workers": pool.workers, "jobs": pool.jobs, "followed": followed, "engaged": bool(load32(&pool.busy))}
 
 
 cdef int hands(int threads) noexcept nogil:
@@ -197,7 +222,8 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
         store32(&pool.busy, 0)
         return False
     pool.owner = pthread_self()
-    pool.members = crew
+    pool.crew = crew
+    memset(pool.late, load32(&pool.sleeping) > 0, crew)
     pool.wakes = wake
     pool.alone = False
     pool.engaged_at = now
@@ -222,35 +248,132 @@ cdef void call_workers() noexcept nogil:
     pthread_mutex_unlock(&pool.mutex)
 
 
-cdef void share(Part part, void* argument, int parts) noexcept nogil:
+cdef void share(const Job* job) noexcept nogil:
     """Compute all parts of a job, with the workers that come. Only between engage and release."""
+    cdef Stint stint
+    cdef int lane
     cdef int waits = 0
+    pool.jobs += 1
+    begin(&stint, pool.jobs, job, job.parts, pool.crew, 0)
     if pool.alone:
-        part(argument, 0, 1, 0)
-        return
-    pool.part = part
-    pool.argument = argument
-    pool.parts = parts
-    pool.mode = float_mode()
-    pool.number += 1
-    store32(&pool.done, 0)
-    store64(&pool.ticket, pool.number << 32 | <uint64_t>parts)
-    if pool.wakes and load32(&pool.sleeping) > 0:
-        call_workers()
-    while take(0):
-        pass
-    while load32(&pool.done) < <uint32_t>parts:
+        compute_all(&stint)
+    else:
+        publish(&stint)
+        if pool.wakes and load32(&pool.sleeping) > 0:
+            call_workers()
+        compute_lane(&stint, 0)
+        for lane in range(1, stint.members):
+            if pool.late[lane] or lane_size(&stint, lane) > 1:
+                help(&stint, lane)
+    while not is_over(&stint):
         wait_a_little()
         waits += 1
-        if waits > PATIENCE:
-            wait_for_others(parts)
+        if waits == GRACE:
+            for lane in range(1, stint.members):
+                help(&stint, lane)
+        elif waits > PATIENCE:
+            wait_for_others(&stint)
 
 
-cdef void wait_for_others(int parts) noexcept nogil:
+cdef inline void begin(Stint* s, uint64_t number, const Job* job, int parts, int members, int hand) noexcept nogil:
+    s.number = number
+    s.job = job
+    s.parts = parts
+    s.members = members
+    s.hand = hand
+    s.done = 0
+    s.next = NULL
+
+
+cdef inline void publish(const Stint* s) noexcept nogil:
+    publish64(&pool.number, 0)
+    keep_order()
+    pool.job = s.job
+    pool.mode = float_mode()
+    pool.parts = s.parts
+    pool.members = s.members
+    publish64(&pool.number, s.number)
+
+
+cdef inline void help(Stint* s, int lane) noexcept nogil:
+    """The caller's look at another lane."""
+    cdef int done = s.done
+    compute_lane(s, lane)
+    pool.late[lane] = s.done > done
+
+
+cdef inline int lane_begin(const Stint* s, int lane) noexcept nogil:
+    return s.parts * lane / s.members
+
+
+cdef inline int lane_size(const Stint* s, int lane) noexcept nogil:
+    return lane_begin(s, lane + 1) - lane_begin(s, lane)
+
+
+cdef inline int take(const Stint* s, int lane, int size, bint all) noexcept nogil:
+    """Take a lane's next part, or all that are left: how many have been taken before; -1 when none is left."""
+    cdef uint64_t* word = &pool.lanes[lane].claimed
+    cdef uint64_t claimed, taken
+    while True:
+        claimed = load64(word)
+        taken = claimed & 0xFFFF if claimed >> 16 == s.number else 0
+        if claimed >> 16 > s.number or taken >= <uint64_t>size:
+            return -1
+        if swap64(word, claimed, s.number << 16 | (<uint64_t>size if all else taken + 1)):
+            return <int>taken
+
+
+cdef inline void compute(Stint* s, int lane, int size, int taken) noexcept nogil:
+    """The part behind so many others that have been taken: the caller's from the front, workers' from the back."""
+    cdef int part = lane_begin(s, lane) + (taken if lane == 0 else size - 1 - taken)
+    if s.next == NULL and s.job.next != NULL:
+        s.next = s.job.next
+        s.next_parts = s.next.parts
+    s.job.part(s.job.argument, part, s.parts, s.hand)
+    s.done += 1
+    publish64(&pool.lanes[s.hand].done, s.number << 16 | <uint64_t>s.done)
+
+
+cdef void compute_lane(Stint* s, int lane) noexcept nogil:
+    """What is left of a lane."""
+    cdef int size = lane_size(s, lane)
+    cdef int taken = take(s, lane, size, False)
+    while taken >= 0:
+        compute(s, lane, size, taken)
+        taken = take(s, lane, size, False)
+
+
+cdef void compute_all(Stint* s) noexcept nogil:
+    """All lanes, taken beforehand, so that nobody can be suspended amid a part; who knew of the job may have been faster."""
+    cdef int[MOST_HANDS] first
+    cdef int lane, taken, size
+    for lane in range(s.members):
+        first[lane] = take(s, lane, lane_size(s, lane), True)
+    for lane in range(s.members):
+        size = lane_size(s, lane)
+        for taken in range(first[lane] if first[lane] >= 0 else size, size):
+            compute(s, lane, size, taken)
+
+
+cdef inline bint is_over(const Stint* s) noexcept nogil:
+    """All parts are done, by whomever; whoever is at a later job has seen that."""
+    cdef uint64_t done
+    cdef int parts = 0
+    cdef int hand
+    for hand in range(s.members):
+        done = load64(&pool.lanes[hand].done)
+        if done >> 16 > s.number:
+            return True
+        if done >> 16 == s.number:
+            parts += <int>(done & 0xFFFF)
+    return parts >= s.parts
+
+
+cdef void wait_for_others(const Stint* s) noexcept nogil:
     """Somebody was suspended amid a part, or it is a very large one: let others run, and see how long it takes."""
     cdef int64_t since = now_ns()
     cdef int64_t now, waited
-    while load32(&pool.done) < <uint32_t>parts:
+    while not is_over(s):
         sched_yield()
     now = now_ns()
     waited = now - since
@@ -268,34 +391,62 @@ cdef void wait_for_others(int parts) noexcept nogil:
     pool.engaged_at = now
 
 
-cdef bint take(uint32_t hand) noexcept nogil:
-    """Take and compute one part; False when none is left for this hand."""
-    cdef uint64_t ticket = load64(&pool.ticket)
-    cdef uint64_t left = ticket & 0xFFFF
-    cdef uint64_t front = ticket >> 16 & 0xFFFF
-    cdef Part part = pool.part                  # of this job, if the exchange succeeds
-    cdef void* argument = pool.argument
-    cdef int parts = pool.parts
-    cdef uint64_t mode = pool.mode
-    if left == 0 or hand >= pool.members:
+cdef bint take_part(int hand, uint64_t* last) noexcept nogil:
+    """In the job that is published, if it is newer than the last one that this worker knows, and in those that follow it directly."""
+    cdef Stint s
+    cdef uint64_t mode
+    cdef uint64_t number = load64(&pool.number)
+    if number <= last[0]:
         return False
-    if not swap64(&pool.ticket, ticket, ticket + 0xFFFF if hand == 0 else ticket - 1):
+    begin(&s, number, pool.job, pool.parts, pool.members, hand)
+    mode = pool.mode
+    keep_order()
+    if load64(&pool.number) != number:
         return True
-    if hand != 0 and float_mode() != mode:
+    last[0] = number
+    if hand >= s.members:
+        return False
+    if float_mode() != mode:
         set_float_mode(mode)
-    part(argument, <int>(front if hand == 0 else front + left - 1), parts, <int>hand)
-    add32(&pool.done, 1)
+    compute_and_help(&s)
+    while s.next != NULL and comes_to_end(&s):
+        begin(&s, s.number + 1, s.next, s.next_parts, s.members, hand)
+        last[0] = s.number
+        pool.lanes[hand].followed += 1
+        compute_and_help(&s)
+    return True
+
+
+cdef void compute_and_help(Stint* s) noexcept nogil:
+    """A worker's own lane, then the others'. The caller begins with its own at once: if that is a single part it is taken."""
+    cdef int i, lane
+    compute_lane(s, s.hand)
+    for i in range(1, s.members):
+        lane = (s.hand + i) % s.members
+        if lane != 0 or lane_size(s, 0) > 1:
+            compute_lane(s, lane)
+
+
+cdef bint comes_to_end(const Stint* s) noexcept nogil:
+    """Wait for the last part of a job; False: not any longer, the next job will be published."""
+    cdef int waits = 0
+    while not is_over(s):
+        wait_a_little()
+        waits += 1
+        if waits > PATIENCE:
+            return False
     return True
 
 
 cdef void* work(void* argument) noexcept nogil:
     """A worker's life."""
-    cdef uint32_t hand = <uint32_t><size_t>argument
+    cdef int hand = <int><size_t>argument
+    cdef uint64_t last = 0
     cdef int64_t idle_since = 0
     cdef int64_t now
     cdef int looks = 0
     while True:
-        if take(hand):
+        if take_part(hand, &last):
             idle_since = 0
             continue
         wait_a_little()

@@ -6,6 +6,8 @@ cdef extern from *:
     #include <stdint.h>
     #define ATOMIC_LOAD(at) __atomic_load_n((at), __ATOMIC_SEQ_CST)
     #define ATOMIC_STORE(at, value) __atomic_store_n((at), (value), __ATOMIC_SEQ_CST)
+    #define ATOMIC_PUBLISH(at, value) __atomic_store_n((at), (value), __ATOMIC_RELEASE)
+    #define KEEP_ORDER() __atomic_thread_fence(__ATOMIC_ACQ_REL)
     #define ATOMIC_ADD(at, value) __atomic_add_fetch((at), (value), __ATOMIC_SEQ_CST)
     static inline int ATOMIC_SWAP64(uint64_t *at, uint64_t old, uint64_t value) {
         return __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
@@ -34,6 +36,8 @@ cdef extern from *:
     bint swap32 "ATOMIC_SWAP32"(uint32_t* at, uint32_t old, uint32_t value) noexcept nogil
     uint64_t load64 "ATOMIC_LOAD"(uint64_t* at) noexcept nogil
     void store64 "ATOMIC_STORE"(uint64_t* at, uint64_t value) noexcept nogil
+    void publish64 "ATOMIC_PUBLISH"(uint64_t* at, uint64_t value) noexcept nogil    # after all that was written before, at the writer's leisure
+    void keep_order "KEEP_ORDER"() noexcept nogil      # between loads, and between stores
     bint swap64 "ATOMIC_SWAP64"(uint64_t* at, uint64_t old, uint64_t value) noexcept nogil
     void wait_a_little() noexcept nogil                # some ten nanoseconds
     uint64_t float_mode() noexcept nogil               # rounding and denormals, without the flags of what has happened
