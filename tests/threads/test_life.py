@@ -88,8 +88,10 @@ def chain(length):
 def test_workers_go_on_by_themselves(threads):
     blob = chain(9)
     wanted, interpreter = outputs(ready(blob, 1)), ready(blob, threads)
-    before = pool.state()["followed"]
-    assert all(outputs(interpreter) == wanted for _ in range(500))
+    before, end = pool.state()["followed"], time.monotonic() + 60
+    assert all(outputs(interpreter) == wanted for _ in range(300))
+    while pool.state()["followed"] == before and time.monotonic() < end:  # on a busy machine few are there in time
+        assert outputs(interpreter) == wanted
     assert pool.state()["followed"] > before
 
 
