@@ -19,11 +19,11 @@ from tflm_cy.threads.pool cimport MOST_PARTS, engage
 
 cdef double WAKE_TIME = 40000             # nanoseconds that nodes which can be shared take on one thread, from which on sleeping workers are woken
 
-cdef double LEAST_TIME = 3000             # of a group, below which giving parts away takes longer than computing them
+cdef double LEAST_TIME = 1500             # of a group, below which giving parts away takes longer than computing them
+cdef double WORTH_ENGAGING = 4            # times that, which an invoke must have to share for the pool to be engaged
 cdef double LONG_TIME = 60000
 
 cdef enum:
-    LEAST_GROUPS = 2             # of that time, which an invoke must have to share for the pool to be engaged
     PARTS_PER_HAND = 4           # of a long group: a hand that is interrupted keeps the others waiting for less
     LEAST_ROWS = 4               # of a band
 
@@ -197,4 +197,4 @@ cdef int64_t traffic(const Tensor* tensor) noexcept nogil:
 
 cdef bint engage_hands(int hands, double time) noexcept nogil:
     """Take the pool for a run that has so much to share; to be released. False: there is too little, or another thread has it."""
-    return time > LEAST_GROUPS * LEAST_TIME and engage(hands, time > WAKE_TIME)
+    return time > WORTH_ENGAGING * LEAST_TIME and engage(hands, time > WAKE_TIME)
