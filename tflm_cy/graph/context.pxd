@@ -55,6 +55,8 @@ as large. Where such an input dies at the node, and nobody may look at it, the p
 
 `node.passes` says that the output has the bytes of input 0, whatever its shape: they lie at one place, which nobody writes over before both are dead.
 
+`node.turned_rows` and `node.turned_columns` say that the output is the input as a matrix, turned: where another node turns it back, neither moves anything.
+
 `node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
 writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i, other)`
 says whether the node computes the reader's output, too, as its input i beside the tensor `other`.
@@ -145,6 +147,8 @@ cdef struct Node:
     double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
     bint passes                     # output 0 has the bytes of input 0: they may lie at one place, also where the input is needed later
+    int64_t turned_rows             # output 0 is input 0 as a matrix of so many rows, turned; 0: it is not, or nothing is known
+    int64_t turned_columns
     Finish finish
     TakeFunction take               # NULL: it takes nothing
 

@@ -13,6 +13,7 @@ from tflm_cy.graph.context cimport FINISH_WIDEN, NO_FINISH, Context, Node
 from tflm_cy.graph.groups cimport Group
 from tflm_cy.graph.places cimport Places
 from tflm_cy.graph.tensor cimport COMPUTED, CONSTANT, PLANNED
+from tflm_cy.graph.turned_back cimport nothing
 
 
 cdef int handed_over = 0
@@ -133,10 +134,6 @@ cdef int relieve(Places p, int step) noexcept:
             return 0
     group.parts = 1              # there is nothing to share
     group.alone = False
-    return 0
-
-
-cdef int nothing(Context context, Node* node) noexcept nogil:
     return 0
 
 

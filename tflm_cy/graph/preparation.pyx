@@ -287,6 +287,7 @@ cdef int forget_node(Node* node) noexcept:
     node.work = NULL
     node.in_place = 0
     node.passes = False
+    node.turned_rows = node.turned_columns = 0
     node.finish.kind = NO_FINISH
     node.take = NULL
     return 0
