@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tflm_cy.graph.turned_back import count_turned_back
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter, OpResolverType
@@ -114,6 +115,65 @@ def test_what_has_the_bytes_of_an_input_lies_there():
         np.testing.assert_array_equal(got, X.reshape(99, 7) + 1)
     _, got = run(model.to_bytes())
     np.testing.assert_array_equal(got, X.reshape(99, 7) + 1)
+
+
+def turning(shape, middle, last=(0, 1, 3, 2), reader=None):
+    """ADD -> TRANSPOSE -> RESHAPE -> EXPAND_DIMS -> TRANSPOSE -> MUL; `reader`: who else sees what the first TRANSPOSE makes."""
+    model = Model()
+    main = model.subgraph("main")
+    turned, back = [shape[0], shape[2], shape[1]], np.empty([1, *middle]).transpose(last).shape
+    x, a, b, again, c, d, e, y = (
+        Tensor(dims, "float32") for dims in (shape, shape, turned, turned, middle, [1, *middle], back, back)
+    )
+    main.op("ADD", [x, Tensor.constant(np.float32([0.5]))], [a])
+    main.op("TRANSPOSE", [a, Tensor.constant(np.int32([0, 2, 1]))], [b])
+    main.op("RESHAPE", [b, Tensor.constant(np.int32(middle))], [c], new_shape=middle)
+    main.op("EXPAND_DIMS", [c, Tensor.constant(np.int32(0))], [d])
+    main.op("TRANSPOSE", [d, Tensor.constant(np.int32(last))], [e])
+    main.op("MUL", [e, e], [y])
+    main.inputs, main.outputs = [x], [y]
+    if reader == "output":
+        main.outputs.append(b)
+    elif reader == "node":
+        main.op("ADD", [b, b], [again])
+        main.outputs.append(again)
+    return model.to_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("case", "moves"),
+    [
+        ({"shape": [1, 5, 21], "middle": [1, 21, 5]}, False),
+        ({"shape": [1, 16, 16], "middle": [1, 16, 16]}, False),
+        ({"shape": [1, 6, 8], "middle": [2, 4, 6], "last": (0, 3, 1, 2)}, False),
+        ({"shape": [1, 5, 21], "middle": [1, 5, 21]}, True),
+        ({"shape": [2, 5, 21], "middle": [2, 21, 5]}, True),
+        ({"shape": [1, 5, 21], "middle": [1, 21, 5], "last": (0, 1, 2, 3)}, True),
+        ({"shape": [1, 5, 21], "middle": [1, 21, 5], "reader": "output"}, True),
+        ({"shape": [1, 5, 21], "middle": [1, 21, 5], "reader": "node"}, True),
+    ],
+)
+def test_a_matrix_that_is_turned_back_stays_where_it_is(case, moves, threads):
+    blob = turning(**case)
+    values = []
+    for options in ({}, {"fuse": False}, {"experimental_preserve_all_tensors": True}):
+        interpreter = Interpreter(model_content=blob, num_threads=threads, **options)
+        before = count_turned_back()
+        interpreter.allocate_tensors()
+        [given] = interpreter.get_input_details()
+        interpreter.set_tensor(
+            given["index"], np.random.default_rng(3).standard_normal(case["shape"]).astype(np.float32)
+        )
+        for _ in range(2):
+            interpreter.invoke()
+        values.append([interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()])
+        assert count_turned_back() - before == (0 if options or moves else 1)
+        if not options and not moves:
+            expanded = next(d["outputs"][0] for d in interpreter._get_ops_details() if d["op_name"] == "EXPAND_DIMS")
+            with pytest.raises(ValueError, match="serves another tensor"):
+                interpreter.get_tensor(expanded)
+    assert values[0] == values[1] == values[2]
 
 
 def test_large_tensors_do_not_collide():

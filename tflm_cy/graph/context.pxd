@@ -55,6 +55,8 @@ as large. Where such an input dies at the node, and nobody may look at it, the p
 
 `node.passes` says that the output has the bytes of input 0, whatever its shape: they lie at one place, which nobody writes over before both are dead.
 
+`node.turned_rows` and `node.turned_columns` say that the output is the input as a matrix, turned: where another node turns it back, neither moves anything.
+
 `node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
 writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i, other)`
 says whether the node computes the reader's output, too, as its input i beside the tensor `other`.
@@ -146,6 +148,8 @@ cdef struct Node:
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
     bint passes                     # output 0 has the bytes of input 0: they may lie at one place, also where the input is needed later
     bint idle                       # it does nothing when it runs, as everything is done
+    int64_t turned_rows             # output 0 is input 0 as a matrix of so many rows, turned; 0: it is not, or nothing is known
+    int64_t turned_columns
     Finish finish
     TakeFunction take               # NULL: it takes nothing
 
@@ -167,6 +171,9 @@ cdef class Registration:
 cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
 cdef Registration reads_late(Registration registration, int late_input)
 cdef Registration packs(Registration registration, int packed_input)
+
+
+cdef int make_idle(Node* node) noexcept nogil         # what it would do is done
 
 
 cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:

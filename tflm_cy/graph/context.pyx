@@ -34,6 +34,17 @@ cdef Registration packs(Registration registration, int packed_input):
     return registration
 
 
+cdef int make_idle(Node* node) noexcept nogil:
+    """Whoever shares the nodes around it need not wait for it, either."""
+    node.invoke = nothing
+    node.idle = True
+    return 0
+
+
+cdef int nothing(Context context, Node* node) noexcept nogil:
+    return 0
+
+
 cdef class Context:
     """The calls of `context.pxd`; `graph.workspace`, `graph.preparation` and `graph.subgraph` carry them out."""
 

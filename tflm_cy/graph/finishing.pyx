@@ -9,7 +9,7 @@ added is not needed then.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.graph.context cimport FINISH_WIDEN, NO_FINISH, Context, Node
+from tflm_cy.graph.context cimport FINISH_WIDEN, NO_FINISH, Context, Node, make_idle
 from tflm_cy.graph.groups cimport Group
 from tflm_cy.graph.places cimport Places
 from tflm_cy.graph.tensor cimport COMPUTED, CONSTANT, PLANNED
@@ -124,8 +124,7 @@ cdef int relieve(Places p, int step) noexcept:
     cdef Node* node = &p.nodes[p.plan[step]]
     cdef Group* group = &p.groups[p.groups[step].first]
     cdef int i
-    node.invoke = nothing
-    node.idle = True
+    make_idle(node)
     if node.work != NULL:
         node.work = nothing_of_range
     handed_over += 1
@@ -134,10 +133,6 @@ cdef int relieve(Places p, int step) noexcept:
             return 0
     group.parts = 1              # there is nothing to share
     group.alone = False
-    return 0
-
-
-cdef int nothing(Context context, Node* node) noexcept nogil:
     return 0
 
 

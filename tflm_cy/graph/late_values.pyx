@@ -12,7 +12,7 @@ The pages of a value that its only reader has packed are given back: such values
 In a partition, whose nodes run with flushed denormals and prepares without, values are written while nodes are prepared. What is packed then
 and read by nobody later (`packed_input`) has memory for so long only: one room serves all.
 """
-from tflm_cy.graph.context cimport MICRO, PREPARE, Context, Node, Registration
+from tflm_cy.graph.context cimport MICRO, PREPARE, Context, Node, Registration, make_idle
 from tflm_cy.graph.tensor cimport COMPUTED, CONSTANT, Tensor
 from tflm_cy.graph.workspace cimport SLACK
 from tflm_cy.memory.arena cimport KIND_OP_DATA
@@ -50,8 +50,7 @@ cdef class LateValues(Workspace):
             self.set_late(tensor)
             return self.settle(tensor)
         late.lent = True
-        node.invoke = written
-        node.idle = True
+        make_idle(node)
         tensor.allocation = COMPUTED
         tensor.data = NULL
         return 0
@@ -226,10 +225,5 @@ cdef int write_once(Context context, Node* node) noexcept nogil:
     """The first invoke of a node whose value is written later."""
     if context.reread(context.output(node, 0)) == NULL:
         return -1
-    node.invoke = written
-    return 0
-
-
-cdef int written(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do while invoking."""
+    make_idle(node)
     return 0

@@ -35,6 +35,7 @@ cdef class Places(LateValues):
     cdef Steps steps(self) noexcept
     cdef bint may_join(self) noexcept
     cdef int merge(self, int first, int end) except -1
+    cdef int turn_back(self, int step, int first, int end) noexcept
     cdef int32_t passed_on(self, int step, int first) noexcept
     cdef int32_t earlier(self, int32_t a, int32_t b, int step) noexcept
     cdef int32_t root_of(self, int32_t t) noexcept nogil

@@ -3,8 +3,8 @@
     self.divide_steps(first, end)                 # which steps are computed range by range
     self.plan_memory(first, end)                  # lifetimes -> planner -> addresses
 
-Outputs lie over inputs that nobody needs any more (`Node.in_place`), and with inputs whose bytes they have (`Node.passes`). All tensors of a group
-(`groups`) are alive from its first step to its last.
+Outputs lie over inputs that nobody needs any more (`Node.in_place`), and with inputs whose bytes they have (`Node.passes`), also where two nodes undo
+each other (`turned_back`). All tensors of a group (`groups`) are alive from its first step to its last.
 Of what only a group sees, the part that it looks at is in memory (`ranges`), once for each of its bands: those behind the first have copies of the
 group's nodes, which find tensors of the band's own behind the subgraph's.
 """
@@ -18,6 +18,7 @@ from tflm_cy.graph.late_values cimport LateValues
 from tflm_cy.graph.lifetimes cimport tflite_lifetimes
 from tflm_cy.graph.ranges cimport measure_rolls
 from tflm_cy.graph.tensor cimport PLANNED, STRING, Tensor
+from tflm_cy.graph.turned_back cimport lie_still
 from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, SLACK
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.greedy cimport greedy, greedy_by_area
@@ -93,8 +94,10 @@ cdef class Places(LateValues):
                 ends[t] = self.last_use[t]
         for step in range(first, end if self.may_join() else first):
             node = &self.nodes[self.plan[step]]
+            if node.turned_rows > 0 and self.hidden != NULL:
+                self.turn_back(step, first, end)
             t = node.outputs[0] if (node.in_place != 0 or node.passes) and node.output_count > 0 else -1
-            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0:
+            if t < 0 or self.first_use[t] != step or self.tensors[t].allocation != PLANNED or self.tensors[t].bytes == 0 or self.merged[t] >= 0:
                 continue
             best = self.passed_on(step, first)
             for i in range(min(node.input_count, 32)):
@@ -116,6 +119,14 @@ cdef class Places(LateValues):
                     begins[t] = self.groups[begins[t]].first
                 if first <= ends[t] < end:
                     ends[t] = self.groups[ends[t]].last
+        return 0
+
+    cdef int turn_back(self, int step, int first, int end) noexcept:
+        """A step that turns a matrix: if another one turns it back, neither does."""
+        cdef Steps steps = self.steps()
+        cdef int32_t x = self.nodes[self.plan[step]].inputs[0]
+        if self.merged[self.nodes[self.plan[step]].outputs[0]] < 0 and self.first_use[x] >= first and self.tensors[x].allocation == PLANNED:
+            lie_still(&steps, self.groups, self.first_use, self.last_use, self.merged, self.merged + self.tensor_count, step, end)
         return 0
 
     cdef int32_t passed_on(self, int step, int first) noexcept:

@@ -290,6 +290,7 @@ cdef int forget_node(Node* node) noexcept:
     node.in_place = 0
     node.passes = False
     node.idle = False
+    node.turned_rows = node.turned_columns = 0
     node.finish.kind = NO_FINISH
     node.take = NULL
     return 0

@@ -51,6 +51,8 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
         node.passes = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved
+        if x.type != INT4:
+            tell_matrix(node, <const Walk*>node.data, x.bytes)
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Transpose.")
     return 0
@@ -82,6 +84,18 @@ cdef const char* plan_transpose(Walk* plan, const Tensor* x, const Tensor* perm,
     if x.type != INT4:
         finish_walk(plan)
     return NULL
+
+
+cdef void tell_matrix(Node* node, const Walk* plan, size_t total) noexcept:
+    """Is the whole tensor one matrix, of runs of bytes, that is turned?"""
+    cdef int row = 1 if plan.dst_strides[1] == plan.run else 0       # the axis of the input's rows
+    cdef int column = 1 - row
+    cdef int64_t rows = plan.extents[row]
+    cdef int64_t columns = plan.extents[column]
+    if plan.rank != 2 or total == 0 or <size_t>(rows * columns * plan.run) != total:
+        return
+    if plan.src_strides[row] == columns * plan.src_strides[column] and plan.dst_strides[column] == rows * plan.dst_strides[row]:
+        node.turned_rows, node.turned_columns = rows, columns
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:

@@ -1,6 +1,6 @@
 /* The loops of float32.pxi: functions of one and two values, vector by vector.
  *
- * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_below(a, b) is b where a < 0, else a with its own bits;
+ * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_bent(a, slope) is a * slope where a < 0, else a with its own bits;
  * vf_signed(a, b) is b where a's sign bit is set, also that of -0 and NaN. */
 #ifndef TFLM_CY_SIMD_FLOAT32_H
 #define TFLM_CY_SIMD_FLOAT32_H
@@ -13,10 +13,10 @@
 SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("vaddps", a, b); return a; }
 SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
 #if SIMD_ISA == 512
-SIMD_INLINE vf vf_below(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
+SIMD_INLINE vf vf_bent(vf a, vf slope) { return _mm512_mask_mul_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), a, slope); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
 #else
-SIMD_INLINE vf vf_below(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
+SIMD_INLINE vf vf_bent(vf a, vf slope) { return _mm256_blendv_ps(a, vf_mul(a, slope), _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
 #endif
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
@@ -53,7 +53,7 @@ SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, 
 BINARY32(add, clamp32(vf_add_first(a, b), low, high))
 BINARY32(sub, clamp32(vf_sub(a, b), low, high))
 BINARY32(mul, clamp32(vf_mul_first(a, b), low, high))
-BINARY32(prelu, vf_below(a, vf_mul_first(a, b)))
+BINARY32(prelu, vf_bent(a, b))
 BINARY32(prelu_signed, vf_signed(a, vf_mul_first(a, b)))
 BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
 
@@ -77,7 +77,7 @@ BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
   }
 
 UNARY32(relu, clamp32(x, low, high))
-UNARY32(leaky, vf_below(x, vf_mul(x, slope)))
+UNARY32(leaky, vf_bent(x, slope))
 UNARY32(leaky_signed, vf_signed(x, vf_mul(x, slope)))
 UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 

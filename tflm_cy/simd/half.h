@@ -31,10 +31,13 @@ SIMD_INLINE vf vhalf_pair(vhalf a, vhalf b) { return _mm512_castsi512_ps(vihalf_
 typedef vf vhalf;
 enum { HALF = 0 };
 SIMD_INLINE vhalf vhalf_load(const float *p) { return vf_load(p); }
+SIMD_INLINE void vhalf_store(float *p, vhalf v) { vf_store(p, v); }
 SIMD_INLINE vhalf vhalf_set1(float x) { return vf_set1(x); }
 SIMD_INLINE vhalf vhalf_of(vf v) { return v; }
 SIMD_INLINE vf vhalf_whole(vhalf v) { return v; }
 SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return vf_fma(x, w, sum); }
+SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return vf_min(a, b); }
+SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return vf_max(a, b); }
 typedef vi vihalf;
 SIMD_INLINE vihalf vihalf_load(const void *p) { return vi_load((const int32_t *)p); }
 SIMD_INLINE vihalf vihalf_set1(int32_t x) { return vi_set1(x); }

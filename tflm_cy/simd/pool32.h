@@ -4,28 +4,33 @@
 
 #include "float32.h"
 
-/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. */
-SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
+/* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. With two or four taps only, most of the maxima that
+ * this makes change nothing: they are left out, and so are the taps. */
 #define TAP32(i) vf_load_part(v[i] + c, n)
+SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
   vf a = vf_max(TAP32(2), TAP32(3)), b = vf_max(TAP32(4), TAP32(5));
   vf d = vf_max(vf_max(TAP32(0), TAP32(1)), TAP32(8)), e = vf_max(TAP32(6), TAP32(7));
   return vf_max(vf_max(a, b), vf_max(d, e));
 }
 
-SIMD_INLINE vf max_four32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
-  vf first = TAP32(0), a = vf_max(vf_max(TAP32(2), TAP32(3)), first);
-  return vf_max(a, vf_max(vf_max(vf_max(first, TAP32(1)), first), first));
+SIMD_INLINE vf max_few32(const float *const *v, ptrdiff_t taps, ptrdiff_t c, ptrdiff_t n) {
+  const vf first = TAP32(0), two = vf_max(TAP32(1), first);
+  return taps == 2 ? two : vf_max(vf_max(vf_max(TAP32(2), TAP32(3)), first), two);
+}
 #undef TAP32
+
+SIMD_INLINE void max_vector32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t c, ptrdiff_t n, vf low, vf high, float *y) {
+  vf best = vf_min(vf_max(taps == 2 || taps == 4 ? max_few32(v, taps, c, n) : max_nine32(v, c, n), low), high);
+  for (ptrdiff_t g = 1; g < groups; g++) best = vf_min(vf_max(best, max_nine32(v + 9 * g, c, n)), high);
+  if (n == VL) vf_store(y + c, best);
+  else vf_store_part(y + c, best, n);
 }
 
 SIMD_INLINE void max_pixel32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float *y) {
   const vf lows = vf_set1(low), highs = vf_set1(high);
-  for (ptrdiff_t c = 0; c < channels; c += VL) {
-    ptrdiff_t n = channels - c < VL ? channels - c : VL;
-    vf best = vf_min(vf_max(taps == 4 ? max_four32(v, c, n) : max_nine32(v, c, n), lows), highs);
-    for (ptrdiff_t g = 1; g < groups; g++) best = vf_min(vf_max(best, max_nine32(v + 9 * g, c, n)), highs);
-    vf_store_part(y + c, best, n);
-  }
+  ptrdiff_t c = 0;
+  for (; c + VL <= channels; c += VL) max_vector32(v, taps, groups, c, VL, lows, highs, y);
+  if (c < channels) max_vector32(v, taps, groups, c, channels - c, lows, highs, y);
 }
 
 /* One pixel of AVERAGE_POOL_2D: a window from the pixel at `image`, taps in nines, filter column by filter column. Of `rows` x `columns` taps

@@ -24,9 +24,9 @@ cdef extern from "pool32.h" nogil:
 
 
 cdef void max_pool32(const void* shape, const float* x, const float** at, float* y) noexcept nogil:
-    """Windows inside of the image have their taps at fixed distances."""
+    """Windows inside of the image have their taps at fixed distances. Of two or four taps nothing stands for those that a group lacks."""
     cdef const PoolShape* p = <const PoolShape*>shape
-    cdef int64_t taps = groups_of(p) * GROUP
+    cdef int64_t taps = p.kh * p.kw if p.kh * p.kw in (2, 4) else groups_of(p) * GROUP
     cdef int64_t* distances = <int64_t*>(at + taps)
     cdef int64_t n, oy, ox, t, tap, top, left, ty, tx
     cdef bint inside
@@ -47,7 +47,7 @@ cdef void max_pool32(const void* shape, const float* x, const float** at, float*
                         ty = near(top + tap % p.kh, p.ih)
                         tx = near(left + tap / p.kh, p.iw)
                         at[t] = x + (ty * p.iw + tx) * p.channels
-                max_pixel32(at, p.kh * p.kw, taps / GROUP, p.channels, p.low, p.high, y)
+                max_pixel32(at, p.kh * p.kw, groups_of(p), p.channels, p.low, p.high, y)
                 y += p.channels
         x += p.ih * p.iw * p.channels
 

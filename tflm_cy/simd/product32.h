@@ -59,9 +59,11 @@ typedef void (*Tile32)(const Window32 *t, ptrdiff_t first, const float *w, ptrdi
 
 /* The last vector of a row may be a part of one. */
 SIMD_INLINE vf load_column32(const int ALWAYS_WHOLE, const float *p, ptrdiff_t n) { return ALWAYS_WHOLE || n >= VL ? vf_load(p) : vf_load_part(p, n); }
-SIMD_INLINE void store_column32(const int ALWAYS_WHOLE, float *p, vf v, ptrdiff_t n) {
-  if (ALWAYS_WHOLE || n >= VL) vf_store(p, v);
-  else vf_store_part(p, v, n);
+/* The last vector that is stored, where it is half as wide, too. */
+SIMD_INLINE void store_last32(const int HALVED, float *p, vf v, ptrdiff_t n) {
+  if (n < (HALVED ? (ptrdiff_t)HALF : VL)) vf_store_part(p, v, n);
+  else if (HALVED) vhalf_store(p, vhalf_of(v));
+  else vf_store(p, v);
 }
 
 /* What follows a product, while its tile is in registers. */
@@ -75,6 +77,15 @@ SIMD_INLINE void clamp_tile32(const int R, const int NC, vf low, vf high, vf (*a
     UNROLL32 for (int r = 0; r < R; r++) {
       UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_min(high, acc[r][j]);
     }
+  }
+}
+
+SIMD_INLINE void clamp_halves32(const int R, vf low, vf high, vhalf *half) {
+  if (low[0] > -INFINITY) {
+    UNROLL32 for (int r = 0; r < R; r++) half[r] = vhalf_max(vhalf_of(low), half[r]);
+  }
+  if (high[0] < INFINITY) {
+    UNROLL32 for (int r = 0; r < R; r++) half[r] = vhalf_min(vhalf_of(high), half[r]);
   }
 }
 
@@ -93,8 +104,7 @@ SIMD_INLINE void bend_tile32(const int R, const int NC, const int BY_SIGN, const
   UNROLL32 for (int j = 0; j < NC; j++) {
     const vf slope = f->slopes ? load_column32(j < NC - 1, f->slopes + column + j * VL, n - j * VL) : vf_set1(f->slope);
     UNROLL32 for (int r = 0; r < R; r++) {
-      const vf product = vf_mul_first(acc[r][j], slope);
-      acc[r][j] = BY_SIGN ? vf_signed(acc[r][j], product) : vf_below(acc[r][j], product);
+      acc[r][j] = BY_SIGN ? vf_signed(acc[r][j], vf_mul_first(acc[r][j], slope)) : vf_bent(acc[r][j], slope);
     }
   }
 }
@@ -146,14 +156,15 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       q4 += 4;
     }
   }
+  const ptrdiff_t y_row = t->y_row; /* before anything is stored: it would be read again after each store */
   if (FINISHES) {
     if (HALVED) {
       UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
     }
     clamp_tile32(R, NC, t->low, t->high, acc);
     if (f->adds) {
-      const ptrdiff_t position = f->added_row == t->y_row ? 0 : (y - f->y) / t->y_row;
-      const float *at = f->added_row == t->y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
+      const ptrdiff_t position = f->added_row == y_row ? 0 : (y - f->y) / y_row;
+      const float *at = f->added_row == y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
       if (f->second) {
         APART32;
         add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
@@ -171,18 +182,18 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
     }
     clamp_tile32(R, NC, vf_set1(f->last_low), vf_set1(f->last_high), acc);
     UNROLL32 for (int r = 0; r < R; r++) {
-      UNROLL32 for (int j = 0; j < NC; j++) store_column32(j < NC - 1, y + r * t->y_row + j * VL, acc[r][j], n - j * VL);
+      float *out = y + r * y_row;
+      UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
+      store_last32(HALVED, out + (NC - 1) * VL, acc[r][NC - 1], n - (NC - 1) * VL);
     }
     return;
   }
-  const vf low = t->low, high = t->high;
+  clamp_tile32(R, WHOLE, t->low, t->high, acc);
+  if (HALVED) clamp_halves32(R, t->low, t->high, half);
   UNROLL32 for (int r = 0; r < R; r++) {
-    float *out = y + r * t->y_row;
-    UNROLL32 for (int j = 0; j < NC; j++) {
-      vf v = vf_min(high, vf_max(low, j < WHOLE ? acc[r][j] : vhalf_whole(half[r])));
-      if (j < NC - 1 || (!HALVED && n == NC * VL)) vf_store(out + j * VL, v);
-      else vf_store_part(out + j * VL, v, n - j * VL);
-    }
+    float *out = y + r * y_row;
+    UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
+    store_last32(HALVED, out + (NC - 1) * VL, HALVED ? vhalf_whole(half[r]) : acc[r][NC - 1], n - (NC - 1) * VL);
   }
 }
 
@@ -231,8 +242,12 @@ static const Tile32 half_tiles32[2][PANEL32 + 1][15] = {{{0}}};
 
 /* All of `positions` of one output row, in tiles of nearly the same number of them. */
 SIMD_INLINE void panel32(const Window32 *t, int vectors, ptrdiff_t positions, const float *w, ptrdiff_t n, float *y) {
-  ptrdiff_t most = most_rows32[vectors], tiles = (positions + most - 1) / most;
-  ptrdiff_t rows = positions / tiles, longer = positions % tiles, first = 0;
+  ptrdiff_t most = most_rows32[vectors], tiles = 1, rows = positions, longer = 0, first = 0;
+  if (positions > most) { /* a division takes as long as some steps of a tile */
+    tiles = (positions + most - 1) / most;
+    rows = positions / tiles;
+    longer = positions % tiles;
+  }
   const int finishes = t->finish != NULL;
   const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[finishes][vectors] : tiles32[finishes][vectors];
   for (ptrdiff_t i = 0; i < tiles; i++) {

@@ -44,6 +44,8 @@ cdef enum:
 
 
 cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nogil:
+    if c.panels == 1:
+        return c.vectors
     return c.vectors / c.panels + (1 if panel < c.vectors % c.panels else 0)
 
 
@@ -164,7 +166,7 @@ cdef void pack_product32(
 cdef void multiply_row32(const Product32* c, Window32* t, ptrdiff_t positions, const float* w, float* y) noexcept nogil:
     """All columns of a group for positions that lie evenly."""
     cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
-    cdef ptrdiff_t left = c.shape.oc / c.shape.groups
+    cdef ptrdiff_t left = c.shape.oc if c.shape.groups == 1 else c.shape.oc / c.shape.groups
     cdef ptrdiff_t panel, wide
     t.column = c.first_column
     for panel in range(c.panels):
