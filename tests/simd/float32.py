@@ -159,7 +159,7 @@ def draw_max_pool(rng):
 
 
 def draw_pool(rng, op, whole):
-    image, filters = rng.integers(1, 20, 2), rng.choice([[2, 2], [3, 3], [1, 3], [5, 2], [2, 2]])
+    image, filters = rng.integers(1, 20, 2), rng.choice([[2, 2], [3, 3], [1, 3], [5, 2], [2, 2], [1, 2], [4, 1]])
     filters = image if whole else filters
     stride = np.minimum(rng.integers(1, 4, 2), filters)
     padding = "SAME" if rng.random() < 0.6 or (image < filters).any() else "VALID"
