@@ -86,7 +86,7 @@ def chain(length):
 
 @pytest.mark.parametrize("threads", [2, 3, 4])
 def test_workers_go_on_by_themselves(threads):
-    blob = chain(9)
+    blob = chain(20)  # worth waking workers for, however far apart the invokes are
     wanted, interpreter = outputs(ready(blob, 1)), ready(blob, threads)
     before, end = pool.state()["followed"], time.monotonic() + 60
     assert all(outputs(interpreter) == wanted for _ in range(300))
@@ -97,7 +97,7 @@ def test_workers_go_on_by_themselves(threads):
 
 def test_chains_of_models_that_go_away():
     """What a worker knows of the next job is not looked at when the model is gone."""
-    blobs = [chain(length) for length in (2, 3, 9)]
+    blobs = [chain(length) for length in (12, 16, 20)]
     wanted = [outputs(ready(blob, 1)) for blob in blobs]
     for i in range(300):
         assert outputs(ready(blobs[i % 3])) == wanted[i % 3]
@@ -168,12 +168,13 @@ def in_child(check, seconds=60):
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_of_fork_has_a_pool_of_its_own():
-    interpreter = ready()
+    blob = chain(20)
+    interpreter = ready(blob)
     wanted = warm(interpreter)
 
     def same():
         workers = pool.state()["workers"]
-        equal = all(outputs(one) == wanted for one in (interpreter, ready()) for _ in range(100))
+        equal = all(outputs(one) == wanted for one in (interpreter, ready(blob)) for _ in range(100))
         return workers == 0 and equal and pool.state()["workers"] > 0
 
     assert in_child(same)
