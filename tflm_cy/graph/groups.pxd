@@ -16,6 +16,9 @@ cdef struct Program:             # where parts find everything
     Node* nodes
     const int32_t* plan          # per step its node
 
+cdef inline Node* node_at(const Program* program, int step) noexcept nogil:
+    return &program.nodes[program.plan[step]]
+
 cdef struct Group:
     const Program* program
     int32_t first

@@ -71,7 +71,7 @@ cdef double group_steps(const Steps* s, Group* groups, int first, int end) noexc
                 count_parts(s, &groups[i])
         for i in range(head, step if s.hands > 1 else head):
             if groups[groups[i].first].parts > 1:
-                time += s.program.nodes[s.program.plan[i]].time
+                time += node_at(s.program, i).time
     return time
 
 
@@ -79,7 +79,7 @@ cdef int make_group(const Steps* s, Group* groups, int head, int end, bint may_s
     """As many steps as go together from `head` on; returns the step behind them."""
     cdef int step = head + 1
     cdef int i
-    if s.program.nodes[s.program.plan[head]].work != NULL and s.join:
+    if node_at(s.program, head).work != NULL and s.join:
         while step < end and step - head < MOST_TOGETHER and follows(s, head, step, may_slide, slides):
             step += 1
     for i in range(head, step):
@@ -96,7 +96,7 @@ cdef int make_group(const Steps* s, Group* groups, int head, int end, bint may_s
 
 cdef int count_bands(const Steps* s, const Group* group) noexcept:
     """Of a group that slides: one for each thread, if it is large enough."""
-    cdef const Extent* extent = &s.program.nodes[s.program.plan[group.last]].extent
+    cdef const Extent* extent = &node_at(s.program, group.last).extent
     if group_traffic(s, group) <= CACHE_BYTES or extent.units / extent.grain < LEAST_ROWS * s.hands or extent.units < extent.least * s.hands:
         return 1
     return s.hands
@@ -104,8 +104,8 @@ cdef int count_bands(const Steps* s, const Group* group) noexcept:
 
 cdef bint follows(const Steps* s, int head, int step, bint may_slide, bint* slides) noexcept:
     """The node reads what the group has written at its own positions only, or, if it may slide, in windows of the one in front."""
-    cdef const Node* before = &s.program.nodes[s.program.plan[step - 1]]
-    cdef const Node* node = &s.program.nodes[s.program.plan[step]]
+    cdef const Node* before = node_at(s.program, step - 1)
+    cdef const Node* node = node_at(s.program, step)
     cdef const Extent* extent = &node.extent
     cdef const Node* maker
     cdef bint reads = False
@@ -118,7 +118,7 @@ cdef bint follows(const Steps* s, int head, int step, bint may_slide, bint* slid
         return False
     for i in range(node.input_count):
         for j in range(head, step):
-            maker = &s.program.nodes[s.program.plan[j]]
+            maker = node_at(s.program, j)
             for k in range(maker.output_count):
                 if node.inputs[i] < 0 or node.inputs[i] != maker.outputs[k]:
                     continue
@@ -144,7 +144,7 @@ cdef bint sees_rows(const RowWindow* window, const Extent* maker) noexcept:
 
 cdef int count_parts(const Steps* s, Group* group) noexcept:
     """How many parts a group has: for the caches, if it has several nodes, and for the threads."""
-    cdef const Extent* extent = &s.program.nodes[s.program.plan[group.first if s.hands > 1 and group.bands == 1 else group.last]].extent
+    cdef const Extent* extent = &node_at(s.program, group.first if s.hands > 1 and group.bands == 1 else group.last).extent
     cdef int64_t grains = 0
     cdef int64_t least = 1
     cdef int64_t bytes = group_traffic(s, group)
@@ -155,7 +155,7 @@ cdef int count_parts(const Steps* s, Group* group) noexcept:
     group.parts = 1
     group.alone = False
     for step in range(group.first, group.last + 1):
-        node = &s.program.nodes[s.program.plan[step]]
+        node = node_at(s.program, step)
         if node.work == NULL:
             return 1
         time += node.time
@@ -184,7 +184,7 @@ cdef int64_t group_traffic(const Steps* s, const Group* group) noexcept nogil:
     cdef int64_t bytes = 0
     cdef int step
     for step in range(group.first, group.last + 1):
-        node = &s.program.nodes[s.program.plan[step]]
+        node = node_at(s.program, step)
         if node.work != NULL:
             bytes += traffic(&s.program.tensors[node.outputs[0]])
     return bytes

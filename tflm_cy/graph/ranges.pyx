@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
 from tflm_cy.graph.context cimport Extent, Node, RowWindow
-from tflm_cy.graph.groups cimport MOST_READ, MOST_TOGETHER, Group, Program
+from tflm_cy.graph.groups cimport MOST_READ, MOST_TOGETHER, Group, Program, node_at
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.threads.pool cimport Job, share
 
@@ -50,7 +50,7 @@ cdef void compute_part(void* argument, int part, int parts, int hand) noexcept n
     """The same range of all nodes of a group."""
     cdef const Group* group = <const Group*>argument
     cdef const Program* program = group.program
-    cdef const Extent* extent = &program.nodes[program.plan[group.first]].extent
+    cdef const Extent* extent = &node_at(program, group.first).extent
     cdef int64_t first = part_begin(extent.units, extent.grain, part, parts)
     cdef int64_t end = part_begin(extent.units, extent.grain, part + 1, parts)
     cdef Node* node
@@ -58,7 +58,7 @@ cdef void compute_part(void* argument, int part, int parts, int hand) noexcept n
     if first >= end:
         return
     for step in range(group.first, group.last + 1):
-        node = &program.nodes[program.plan[step]]
+        node = node_at(program, step)
         (<WorkWithoutObject>node.work)(program.context, node, first, end, hand)
 
 
@@ -121,7 +121,7 @@ cdef inline Node* node_of(const Band* band, int i) noexcept nogil:
     """With tensors of the band's own, once it has them."""
     cdef const Group* group = band.group
     if band.number == 0 or group.band_nodes == NULL:
-        return &group.program.nodes[group.program.plan[group.first + i]]
+        return node_at(group.program, group.first + i)
     return &group.band_nodes[(band.number - 1) * (group.last - group.first + 1) + i]
 
 
@@ -261,7 +261,7 @@ cdef int make_jobs(Group* groups, const uint8_t* flushes, int first, int end) no
     cdef int step = first
     while step < end:
         group = &groups[step]
-        node = &group.program.nodes[group.program.plan[step]]
+        node = node_at(group.program, step)
         if group.parts > 1:
             group.job.part = compute_bands if group.bands > 1 else compute_part
             group.job.argument = group

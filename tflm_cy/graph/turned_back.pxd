@@ -1,7 +1,6 @@
 """Matrices that are turned and turned back; told in turned_back.pyx."""
 from libc.stdint cimport int32_t
 
-from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.groups cimport Group, Steps
 
 

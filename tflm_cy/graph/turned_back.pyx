@@ -9,7 +9,7 @@ first one's input, and the two nodes compute nothing: the last output is right; 
 from libc.stdint cimport int32_t
 
 from tflm_cy.graph.context cimport Node, make_idle
-from tflm_cy.graph.groups cimport Group, Steps
+from tflm_cy.graph.groups cimport Group, Steps, node_at
 from tflm_cy.graph.tensor cimport PLANNED, Tensor
 
 
@@ -28,41 +28,37 @@ cdef bint lie_still(
     """`end`: of the steps whose memory is planned. The first one's input is planned, too, and may lie with others."""
     global turned_back
     cdef const Tensor* tensors = s.program.tensors
-    cdef int32_t x = node_at(s, step).inputs[0]
+    cdef int32_t x = node_at(s.program, step).inputs[0]
     cdef int32_t root = merged[x] if merged[x] >= 0 else x
     cdef int last = step
     cdef int reader, t
     while True:
-        t = node_at(s, last).outputs[0]
+        t = node_at(s.program, last).outputs[0]
         if tensors[t].allocation != PLANNED or tensors[t].bytes != tensors[x].bytes or first_use[t] != last:
             return False
         if groups[last].first != groups[last].last:
             return False
         reader = last_use[t]
-        if last > step and node_at(s, last).turned_rows > 0:
+        if last > step and node_at(s.program, last).turned_rows > 0:
             if reader >= end:
                 return False
             break
         if not last < reader < end or not reads_alone(s, t, last + 1, reader):
             return False
-        if not goes_on(node_at(s, step), node_at(s, reader), t):
+        if not goes_on(node_at(s.program, step), node_at(s.program, reader), t):
             return False
         last = reader
-    make_idle(node_at(s, last))
+    make_idle(node_at(s.program, last))
     while True:
         merged[t] = root
         ends[root] = max(ends[root], last_use[t])
         if last == step:
             break
-        t = node_at(s, last).inputs[0]
+        t = node_at(s.program, last).inputs[0]
         last = first_use[t]
-    make_idle(node_at(s, step))
+    make_idle(node_at(s.program, step))
     turned_back += 1
     return True
-
-
-cdef inline Node* node_at(const Steps* s, int step) noexcept:
-    return &s.program.nodes[s.program.plan[step]]
 
 
 cdef bint goes_on(const Node* first, const Node* node, int32_t t) noexcept:
@@ -77,7 +73,7 @@ cdef bint reads_alone(const Steps* s, int32_t t, int step, int reader) noexcept:
     cdef const Node* node
     cdef int i, n = 0
     for step in range(step, reader + 1):
-        node = node_at(s, step)
+        node = node_at(s.program, step)
         for i in range(node.input_count):
             n += node.inputs[i] == t
     return n == 1
