@@ -77,6 +77,7 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     cdef Tensor* y = context.output(node, 0)
     cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
     cdef double* scales
+    cdef double real
     cdef ptrdiff_t o
     cdef bint is_packed = w.type == INT4 or w.type == INT2
     cdef bint bytes_to_16 = y.type == INT16 and x.type != INT16
@@ -130,8 +131,11 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
     scales = <double*>context.persistent(sizeof(double) * (op.m.rows + MOST_LANES))
     memset(scales + op.m.rows, 0, sizeof(double) * MOST_LANES)
+    real = <double>x.scale * <double>w.scale / <double>y.scale
     for o in range(op.m.rows):
-        scales[o] = <double>x.scale * <double>w.scales[o if w.scale_count > 1 else 0] / <double>y.scale
+        if w.scale_count > 1:
+            real = <double>x.scale * <double>w.scales[o] / <double>y.scale
+        scales[o] = real
     op.rescale.scales = scales
     op.rescale.low = op.fixed.low
     op.rescale.high = op.fixed.high
@@ -239,13 +243,16 @@ cdef int prepare_fixed(
     cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.m.rows + 1)
     cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
     cdef Multiplier m
+    cdef Factor factor
     cdef ptrdiff_t o
     for o in range(op.m.rows):
         if w.scale_count > 1:
             real = op.rescale.scales[o]
-        m = quantize_multiplier(real)
-        check_multiplier(m, real, wide, "FULLY_CONNECTED")
-        factors[o] = factor_of(m, up)
+        if w.scale_count > 1 or o == 0:
+            m = quantize_multiplier(real)
+            check_multiplier(m, real, wide, "FULLY_CONNECTED")
+            factor = factor_of(m, up)
+        factors[o] = factor
     op.fixed.factors = factors
     op.fixed.wide = wide
     op.rescale.fixed = &op.fixed

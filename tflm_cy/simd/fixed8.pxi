@@ -39,31 +39,32 @@ cdef ptrdiff_t fixed8_vectors(const Fixed8* f) noexcept nogil:
 cdef bint plan_fixed8(Fixed8* f) noexcept nogil:
     """False where the scalar definition must serve: left shifts that overflow, limits outside of the type."""
     cdef int32_t lowest = -128 if f.is_signed else 0
-    cdef ptrdiff_t i
     if f.groups <= 0 or f.columns <= 0:
         return False
     if not lowest <= f.zero_point <= lowest + 255 or not lowest <= f.low <= f.high <= lowest + 255:
         return False
-    if f.factors != NULL:
-        f.rounding = rounding_of(f)
-    for i in range(f.groups * f.columns if f.factors != NULL else 0):
-        if f.factors[i].value < 0 or f.factors[i].left > 30 or (f.factors[i].left > 0 and f.factors[i].right > 0) or f.factors[i].right > 31:
-            return False
-        if f.factors[i].left > 0 and not f.most * (<int64_t>1 << f.factors[i].left) < 2147483647.0:
-            return False
+    if f.factors != NULL and not plan_factors8(f):
+        return False
     f.packed_bytes = f.groups * fixed8_vectors(f) * FIXED8_STEP(f.rounding) * <ptrdiff_t>sizeof(int32_t) + 64
     return True
 
 
-cdef int rounding_of(const Fixed8* f) noexcept nogil:
-    """Of all columns; a multiplier of 0 has no halves."""
+cdef bint plan_factors8(Fixed8* f) noexcept nogil:
+    """How halves of all columns are rounded (a multiplier of 0 has none), and whether left shifts are in range; a model has thousands of columns."""
     cdef bint up = False
     cdef bint away = False
+    cdef bint fit = True
+    cdef int32_t left = 0                # the largest
+    cdef Factor factor
     cdef ptrdiff_t i
     for i in range(f.groups * f.columns):
-        away |= f.factors[i].away != 0
-        up |= f.factors[i].away == 0 and f.factors[i].value != 0
-    return ROUNDS_UP if not away else ROUNDS_MIXED if up else ROUNDS_AWAY
+        factor = f.factors[i]
+        away |= factor.away != 0
+        up |= (factor.away == 0) & (factor.value != 0)
+        fit &= (factor.value >= 0) & (factor.right <= 31) & ((factor.left <= 0) | (factor.right <= 0))
+        left = max(left, factor.left)
+    f.rounding = ROUNDS_UP if not away else ROUNDS_MIXED if up else ROUNDS_AWAY
+    return fit and left <= 30 and (left == 0 or f.most * (<int64_t>1 << left) < 2147483647.0)
 
 
 cdef void pack_fixed8(Fixed8* f) noexcept nogil:
