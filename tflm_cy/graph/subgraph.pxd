@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.graph.preparation cimport Preparation
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.schema.model cimport Model
+from tflm_cy.threads.trial cimport Trial
 
 
 cdef class Subgraph(Preparation):
@@ -33,6 +34,7 @@ cdef class Subgraph(Preparation):
     cdef int failed_step
     cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
     cdef int64_t* clock              # of the run under way, if it is timed
+    cdef Trial trial                 # whether threads help it
     cdef readonly set resized        # inputs whose shape changed since the last allocate
 
     cdef int set_up(self, int threads, bint fuse) except -1

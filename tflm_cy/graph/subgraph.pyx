@@ -12,8 +12,7 @@ a tensor twice, reading it before it is written, calling a subgraph from within 
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uintptr_t
-from libc.string cimport memcpy
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport PREPARE, Context, Node
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
@@ -24,16 +23,13 @@ from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
 from tflm_cy.memory.block cimport Block, new_block
+from tflm_cy.threads.clock cimport nanoseconds
 from tflm_cy.threads.pool cimport hands, release
+from tflm_cy.threads.trial cimport Trial, ran_alone, ran_together, wants_threads
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
     BRIEF_BYTES = 4096       # of all tensors: so small a graph is through before the GIL would be given away and got back
-
-cdef inline int64_t nanoseconds() noexcept nogil:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec * 1000000000 + now.tv_nsec
 
 
 cdef class Subgraph(Preparation):
@@ -246,6 +242,7 @@ cdef class Subgraph(Preparation):
             self.allocating = False
             self.shared.depth -= 1
         self.resized.clear()
+        memset(&self.trial, 0, sizeof(Trial))
         self.brief = self.is_brief()
         self.ready = True
         self.first = not self.micro
@@ -358,16 +355,19 @@ cdef class Subgraph(Preparation):
 
     cdef int run(self) noexcept nogil:
         """The steps, on the threads that there are. -1: `failure` is set, or `message` and `failed_step` are."""
+        cdef bint may_share = self.shared_time > 0 and not self.shared.engaged
         cdef bint engaged = False
         cdef int status
         self.prepared_end = self.stage_zero_end
-        if self.shared_time > 0 and not self.shared.engaged:
+        if may_share and wants_threads(&self.trial):
             engaged = engage_hands(self.hands, self.shared_time)
             self.shared.engaged = engaged
         status = self.run_steps() if self.clock == NULL else self.run_timed_steps()
         if engaged:
             self.shared.engaged = False
-            release()
+            ran_together(&self.trial, release())
+        elif may_share:
+            ran_alone(&self.trial)
         return status
 
     cdef int run_steps(self) noexcept nogil:

@@ -3,13 +3,13 @@
     if engage(2, True):                                  # else: another thread has the pool, compute alone
         share(&job)                                      # returns when all of its parts are done
         ...
-        release()
+        nanoseconds = release()
 
     cdef void compute_part(void* argument, int part, int parts, int hand) noexcept nogil:
         ...                                              # hand: 0 for the caller, below `hands(2)` for the others
 """
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 ctypedef void (*Part)(void* argument, int part, int parts, int hand) noexcept nogil
 
@@ -25,5 +25,6 @@ cdef struct Job:
 
 cdef int hands(int threads) noexcept nogil                       # how many can take part when so many are asked for
 cdef bint engage(int crew, bint wake) noexcept nogil             # False: busy, or asleep and not worth waking
-cdef void release() noexcept nogil
+cdef int64_t release() noexcept nogil                            # since engage; -1: not to be judged by, as threads had to be woken
 cdef void share(const Job* job) noexcept nogil
+cdef bint workers_sleep() noexcept nogil                         # all of them

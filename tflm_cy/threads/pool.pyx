@@ -24,6 +24,7 @@ the job, and with those that follow. Workers take no signals, no lock of Python,
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from tflm_cy.threads.clock cimport nanoseconds
 from tflm_cy.threads.processor cimport (
     add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
 )
@@ -33,7 +34,6 @@ cdef extern from *:
     #include <pthread.h>
     #include <sched.h>
     #include <signal.h>
-    #include <time.h>
     #include <unistd.h>
     static int usable_processors(void) {
     #ifdef __linux__
@@ -42,11 +42,6 @@ cdef extern from *:
     #endif
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         return n < 1 ? 1 : (int)n;
-    }
-    static int64_t now_ns(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     }
     #define STACK_BYTES (1 << 20)
     static char pool_memory[1 << 14] __attribute__((aligned(64)));
@@ -84,7 +79,6 @@ cdef extern from *:
     int sched_yield() noexcept nogil
     int usable_processors() noexcept nogil
     char[1 << 14] pool_memory
-    int64_t now_ns() noexcept nogil
     int start_thread(void* (*run)(void*) noexcept nogil, void* argument) noexcept nogil
 
 cdef enum:
@@ -117,14 +111,17 @@ cdef struct Pool:
     Lane[MOST_HANDS] lanes
     uint32_t busy                # somebody has the pool
     uint32_t engaged             # and will share jobs
-    uint32_t sleeping            # workers
+    uint32_t sleeping            # workers that have not been called
+    uint32_t present             # workers that are at work, or wait for it awake
     uint32_t workers             # started
     uint32_t calls               # to wake up
     bint wakes                   # this crew is worth waking
     bint alone                   # this crew's worker was suspended
     int64_t alone_until          # when the pool may be engaged again
     int doublings                # of the time, since waits follow each other
-    int64_t engaged_at
+    int64_t taken_at             # when it was engaged
+    bint awake                   # all workers were, then
+    int64_t engaged_at           # or when the last wait was over
     int64_t together             # time with the pool engaged since the last wait, up to engaged_at
     int64_t seen                 # when it was last asked for
     uint64_t jobs                # since the process began
@@ -154,7 +151,7 @@ cdef void begin_anew() noexcept nogil:
     store64(&pool.number, 0)
     memset(pool.lanes, 0, sizeof(pool.lanes))
     pool.jobs = 0
-    pool.busy = pool.engaged = pool.sleeping = pool.workers = pool.calls = 0
+    pool.busy = pool.engaged = pool.sleeping = pool.present = pool.workers = pool.calls = 0
     pool.alone_until = pool.seen = pool.together = 0
     pthread_mutex_init(&pool.mutex, NULL)
     pthread_cond_init(&pool.wake, NULL)
@@ -184,6 +181,15 @@ def pretend(int processors):
     pretended = processors
 
 
+cdef int64_t held_up = 0
+
+
+def hold_up(int64_t nanoseconds):
+    """Have a worker spend so much more time on each part, as on a processor that is slower than the caller's; 0: no more. For tests."""
+    global held_up
+    held_up = nanoseconds
+
+
 def state():
     """Return what the pool has: started workers, jobs shared since the process began, how often a worker went on to the next one by itself,
     whether somebody has engaged the pool."""
@@ -207,13 +213,14 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
     cdef int64_t now
     if crew <= 1:
         return False
-    now = now_ns()
+    now = nanoseconds()
     wake = wake or now - pool.seen < CLOSE_NS
     pool.seen = now
     if now < pool.alone_until or (not wake and load32(&pool.sleeping) >= load32(&pool.workers)):
         return False
     if load32(&pool.busy) or not swap32(&pool.busy, 0, 1):
         return False
+    pool.awake = <int>load32(&pool.present) >= crew - 1
     while <int>pool.workers < crew - 1:
         if start_thread(work, <void*>(<size_t>pool.workers + 1)) != 0:
             break
@@ -226,18 +233,25 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
     memset(pool.late, load32(&pool.sleeping) > 0, crew)
     pool.wakes = wake
     pool.alone = False
-    pool.engaged_at = now
+    pool.taken_at = pool.engaged_at = now
     store32(&pool.engaged, 1)
     if wake and load32(&pool.sleeping) > 0:
         call_workers()
     return True
 
 
-cdef void release() noexcept nogil:
+cdef int64_t release() noexcept nogil:
+    cdef int64_t now = nanoseconds()
+    cdef int64_t time = now - pool.taken_at if pool.awake and pretended == 0 else -1
     if not pool.alone:
-        pool.together += now_ns() - pool.engaged_at
+        pool.together += now - pool.engaged_at
     store32(&pool.engaged, 0)
     store32(&pool.busy, 0)
+    return time
+
+
+cdef bint workers_sleep() noexcept nogil:
+    return load32(&pool.present) == 0
 
 
 cdef void call_workers() noexcept nogil:
@@ -323,6 +337,12 @@ cdef inline int take(const Stint* s, int lane, int size, bint all) noexcept nogi
             return <int>taken
 
 
+cdef void pass_time(int64_t time) noexcept nogil:
+    cdef int64_t since = nanoseconds()
+    while nanoseconds() - since < time:
+        wait_a_little()
+
+
 cdef inline void compute(Stint* s, int lane, int size, int taken) noexcept nogil:
     """The part behind so many others that have been taken: the caller's from the front, workers' from the back."""
     cdef int part = lane_begin(s, lane) + (taken if lane == 0 else size - 1 - taken)
@@ -330,6 +350,8 @@ cdef inline void compute(Stint* s, int lane, int size, int taken) noexcept nogil
         s.next = s.job.next
         s.next_parts = s.next.parts
     s.job.part(s.job.argument, part, s.parts, s.hand)
+    if held_up != 0 and s.hand != 0:
+        pass_time(held_up)
     s.done += 1
     publish64(&pool.lanes[s.hand].done, s.number << 16 | <uint64_t>s.done)
 
@@ -371,11 +393,11 @@ cdef inline bint is_over(const Stint* s) noexcept nogil:
 
 cdef void wait_for_others(const Stint* s) noexcept nogil:
     """Somebody was suspended amid a part, or it is a very large one: let others run, and see how long it takes."""
-    cdef int64_t since = now_ns()
+    cdef int64_t since = nanoseconds()
     cdef int64_t now, waited
     while not is_over(s):
         sched_yield()
-    now = now_ns()
+    now = nanoseconds()
     waited = now - since
     if waited <= DISTURBED_NS or pretended != 0:
         return
@@ -445,6 +467,7 @@ cdef void* work(void* argument) noexcept nogil:
     cdef int64_t idle_since = 0
     cdef int64_t now
     cdef int looks = 0
+    add32(&pool.present, 1)
     while True:
         if take_part(hand, &last):
             idle_since = 0
@@ -454,7 +477,7 @@ cdef void* work(void* argument) noexcept nogil:
         if looks < LOOKS:
             continue
         looks = 0
-        now = now_ns()
+        now = nanoseconds()
         if idle_since == 0:
             idle_since = now
         elif now - idle_since > (ENGAGED_SPIN_NS if load32(&pool.engaged) else SPIN_NS):
@@ -471,6 +494,8 @@ cdef void sleep(bint tired) noexcept nogil:
     if load32(&pool.engaged) and not tired:
         add32(&pool.sleeping, -1)
         calls -= 1
+    add32(&pool.present, -1)
     while pool.calls == calls:
         pthread_cond_wait(&pool.wake, &pool.mutex)
+    add32(&pool.present, 1)
     pthread_mutex_unlock(&pool.mutex)
