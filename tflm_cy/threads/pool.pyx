@@ -184,10 +184,10 @@ def pretend(int processors):
 cdef int64_t held_up = 0
 
 
-def hold_up(int64_t nanoseconds):
-    """Have a worker spend so much more time on each part, as on a processor that is slower than the caller's; 0: no more. For tests."""
+def hold_up(int64_t time):
+    """Have a worker spend so many nanoseconds more on each part, as on a processor that is slower than the caller's; 0: no more. For tests."""
     global held_up
-    held_up = nanoseconds
+    held_up = time
 
 
 def state():
