@@ -10,7 +10,27 @@ import os
 import stat
 
 from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdlib cimport getenv
+from libc.string cimport strcmp, strlen
 from posix.mman cimport MADV_DONTNEED, MAP_FAILED, MAP_PRIVATE, PROT_READ, madvise, mmap, munmap
+from posix.stat cimport S_ISREG, fstat, struct_stat
+from posix.unistd cimport close
+
+cdef extern from "Python.h":
+    bytes PyUnicode_EncodeFSDefault(object text)
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #include <fcntl.h>
+    static int open_to_read(const char *path) {
+        int descriptor;
+        do descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  /* not to wait at a named pipe */
+        while (descriptor < 0 && errno == EINTR);
+        return descriptor;
+    }
+    """
+    int open_to_read(const char* path) nogil
 
 
 def printable(path):
@@ -18,29 +38,52 @@ def printable(path):
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def open_regular(path):
-    """A file descriptor and the size of the regular, non-empty file at `path` (a str or bytes), or ModelFileError."""
+cdef int open_regular(path, size_t* size) except -1:
+    """A file descriptor of the regular, non-empty file at `path` (a str or bytes) and the file's size, or ModelFileError."""
+    cdef bytes encoded = bytes(path) if isinstance(path, bytes) else PyUnicode_EncodeFSDefault(path)
+    cdef const char* name = encoded
+    cdef struct_stat status
+    cdef int descriptor = -1
+    if strlen(name) == <size_t>len(encoded):
+        with nogil:
+            descriptor = open_to_read(name)
+            if descriptor >= 0 and fstat(descriptor, &status) != 0:
+                close(descriptor)
+                descriptor = -1
+    if descriptor < 0 or not S_ISREG(status.st_mode) or status.st_size == 0:
+        if descriptor >= 0:
+            close(descriptor)
+        raise refusal(path)
+    size[0] = status.st_size
+    return descriptor
+
+
+def refusal(path):
+    """Why the file at `path` cannot be opened, or is none; who made it one in between is told to try again."""
     try:
-        # O_NONBLOCK: a named pipe must not make us wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise open_error(path, error) from None
-    status = os.fstat(descriptor)
-    reason = None
+        return open_error(path, error)
+    try:
+        status = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
     if stat.S_ISDIR(status.st_mode):
         reason = errno.EISDIR, "it is a directory"
     elif not stat.S_ISREG(status.st_mode):
         reason = errno.ENODEV, "it is not a regular file"
     elif status.st_size == 0:
         reason = errno.EINVAL, "the file is empty"
-    if reason is not None:
-        from tflm_cy.schema.errors import ModelFileError
+    else:
+        reason = errno.EAGAIN, "it has just changed"
+    return map_error(path, *reason)
 
-        os.close(descriptor)
-        shown = printable(path)
-        message = f"Mmap of '{shown}' at offset '0' failed with error '{reason[0]}': {reason[1]}."
-        raise ModelFileError(reason[0], message, shown)
-    return descriptor, status.st_size
+
+def map_error(path, number, reason):
+    from tflm_cy.schema.errors import ModelFileError
+
+    shown = printable(path)
+    return ModelFileError(number, f"Mmap of '{shown}' at offset '0' failed with error '{number}': {reason}.", shown)
 
 
 def open_error(path, error):
@@ -62,19 +105,13 @@ cdef class Mapping:
     cdef size_t size
 
     def __cinit__(self, path):
-        self.start = NULL
-        descriptor, size = open_regular(path)
-        try:
-            self.start = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0)
-        finally:
-            os.close(descriptor)
+        cdef int descriptor = open_regular(path, &self.size)
+        with nogil:
+            self.start = mmap(NULL, self.size, PROT_READ, MAP_PRIVATE, descriptor, 0)
+            close(descriptor)
         if self.start == MAP_FAILED:
             self.start = NULL
-            from tflm_cy.schema.errors import ModelFileError
-
-            shown = printable(path)
-            raise ModelFileError(errno.ENOMEM, f"Mmap of '{shown}' at offset '0' failed.", shown)
-        self.size = size
+            raise map_error(path, errno.ENOMEM, "there is no room")
 
     def __dealloc__(self):
         if self.start != NULL:
@@ -90,8 +127,9 @@ cdef class Mapping:
 
 def file_bytes(path):
     """The bytes of the file at `path`, as an object with a buffer."""
-    if os.environ.get("TFLM_CY_MMAP") != "0":
+    cdef const char* wish = getenv("TFLM_CY_MMAP")
+    cdef size_t size
+    if wish == NULL or strcmp(wish, "0") != 0:
         return Mapping(path)
-    descriptor, _ = open_regular(path)
-    with open(descriptor, "rb") as file:
+    with open(open_regular(path, &size), "rb") as file:
         return file.read()
