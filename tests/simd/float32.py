@@ -84,6 +84,29 @@ def draw_far_conv(rng):
     return blob, [values(rng, [batch, *image, ic])]
 
 
+def draw_long_conv(rng):
+    """Output rows of 24 positions and more within the image, whose edges are computed apart; some add a residual before they write."""
+    kernel, stride = rng.choice([[3, 3], [5, 5], [1, 3], [3, 7], [2, 2], [1, 12]]), rng.integers(1, 4, 2)
+    dilation = rng.integers(1, 3, 2) if rng.random() < 0.3 else np.array([1, 1])
+    image = np.array([rng.integers(4, 30), rng.integers(24, 50)]) * stride - rng.integers(0, 2, 2)
+    out = -(-image // stride)
+    batch, ic, oc = 2 if rng.random() < 0.2 else 1, int(rng.integers(1, 6)), int(rng.choice(CHANNELS[:19]))
+    main = (model := Model()).subgraph("main")
+    x, y, z = (Tensor([batch, *size, n], "float32") for size, n in ((image.tolist(), ic), *[(out.tolist(), oc)] * 2))
+    options = {"padding": "SAME", "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    options |= {"dilation_h_factor": int(dilation[0]), "dilation_w_factor": int(dilation[1])}
+    inputs = [x, weights(rng, [oc, *kernel.tolist(), ic]), weights(rng, [oc])]
+    main.op("CONV_2D", inputs, [y], fused_activation_function=activation(rng), **options)
+    main.inputs, main.outputs = [x], [y]
+    feeds = [values(rng, x.shape)]
+    if rng.random() < 0.5:
+        other = Tensor(y.shape, "float32")
+        main.op("ADD", [y, other] if rng.random() < 0.5 else [other, y], [z], fused_activation_function=activation(rng))
+        main.inputs, main.outputs = [x, other], [z]
+        feeds.append(values(rng, y.shape, special=False))
+    return model.to_bytes(), feeds
+
+
 def draw_depthwise(rng):
     image, kernel, out, options = window(rng, [[3, 3], [5, 5], [3, 3], [5, 5], [1, 1], [3, 1], [2, 2], [4, 4], [6, 6]])
     ic = int(rng.choice(CHANNELS))
@@ -197,6 +220,7 @@ DRAWS = {
     "AVERAGE_POOL_2D": draw_average_pool,
     "CONV_2D": draw_conv,
     "CONV_2D of many weights": draw_far_conv,
+    "CONV_2D of long rows": draw_long_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
     "DEPTHWISE_CONV_2D of colliding rows": draw_colliding_depthwise,
     "FULLY_CONNECTED": draw_matrix,

@@ -28,7 +28,7 @@ static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a 
 
 typedef struct {        /* as product32.pxd's */
   int adds, second;
-  ptrdiff_t added_row;
+  ptrdiff_t added_row, y_row;
   const float *added, *y;
   float low, high;
   int bends, by_sign;
@@ -38,11 +38,12 @@ typedef struct {        /* as product32.pxd's */
 } Finish32;
 
 typedef struct {
-  const float *const *stretches;
+  const float **stretches;
   ptrdiff_t count;
   ptrdiff_t length;
   ptrdiff_t row;        /* bytes from a position to the next */
   ptrdiff_t y_row;      /* floats from a position to the next */
+  ptrdiff_t y_apart;    /* positions of the output from one to the next */
   vf low, high;
   const void *finish;   /* a Finish32; NULL: nothing follows */
   ptrdiff_t column;     /* of the panel's first one */
@@ -156,21 +157,21 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       q4 += 4;
     }
   }
-  const ptrdiff_t y_row = t->y_row; /* before anything is stored: it would be read again after each store */
+  const ptrdiff_t y_row = t->y_row, apart = t->y_apart; /* before anything is stored: they would be read again after each store */
   if (FINISHES) {
     if (HALVED) {
       UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
     }
     clamp_tile32(R, NC, t->low, t->high, acc);
     if (f->adds) {
-      const ptrdiff_t position = f->added_row == y_row ? 0 : (y - f->y) / y_row;
-      const float *at = f->added_row == y_row ? f->added + (y - f->y) : f->added + position * f->added_row + t->column;
+      const ptrdiff_t out = f->y_row, added = f->added_row;
+      const float *at = added == out ? f->added + (y - f->y) : f->added + (y - f->y) / out * added + t->column;
       if (f->second) {
         APART32;
-        add_tile32(R, NC, 1, at, f->added_row, f->added_row - t->column, acc);
+        add_tile32(R, NC, 1, at, added * apart, added - t->column, acc);
       } else {
         APART32;
-        add_tile32(R, NC, 0, at, f->added_row, f->added_row - t->column, acc);
+        add_tile32(R, NC, 0, at, added * apart, added - t->column, acc);
       }
     }
     clamp_tile32(R, NC, vf_set1(f->low), vf_set1(f->high), acc);

@@ -19,6 +19,7 @@ cdef struct Finish32:
     int adds                     # values, zeros behind a position's last one, to the clamped outputs; then a clamp to low .. high
     int second                   # the outputs are the second operand, which shows in NaN
     ptrdiff_t added_row          # floats of a position
+    ptrdiff_t y_row              # of the output
     const float* added           # of the position at y
     const float* y
     float low
@@ -50,6 +51,8 @@ cdef struct Product32:
     ptrdiff_t packed_columns     # their columns
     ptrdiff_t stretches          # of a window that lie together in memory
     ptrdiff_t length             # their floats
+    ptrdiff_t left               # positions of an output row whose windows begin in front of the image, or end behind it, if they are computed apart
+    ptrdiff_t right
     ptrdiff_t lines              # rows of a window, dilation included
     ptrdiff_t width              # pixels of a row with padding
     ptrdiff_t y_row              # floats from a position's outputs to the next

@@ -6,6 +6,9 @@
 # of several output rows, are copied one behind the other ("gathered"), and each panel meets them all before the next one is read. Panels that many
 # positions meet are narrow and tiles tall: they need the next weights less often. Windows of so short output rows that their few chains would wait
 # for each other are gathered, too.
+#
+# Long rows are not copied: windows that lie within the image are read there, and those at its left and right edge are positions of two narrow images
+# with zeros beside them, whose tiles stand upright.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
@@ -30,6 +33,7 @@ cdef extern from "product32.h" nogil:
         ptrdiff_t length
         ptrdiff_t row
         ptrdiff_t y_row
+        ptrdiff_t y_apart
         vf low
         vf high
         const void* finish
@@ -41,6 +45,8 @@ cdef enum:
     MOST_BORDER = 64
     FAR_WEIGHTS32 = 1 << 20      # bytes of weights from which on they are far away
     GATHERED32 = 1 << 19         # bytes of windows that are gathered at once
+    LONG_ROW32 = 24              # positions of an output row within the image, from which on the edges are apart
+    UPRIGHT32 = 6                # output rows, below which they are not
 
 
 cdef ptrdiff_t panel_vectors32(const Product32* c, ptrdiff_t panel) noexcept nogil:
@@ -79,6 +85,8 @@ cdef bint plan_product32(Product32* c) noexcept nogil:
         c.stretches = 1
         c.length = depth
         c.scratch_bytes = 2 * LINE32 + <ptrdiff_t>sizeof(float*) + c.gathered * g.ow * gathered_floats32(depth) * <ptrdiff_t>sizeof(float)
+    else:
+        plan_edges32(c)
     if (g.batches * g.oh * g.ow if c.flat or c.gathered > 0 else g.ow) > FEW_ROWS32:
         c.panels = max(c.panels, c.vectors / TALL_PANEL32)
     return True
@@ -97,7 +105,7 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
         fewest = min(c.hands, c.vectors / PANEL32)
-    c.gathered = 0
+    c.gathered = c.left = c.right = 0
     c.y_row = g.oc
     c.panels = max(fewest, (c.vectors + widest - 1) / widest)
     c.packed_columns = c.vectors * VL
@@ -123,6 +131,24 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     if not c.flat:
         c.scratch_bytes += padded_bytes32(c.width * g.ic) * (1 if c.direct else 1 + c.lines)
     return True
+
+
+cdef void plan_edges32(Product32* c) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t reach = (g.kw - 1) * g.dilation_w + 1
+    cdef ptrdiff_t rows = (g.oh - 1) * g.stride_h + c.lines
+    cdef ptrdiff_t left = (g.pad_w + g.stride_w - 1) / g.stride_w
+    cdef ptrdiff_t inside = (g.iw - reach + g.pad_w) / g.stride_w + 1 - left if reach <= g.iw else 0
+    if c.direct or g.groups > 1 or inside < LONG_ROW32 or g.oh < UPRIGHT32:
+        return
+    c.left = left
+    c.right = g.ow - left - inside
+    c.scratch_bytes += padded_bytes32(rows * edge_pixels32(c, max(c.left, c.right)) * g.ic)
+
+
+cdef ptrdiff_t edge_pixels32(const Product32* c, ptrdiff_t count) noexcept nogil:
+    """Of a row of the narrow image that so many windows see."""
+    return (count - 1) * c.shape.stride_w + (c.shape.kw - 1) * c.shape.dilation_w + 1 if count > 0 else 0
 
 
 cdef void pack_product32(
@@ -191,6 +217,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
     t.length = c.length
     t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
     t.y_row = c.y_row
+    t.y_apart = 1
     t.low = vf_set1(c.low)
     t.high = vf_set1(c.high)
     t.finish = c.finish
@@ -202,16 +229,66 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
         stretches[0] = zeros
         run_gathered32(c, &t, x, zeros, y)
         return
+    if c.left + c.right > 0 and g.oh >= UPRIGHT32:
+        memset(zeros, 0, line_bytes)
+        for n in range(g.batches):
+            run_edges32(c, &t, x, zeros, y)
+            x += g.ih * g.iw * g.ic
+            y += g.oh * g.ow * c.y_row
+        return
     memset(zeros, 0, line_bytes * (1 if c.direct else 1 + c.lines))
     for n in range(g.batches):
         for oy in range(g.oh):
             if not c.direct:
                 copy_lines32(c, x, oy, zeros + line_bytes / <ptrdiff_t>sizeof(float))
             for group in range(g.groups):
-                set_stretches32(c, x, oy, zeros, group * g.group_ic, stretches)
+                set_stretches32(c, x if c.direct else NULL, oy, zeros, group * g.group_ic, stretches)
                 multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
             y += g.ow * c.y_row
         x += g.ih * g.iw * g.ic
+
+
+cdef void run_edges32(const Product32* c, Window32* t, const float* image, float* zeros, float* y) noexcept nogil:
+    """One image, the edges first."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t inside = g.ow - c.left - c.right
+    cdef ptrdiff_t oy
+    run_edge32(c, t, image, zeros, 0, c.left, y)
+    run_edge32(c, t, image, zeros, c.left + inside, c.right, y)
+    t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
+    t.y_row = c.y_row
+    t.y_apart = 1
+    for oy in range(g.oh):
+        set_stretches32(c, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
+        multiply_row32(c, t, inside, c.packed, y + (oy * g.ow + c.left) * c.y_row)
+
+
+cdef void run_edge32(
+    const Product32* c, Window32* t, const float* image, float* zeros, ptrdiff_t first, ptrdiff_t count, float* y,
+) noexcept nogil:
+    """`count` positions of all output rows from the one at `first` on, with the pixels that they see in an image of their own."""
+    cdef const ConvShape* g = &c.shape
+    cdef float* own = zeros + padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float) * (1 + c.lines)
+    cdef ptrdiff_t rows = (g.oh - 1) * g.stride_h + c.lines
+    cdef ptrdiff_t width = edge_pixels32(c, count)
+    cdef ptrdiff_t start = first * g.stride_w - g.pad_w
+    cdef ptrdiff_t ix = max(start, <ptrdiff_t>0)
+    cdef ptrdiff_t pixels = min(start + width, g.iw) - ix
+    cdef ptrdiff_t per_row = c.stretches / g.kh
+    cdef ptrdiff_t i, iy, ky, kx
+    memset(own, 0, rows * width * g.ic * sizeof(float))
+    for i in range(rows if pixels > 0 else 0):
+        iy = i - g.pad_h
+        if 0 <= iy < g.ih:
+            memcpy(own + (i * width + ix - start) * g.ic, image + (iy * g.iw + ix) * g.ic, pixels * g.ic * sizeof(float))
+    t.row = g.stride_h * width * g.ic * <ptrdiff_t>sizeof(float)
+    t.y_row = g.ow * c.y_row
+    t.y_apart = g.ow
+    for i in range(count):
+        for ky in range(g.kh):
+            for kx in range(per_row):
+                t.stretches[ky * per_row + kx] = own + (ky * g.dilation_h * width + i * g.stride_w + kx * g.dilation_w) * g.ic
+        multiply_row32(c, t, g.oh, c.packed, y + (first + i) * c.y_row)
 
 
 cdef void run_gathered32(const Product32* c, Window32* t, const float* x, float* windows, float* y) noexcept nogil:
@@ -274,8 +351,9 @@ cdef void copy_lines32(const Product32* c, const float* image, ptrdiff_t oy, flo
 
 
 cdef void set_stretches32(
-    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t channel, const float** stretches,
+    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t offset, const float** stretches,
 ) noexcept nogil:
+    """Where the first window of an output row is: in the image, or in the ring if that is NULL; `offset`: floats to its first pixel's first channel."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t line = padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float)
     cdef ptrdiff_t per_row = c.stretches / g.kh
@@ -285,9 +363,9 @@ cdef void set_stretches32(
         iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
         at = zeros
         if 0 <= iy < g.ih:
-            at = image + iy * g.iw * g.ic if c.direct else zeros + (1 + iy % c.lines) * line
+            at = (image + iy * g.iw * g.ic if image != NULL else zeros + (1 + iy % c.lines) * line) + offset
         for kx in range(per_row):
-            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic + channel
+            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic
 
 
 cdef void fill_product32(Product32Kernels* table) noexcept:

@@ -127,6 +127,7 @@ cdef inline bint take32(Vector32* v, Context context, const Node* reader, int op
         f.low, f.high = reader.finish.low, reader.finish.high
         v.added = other
         f.added_row = channels_of(&context.tensors[other])
+        f.y_row = v.plan.y_row
     elif reader.finish.kind == FINISH_CLAMP:
         if f.bends and is_open(f.last_low, f.last_high):
             f.last_low, f.last_high = reader.finish.low, reader.finish.high
