@@ -46,6 +46,7 @@ cdef enum:
     FAR_WEIGHTS32 = 1 << 20      # bytes of weights from which on they are far away
     GATHERED32 = 1 << 19         # bytes of windows that are gathered at once
     LONG_ROW32 = 24              # positions of an output row within the image, from which on the edges are apart
+    SPARSE_ROW32 = 12            # the same with strides, where more would be copied
     UPRIGHT32 = 6                # output rows, below which they are not
 
 
@@ -139,7 +140,7 @@ cdef void plan_edges32(Product32* c) noexcept nogil:
     cdef ptrdiff_t rows = (g.oh - 1) * g.stride_h + c.lines
     cdef ptrdiff_t left = (g.pad_w + g.stride_w - 1) / g.stride_w
     cdef ptrdiff_t inside = (g.iw - reach + g.pad_w) / g.stride_w + 1 - left if reach <= g.iw else 0
-    if c.direct or g.groups > 1 or inside < LONG_ROW32 or g.oh < UPRIGHT32:
+    if c.direct or g.groups > 1 or inside < (SPARSE_ROW32 if g.stride_w > 1 else LONG_ROW32) or g.oh < UPRIGHT32:
         return
     c.left = left
     c.right = g.ow - left - inside
