@@ -85,10 +85,10 @@ def draw_far_conv(rng):
 
 
 def draw_long_conv(rng):
-    """Output rows of 24 positions and more within the image, whose edges are computed apart; some add a residual before they write."""
+    """Output rows so long that their edges are computed apart; some add a residual before they write."""
     kernel, stride = rng.choice([[3, 3], [5, 5], [1, 3], [3, 7], [2, 2], [1, 12]]), rng.integers(1, 4, 2)
     dilation = rng.integers(1, 3, 2) if rng.random() < 0.3 else np.array([1, 1])
-    image = np.array([rng.integers(4, 30), rng.integers(24, 50)]) * stride - rng.integers(0, 2, 2)
+    image = np.array([rng.integers(4, 30), rng.integers(8, 50)]) * stride - rng.integers(0, 2, 2)
     out = -(-image // stride)
     batch, ic, oc = 2 if rng.random() < 0.2 else 1, int(rng.integers(1, 6)), int(rng.choice(CHANNELS[:19]))
     main = (model := Model()).subgraph("main")

@@ -45,8 +45,8 @@ cdef enum:
     MOST_BORDER = 64
     FAR_WEIGHTS32 = 1 << 20      # bytes of weights from which on they are far away
     GATHERED32 = 1 << 19         # bytes of windows that are gathered at once
-    LONG_ROW32 = 14              # positions of an output row within the image, from which on the edges are apart
-    SPARSE_ROW32 = 10            # the same with strides, where more would be copied
+    LONG_ROW32 = 12              # positions of an output row within the image, from which on the edges are apart
+    SPARSE_ROW32 = 6             # the same with strides, where more would be copied
     UPRIGHT32 = 6                # output rows, below which they are not
 
 
