@@ -140,6 +140,7 @@ cdef void plan_edges32(Product32* c) noexcept nogil:
     cdef ptrdiff_t rows = (g.oh - 1) * g.stride_h + c.lines
     cdef ptrdiff_t left = (g.pad_w + g.stride_w - 1) / g.stride_w
     cdef ptrdiff_t inside = (g.iw - reach + g.pad_w) / g.stride_w + 1 - left if reach <= g.iw else 0
+    inside = min(inside, g.ow - left)
     if c.direct or g.groups > 1 or inside < (SPARSE_ROW32 if g.stride_w > 1 else LONG_ROW32) or g.oh < UPRIGHT32:
         return
     c.left = left
@@ -243,7 +244,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
             if not c.direct:
                 copy_lines32(c, x, oy, zeros + line_bytes / <ptrdiff_t>sizeof(float))
             for group in range(g.groups):
-                set_stretches32(c, x if c.direct else NULL, oy, zeros, group * g.group_ic, stretches)
+                set_stretches32(c, x, oy, zeros, group * g.group_ic, stretches)
                 multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
             y += g.ow * c.y_row
         x += g.ih * g.iw * g.ic
@@ -252,15 +253,17 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
 cdef void run_edges32(const Product32* c, Window32* t, const float* image, float* zeros, float* y) noexcept nogil:
     """One image, the edges first."""
     cdef const ConvShape* g = &c.shape
+    cdef Product32 within = c[0]
     cdef ptrdiff_t inside = g.ow - c.left - c.right
     cdef ptrdiff_t oy
+    within.direct = True
     run_edge32(c, t, image, zeros, 0, c.left, y)
     run_edge32(c, t, image, zeros, c.left + inside, c.right, y)
     t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
     t.y_row = c.y_row
     t.y_apart = 1
     for oy in range(g.oh):
-        set_stretches32(c, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
+        set_stretches32(&within, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
         multiply_row32(c, t, inside, c.packed, y + (oy * g.ow + c.left) * c.y_row)
 
 
@@ -352,9 +355,8 @@ cdef void copy_lines32(const Product32* c, const float* image, ptrdiff_t oy, flo
 
 
 cdef void set_stretches32(
-    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t offset, const float** stretches,
+    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t channel, const float** stretches,
 ) noexcept nogil:
-    """Where the first window of an output row is: in the image, or in the ring if that is NULL; `offset`: floats to its first pixel's first channel."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t line = padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float)
     cdef ptrdiff_t per_row = c.stretches / g.kh
@@ -364,9 +366,9 @@ cdef void set_stretches32(
         iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
         at = zeros
         if 0 <= iy < g.ih:
-            at = (image + iy * g.iw * g.ic if image != NULL else zeros + (1 + iy % c.lines) * line) + offset
+            at = image + iy * g.iw * g.ic if c.direct else zeros + (1 + iy % c.lines) * line
         for kx in range(per_row):
-            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic
+            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic + channel
 
 
 cdef void fill_product32(Product32Kernels* table) noexcept:
