@@ -245,7 +245,7 @@ cdef bint run_ordered32(const Ordered32* c, const float* x, void* scratch, float
             ordered = c.last_positions - position
             ordered = 0 if ordered < 0 else g.ow if ordered > g.ow else ordered
             for group in range(g.groups):
-                set_stretches32(&c.window, x, oy, zeros, group * g.group_ic, stretches)
+                set_stretches32(&c.window, c.window.direct, x, oy, zeros, group * g.group_ic, stretches)
                 row32o(c, &t, c.packed + group * group_floats, g.ow, ordered, patches, y + group * (g.oc / g.groups))
             y += g.ow * g.oc
             position += g.ow

@@ -244,7 +244,7 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
             if not c.direct:
                 copy_lines32(c, x, oy, zeros + line_bytes / <ptrdiff_t>sizeof(float))
             for group in range(g.groups):
-                set_stretches32(c, x, oy, zeros, group * g.group_ic, stretches)
+                set_stretches32(c, c.direct, x, oy, zeros, group * g.group_ic, stretches)
                 multiply_row32(c, &t, g.ow, c.packed + group * group_floats, y + group * (g.oc / g.groups))
             y += g.ow * c.y_row
         x += g.ih * g.iw * g.ic
@@ -253,17 +253,15 @@ cdef void run_product32(const Product32* c, const float* x, void* scratch, float
 cdef void run_edges32(const Product32* c, Window32* t, const float* image, float* zeros, float* y) noexcept nogil:
     """One image, the edges first."""
     cdef const ConvShape* g = &c.shape
-    cdef Product32 within = c[0]
     cdef ptrdiff_t inside = g.ow - c.left - c.right
     cdef ptrdiff_t oy
-    within.direct = True
     run_edge32(c, t, image, zeros, 0, c.left, y)
     run_edge32(c, t, image, zeros, c.left + inside, c.right, y)
     t.row = g.stride_w * g.ic * <ptrdiff_t>sizeof(float)
     t.y_row = c.y_row
     t.y_apart = 1
     for oy in range(g.oh):
-        set_stretches32(&within, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
+        set_stretches32(c, True, image, oy, zeros, (c.left * g.stride_w - g.pad_w) * g.ic, t.stretches)
         multiply_row32(c, t, inside, c.packed, y + (oy * g.ow + c.left) * c.y_row)
 
 
@@ -355,8 +353,9 @@ cdef void copy_lines32(const Product32* c, const float* image, ptrdiff_t oy, flo
 
 
 cdef void set_stretches32(
-    const Product32* c, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t channel, const float** stretches,
+    const Product32* c, bint direct, const float* image, ptrdiff_t oy, const float* zeros, ptrdiff_t first, const float** stretches,
 ) noexcept nogil:
+    """Where the window of an output row's first position is, in the image or in the ring behind the zeros; `first`: floats of a line in front of it."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t line = padded_bytes32(c.width * g.ic) / <ptrdiff_t>sizeof(float)
     cdef ptrdiff_t per_row = c.stretches / g.kh
@@ -366,9 +365,9 @@ cdef void set_stretches32(
         iy = oy * g.stride_h - g.pad_h + ky * g.dilation_h
         at = zeros
         if 0 <= iy < g.ih:
-            at = image + iy * g.iw * g.ic if c.direct else zeros + (1 + iy % c.lines) * line
+            at = image + iy * g.iw * g.ic if direct else zeros + (1 + iy % c.lines) * line
         for kx in range(per_row):
-            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic + channel
+            stretches[ky * per_row + kx] = at + kx * g.dilation_w * g.ic + first
 
 
 cdef void fill_product32(Product32Kernels* table) noexcept:
