@@ -14,6 +14,7 @@
 #include "amx_emulated.h"
 #endif
 
+enum { CLAMPED, WHOLE_RANGE, RAISED };
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 #define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
@@ -29,7 +30,7 @@ typedef struct {
 typedef struct {
   int kind;               /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 (x is int8), TILE_I32_U8 */
   int has_terms;
-  int clamps;             /* the limits are not those of the type */
+  int limits;             /* CLAMPED; WHOLE_RANGE: those of the type; RAISED: as well, of raised sums (requantize8.h) */
   int even;
   ptrdiff_t y_row;
   ptrdiff_t x_row;        /* bytes between positions */
@@ -178,9 +179,9 @@ SIMD_INLINE void amx_fill(Waiting *u, const int NT, const Panel *p, const Positi
 }
 
 /* The unit of positions from `i` on, with two waiting. */
-SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
+SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const int limits, const Panel *p, const Positions *positions,
                            ptrdiff_t i, const int skipped, Far far, Pipeline *line) {
-#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, clamps, &f, s++, &y); } while (0)
+#define OUTPUTS(N) do { _Pragma("GCC unroll 2") for (int e = 0; e < (N); e++) amx_finish_plain(NT, kind, whole, limits, &f, s++, &y); } while (0)
 #define AMX_PLAIN_ROUNDS(DURING)                                                                  \
   _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) {                                           \
     amx_store(NT, t, before->sums);                                                               \
@@ -237,11 +238,11 @@ SIMD_INLINE void amx_plain(const int NT, const int kind, const int whole, const 
 SIMD_INLINE int amx_skipped(const int NT, ptrdiff_t left) { return left < amx_together(NT) ? amx_together(NT) - (int)left : 0; }
 
 /* Units from `i` on, with two waiting. */
-SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int clamps, const Panel *p, const Positions *positions,
+SIMD_INLINE void amx_plain_units(const int NT, const int kind, const int whole, const int limits, const Panel *p, const Positions *positions,
                                  ptrdiff_t i, ptrdiff_t count, int lines, Pipeline *line) {
   for (; i + amx_together(NT) <= count; i += amx_together(NT))
-    amx_plain(NT, kind, whole, clamps, p, positions, i, 0, amx_far(NT, p, i, lines), line);
-  if (NT < 3 && i < count) amx_plain(NT, kind, whole, clamps, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
+    amx_plain(NT, kind, whole, limits, p, positions, i, 0, amx_far(NT, p, i, lines), line);
+  if (NT < 3 && i < count) amx_plain(NT, kind, whole, limits, p, positions, i, amx_skipped(NT, count - i), amx_far(NT, p, i, lines), line);
 }
 
 /* All units of a panel over `count` tiles of positions. The CPU takes tile instructions in order: a tile is stored when four products lie
@@ -253,9 +254,10 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     Waiting *before = &line->units[(line->current + 2) % 3];
     const Waiting *done = &line->units[(line->current + 1) % 3];
     if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
-      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->clamps, p, positions, i, count, lines, line);
-      else if (p->clamps) amx_plain_units(NT, kind, NT != 3, 1, p, positions, i, count, lines, line);
-      else amx_plain_units(NT, kind, NT != 3, 0, p, positions, i, count, lines, line);
+      if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->limits, p, positions, i, count, lines, line);
+      else if (p->limits == CLAMPED) amx_plain_units(NT, kind, NT != 3, CLAMPED, p, positions, i, count, lines, line);
+      else if (p->limits == RAISED) amx_plain_units(NT, kind, NT != 3, RAISED, p, positions, i, count, lines, line);
+      else amx_plain_units(NT, kind, NT != 3, WHOLE_RANGE, p, positions, i, count, lines, line);
       return;
     }
     Waiting *u = &line->units[line->current];

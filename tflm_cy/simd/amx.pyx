@@ -38,6 +38,9 @@ cdef extern from "amx.h" nogil:
         CHUNK
         TILE_I32_U8
         ROUNDING_BITS
+        CLAMPED
+        WHOLE_RANGE
+        RAISED
     ctypedef struct Positions:
         const uint8_t* x
         uint8_t* y
@@ -47,7 +50,7 @@ cdef extern from "amx.h" nogil:
     ctypedef struct Panel:
         int kind
         bint has_terms
-        bint clamps
+        int limits
         bint even
         ptrdiff_t y_row
         ptrdiff_t x_row
@@ -166,7 +169,7 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
         p.zero = vb_set1_16(zero)
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
-        p.clamps = c.out.high - c.out.low < 255
+        p.limits = RAISED if c.raised else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
         p.near_zero = c.near_zero
         p.less = vi_set1(ROUNDING_BITS - zero)
     return p

@@ -18,7 +18,7 @@ typedef struct {
   ptrdiff_t column, n, y_row;
   vb zero, low, high;
   vf f_low, f_high;
-  int clamps;
+  int limits;
   int near_zero;
   vi less;
   uint8_t *raw;           /* TILE_I32 */
@@ -39,7 +39,7 @@ SIMD_INLINE Finish amx_begin(const int NT, const int kind, const int even, const
   f.column = u->column;
   f.n = u->n;
   f.y_row = p->y_row;
-  f.clamps = p->clamps;
+  f.limits = p->limits;
   if (kind == TILE_F32) {
     f.f_low = vf_set1(p->f_low);
     f.f_high = vf_set1(p->f_high);
@@ -92,9 +92,11 @@ SIMD_INLINE void amx_store_bytes(const int NT, const int whole, vb out, uint8_t 
 }
 
 /* Sixteen sums times their scales, of column tile j. */
-SIMD_INLINE vf amx_product(const Finish *f, vi sum, int j) { return vf_mul(vf_from_vi(sum), f->scales[j]); }
+SIMD_INLINE vf amx_product(const int limits, const Finish *f, vi sum, int j) {
+  return limits == RAISED ? product8(1, sum, f->scales[j]) : product8(0, sum, f->scales[j]);
+}
 
-SIMD_INLINE vb amx_bytes(const int kind, const int near_zero, const int clamps, const Finish *f, const vf *product) {
+SIMD_INLINE vb amx_bytes(const int kind, const int near_zero, const int limits, const Finish *f, const vf *product) {
   vi v[4];
   vb out;
   if (near_zero) {
@@ -106,7 +108,7 @@ SIMD_INLINE vb amx_bytes(const int kind, const int near_zero, const int clamps, 
     _Pragma("GCC unroll 4") for (int q = 0; q < 4; q++) v[q] = vi_from_vf(product[q]);
     out = kind == TILE_S8 ? vb_pack_s(v[0], v[1], v[2], v[3], f->zero) : vb_pack_u(v[0], v[1], v[2], v[3], f->zero);
   }
-  if (clamps) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
+  if (limits == CLAMPED) out = kind == TILE_S8 ? vb_min_s(vb_max_s(out, f->low), f->high) : vb_min_u(vb_max_u(out, f->low), f->high);
   return vb_unlane(out);
 }
 
@@ -132,20 +134,20 @@ SIMD_INLINE void amx_finish(const int NT, const int kind, const int has_terms, c
         continue;
       }
       if (has_terms) sum = vi_add(sum, vi_set1(positions->terms[r + a]));
-      product[a * NT + j] = amx_product(f, sum, j);
+      product[a * NT + j] = amx_product(f->limits, f, sum, j);
     }
   if (kind >= TILE_F32) return;
   _Pragma("GCC unroll 4") for (int a = 0; a < across; a++) rows[a] = amx_row(even, f, m, r + a);
-  amx_store_bytes(NT, NT != 3 && f->n == NT * 16, amx_bytes(kind, SIMD_LIKELY(f->near_zero), f->clamps, f, product), rows, f->n);
+  amx_store_bytes(NT, NT != 3 && f->n == NT * 16, amx_bytes(kind, SIMD_LIKELY(f->near_zero), f->limits, f, product), rows, f->n);
 }
 
 /* The usual case without questions: bytes at even distances (*y goes on), from sums that are near zero. */
-SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole, const int clamps, const Finish *f, int s, uint8_t **y) {
+SIMD_INLINE void amx_finish_plain(const int NT, const int kind, const int whole, const int limits, const Finish *f, int s, uint8_t **y) {
   AMX_STEP(NT, s);
   vf product[4] = {vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0)};
   if (r == 0) *y = f->y[m];
-  _Pragma("GCC unroll 4") for (int q = 0; q < across * NT; q++) product[q] = amx_product(f, AMX_SUM(NT, q / NT, q % NT), q % NT);
-  const vb out = amx_bytes(kind, 1, clamps, f, product);
+  _Pragma("GCC unroll 4") for (int q = 0; q < across * NT; q++) product[q] = amx_product(limits, f, AMX_SUM(NT, q / NT, q % NT), q % NT);
+  const vb out = amx_bytes(kind, 1, limits, f, product);
   uint8_t *rows[4] = {*y, *y + f->y_row, *y + 2 * f->y_row, *y + 3 * f->y_row};
   if (whole && f->y_row == NT * 16) vb_store(*y, out);
   else amx_store_bytes(NT, whole, out, rows, f->n);

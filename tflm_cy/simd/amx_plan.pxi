@@ -225,7 +225,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for column in range(columns_of(c)):
         pack_constants(c, w, row, column % g.oc, column, 0, sums, scales, f_bias)
     c.near_zero = c.finish == NULL and not c.dynamic
-    for column in range(columns_of(c)):
+    for column in range(0 if c.raised else columns_of(c)):
         if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
             c.near_zero = False
 

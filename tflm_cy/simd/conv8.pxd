@@ -66,6 +66,7 @@ cdef struct Conv8:
     ptrdiff_t extra_steps        # those of all panels for what of uint8 weights does not fit a byte once the zero point is subtracted
     ptrdiff_t extra_tiles        # their tiles of weights
     bint centred                 # it is subtracted: the sums of windows' bytes are not needed
+    bint raised                  # sums begin at 2^23 (requantize8.h)
     bint near_zero               # no product of a sum and its scale leaves -2^22 .. 2^22
     bint across                  # tiles run from row to row of the padded image
     bint gathered                # windows of few bytes a row are copied together: `segment` is a whole one

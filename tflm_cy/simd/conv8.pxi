@@ -4,6 +4,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, TilePanel, x_size
+from tflm_cy.simd.requantize8 cimport may_raise, raised_by
 
 cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
@@ -41,6 +42,7 @@ cdef extern from "conv8.h" nogil:
         vb zero
         vb low
         vb high
+        bint raised
         float f_low
         float f_high
         ptrdiff_t y_row
@@ -122,6 +124,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if c.flat and g.batches * g.oh * g.ow == 1:
         c.rows = 1
     c.together = positions_together(c)
+    c.raised = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, <double>g.kh * g.kw * g.group_ic, c.is_signed)
     c.row_factor = 0
     c.w_offset = 0
     if not c.is_signed and not c.dynamic:
@@ -214,6 +217,7 @@ cdef void start_positions(const Conv8* c, Positions8* t) noexcept nogil:
         t.kind = TILE_I32
         t.y_row = c.group_columns
         return
+    t.raised = c.raised
     t.kind = TILE_S8 if c.is_signed else TILE_U8
     t.zero = vb_set1_16(zero)
     t.low = vb_set1(<int32_t>c.out.low + zero)

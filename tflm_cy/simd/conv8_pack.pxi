@@ -207,6 +207,6 @@ cdef void pack_constants(
         f_bias[column] = c.scaling.bias[channel]
         return
     sum += c.row_factor * c.segments * c.segment
-    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum))
+    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum) + raised_by(c.raised))
     if c.finish == NULL:
         scales[column] = c.out.scales[channel]

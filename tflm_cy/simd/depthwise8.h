@@ -4,10 +4,14 @@
  * four weights is four taps of a column of the filter; the next column is the dword one pixel further.
  *
  * Sums come in groups of VB values, four vectors: a group is 1, 2 or 4 pixels of VB, VB / 2 or VB / 4 channels (`pieces`), or any VB values
- * that follow each other in a row. */
+ * that follow each other in a row.
+ *
+ * Interleaving and packing work within each 16 bytes. Where VB channels of a pixel become bytes (`pieces` of 1) their dwords stay in the order that
+ * leaves them in, as do weights, biases and scales (whole_channel); else rows are put in an order before that gives consecutive dwords, and bytes behind. */
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_H
 #define TFLM_CY_SIMD_DEPTHWISE8_H
 
+#include "requantize8.h"
 #include "step8.h"
 
 #if SIMD_ISA == 512
@@ -37,14 +41,18 @@ typedef struct {
   ptrdiff_t y_row;
   ptrdiff_t y_pixel;
   vb zero, low, high;
+  int raised;             /* the sums are (requantize8.h) */
   int32_t *sums;          /* not NULL: where the sums go, in the order of the outputs, whose first one `y0` stands for */
   const uint8_t *y0;
 } Columns8;
 
-/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0) as dwords. */
-SIMD_INLINE void interleave(const int count, const vb *rows, vb change, vb *dwords) {
+/* The channel, of VB, whose dword is number `lane` of a group. */
+SIMD_INLINE int whole_channel(int lane) { return lane % VL / 4 * 16 + lane / VL * 4 + lane % 4; }
+
+/* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0) as dwords; whole: not consecutive ones. */
+SIMD_INLINE void interleave(const int count, const int whole, const vb *rows, vb change, vb *dwords) {
   vb r[4];
-  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_xor(vb_lane(rows[j]), change);
+  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_xor(whole ? rows[j] : vb_lane(rows[j]), change);
   if (count == 3) r[3] = r[2];
   const vb low01 = vb_zip8_low(r[0], r[1]), high01 = vb_zip8_high(r[0], r[1]);
   const vb low23 = vb_zip8_low(r[2], r[3]), high23 = vb_zip8_high(r[2], r[3]);
@@ -54,21 +62,21 @@ SIMD_INLINE void interleave(const int count, const vb *rows, vb change, vb *dwor
   dwords[3] = vb_zip16_high(high01, high23);
 }
 
-SIMD_INLINE void interleave_to(const int count, const vb *rows, vb change, uint8_t *plane) {
+SIMD_INLINE void interleave_to(const int count, const int whole, const vb *rows, vb change, uint8_t *plane) {
   vb dwords[4];
-  interleave(count, rows, change, dwords);
+  interleave(count, whole, rows, change, dwords);
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) vb_store(plane + i * VB, dwords[i]);
 }
 
 /* n bytes of each row, in stretches of VB / pieces that are `step` bytes apart; writes whole vectors. flip: the bits of a byte to change. */
-SIMD_INLINE void interleave_some(const int count, const int pieces, const uint8_t *const *rows, ptrdiff_t n, ptrdiff_t step, int flip,
-                                 uint8_t *plane) {
+SIMD_INLINE void interleave_some(const int count, const int pieces, const int whole, const uint8_t *const *rows, ptrdiff_t n, ptrdiff_t step,
+                                 int flip, uint8_t *plane) {
   const vb change = vb_set1(flip);
   ptrdiff_t at = 0;
   for (; n >= VB; n -= VB, at += pieces * step, plane += 4 * VB) {
     vb r[4];
     _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_gather(rows[j] + at, step, pieces);
-    interleave_to(count, r, change, plane);
+    interleave_to(count, whole, r, change, plane);
   }
   if (n > 0) {
     vb r[4];
@@ -81,15 +89,17 @@ SIMD_INLINE void interleave_some(const int count, const int pieces, const uint8_
       for (int i = 0; i * (VB / pieces) < n; i++) memcpy(rest + i * (VB / pieces), rows[j] + at + i * step, VB / pieces);
       r[j] = vb_load(rest);
     }
-    interleave_to(count, r, change, plane);
+    interleave_to(count, whole, r, change, plane);
   }
 }
 
-static void interleave_rows(const uint8_t *const *rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t *plane) {
-  if (pieces == 1 && count == 3) interleave_some(3, 1, rows, n, step, flip, plane);
-  else if (pieces == 1) interleave_some(4, 1, rows, n, step, flip, plane);
-  else if (pieces == 2) interleave_some(4, 2, rows, n, step, flip, plane);
-  else interleave_some(4, 4, rows, n, step, flip, plane);
+static void interleave_rows(const uint8_t *const *rows, int count, int pieces, int whole, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t *plane) {
+  if (whole && count == 3) interleave_some(3, 1, 1, rows, n, step, flip, plane);
+  else if (whole) interleave_some(4, 1, 1, rows, n, step, flip, plane);
+  else if (pieces == 1 && count == 3) interleave_some(3, 1, 0, rows, n, step, flip, plane);
+  else if (pieces == 1) interleave_some(4, 1, 0, rows, n, step, flip, plane);
+  else if (pieces == 2) interleave_some(4, 2, 0, rows, n, step, flip, plane);
+  else interleave_some(4, 4, 0, rows, n, step, flip, plane);
 }
 
 /* VL dwords of a plane or of factors, and taps that they meet. In two parts (step8.h) the first and third bytes of the dwords are apart from the others,
@@ -148,13 +158,9 @@ SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const C
 }
 
 /* X groups of R rows as bytes. y: of the first group; n: values of the last group. */
-SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
-                               ptrdiff_t n) {
+SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int raised, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
+                              uint8_t *y, ptrdiff_t n) {
   vf scales[4];
-  if (s->sums) {
-    finish_sums(R, X, pieces, s, acc, y_group, y - s->y0, n);
-    return;
-  }
   const vb zero = s->zero, low = s->low, high = s->high;
   const int is_signed = s->is_signed;
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) scales[i] = vf_load(s->scales + i * VL);
@@ -163,11 +169,9 @@ SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const
     _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
       uint8_t *to = y + r * s->y_row + g * y_group;
       vi q[4];
-      vb out;
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(vf_mul(vf_from_vi(acc[r][g][i]), scales[i]));
-      if (is_signed) out = vb_min_s(vb_max_s(vb_pack_s(q[0], q[1], q[2], q[3], zero), low), high);
-      else out = vb_min_u(vb_max_u(vb_pack_u(q[0], q[1], q[2], q[3], zero), low), high);
-      out = vb_unlane(out);
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(raised, acc[r][g][i], scales[i]));
+      vb out = bytes8(raised, is_signed, q[0], q[1], q[2], q[3], zero, low, high);
+      if (pieces != 1) out = vb_unlane(out);
       if (pieces == 0) {
         if (g + 1 < X || n >= VB) vb_store(to, out);
         else vb_store_part(to, out, n);
@@ -176,6 +180,13 @@ SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const
       }
     }
   }
+}
+
+SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
+                               ptrdiff_t n) {
+  if (s->sums) finish_sums(R, X, pieces, s, acc, y_group, y - s->y0, n);
+  else if (RAISES8 && s->raised) finish_bytes(R, X, pieces, 1, s, acc, y_group, y, n);
+  else finish_bytes(R, X, pieces, 0, s, acc, y_group, y, n);
 }
 
 /* Any filter. y_group: bytes of y from one of the groups done together to the next. */
@@ -222,7 +233,7 @@ SIMD_INLINE void sum_windows(const int factored, const Columns8 *s, const uint8_
   for (ptrdiff_t k = 0; k < s->columns * s->quads; k++) {
     vb r[4], x[4];
     _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[4 * k + j] + at) : vb_load_part(rows[4 * k + j] + at, n);
-    interleave(4, r, change, x);
+    interleave(4, 0, r, change, x);
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       const Dwords8 dwords = dwords8(&x[i]);
       acc[0][0][i] = dword_dot8(acc[0][0][i], dwords, dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
@@ -277,6 +288,14 @@ typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
   SLIDE(slide_1_2_##PIECES##_factored, 1, SLIDE_1, PIECES, 2, 1)          \
   SLIDE(slide_2_1_##PIECES##_factored, 2, SLIDE_2_FACTORED, PIECES, 1, 1)
 SLIDES(1)
+#if SIMD_ISA != 0
+SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1, 0)
+SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2, 0)
+SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1, 0)
+static const Slide8 FEWER8[3] = {slide_1_1_fewer, slide_1_2_fewer, slide_2_1_fewer}; /* one group less, of one piece */
+#else
+static const Slide8 FEWER8[3] = {NULL};
+#endif
 SLIDES(2)
 SLIDES(4)
 
@@ -317,7 +336,8 @@ static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t gr
   }
 }
 
-/* All groups of an output row of pixels; the last ones overlap those before. */
+/* All groups of an output row of pixels. Where they are not a multiple of those done together, some are done with one less, or the last ones overlap
+ * those before. */
 static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
   const int factored = s->factors != NULL;
   const ptrdiff_t together = rows == 1 ? SLIDE_1 : factored ? SLIDE_2_FACTORED : SLIDE_2;
@@ -327,8 +347,16 @@ static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y
     sum_every(s, rows, 0, groups, y, total);
     return;
   }
-  const Slide8 slide = SLIDE8[factored][rows == 2 ? 2 : s->stride - 1][s->pieces / 2];
-  for (ptrdiff_t g = 0; g < groups; g += together) {
+  const int which = rows == 2 ? 2 : (int)s->stride - 1;
+  const Slide8 slide = SLIDE8[factored][which][s->pieces / 2], fewer = factored || s->pieces != 1 ? NULL : FEWER8[which];
+  const ptrdiff_t last = fewer ? (together - groups % together) % together * (together - 1) : 0; /* groups for `fewer` */
+  ptrdiff_t g = 0;
+  if (last > 0 && last <= groups) {
+    for (; g < groups - last; g += together) slide(s, g, y + g * step, VB);
+    for (; g < groups; g += together - 1) fewer(s, g, y + g * step, VB);
+    return;
+  }
+  for (; g < groups; g += together) {
     if (g + together > groups) g = groups - together;
     slide(s, g, y + g * step, total - (g + together - 1) * VB);
   }

@@ -45,6 +45,7 @@ cdef struct Depthwise8:
     ptrdiff_t pad_rows           # upright: rows of padding before them
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
+    bint raised                  # sums begin at 2^23 (requantize8.h)
     int32_t factor               # what each byte under the filter counts beside its weight (uint8, blocks with weights that are far)
     int32_t w_offset             # subtracted from uint8 weights
     # packed

@@ -4,6 +4,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.depthwise8 cimport Depthwise8, Depthwise8Kernels
+from tflm_cy.simd.requantize8 cimport may_raise, raised_by
 
 cdef extern from "depthwise8.h" nogil:
     enum:
@@ -30,9 +31,11 @@ cdef extern from "depthwise8.h" nogil:
         vb zero
         vb low
         vb high
+        bint raised
         int32_t* sums
         const uint8_t* y0
-    void interleave_rows(const uint8_t** rows, int count, int pieces, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
+    int whole_channel(int lane) noexcept
+    void interleave_rows(const uint8_t** rows, int count, int pieces, bint whole, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
     void sum_position(const Columns8* s, const uint8_t** rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t* y) noexcept
     void sum_pixels(const Columns8* s, int rows, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
@@ -68,6 +71,7 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     if not d.is_signed:
         d.w_offset = 128
         d.factor = 128 - d.w_zero_point
+    d.raised = d.finish == NULL and may_raise(&d.out, g.oc, <double>g.kh * g.kw, d.is_signed)
     lay_down(d)
     d.quads = (g.kh + 3) / 4
     d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
@@ -137,6 +141,11 @@ cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
     if not d.slabs:
         return d.channels
     return VB if left >= VB else VB / 2 if left >= VB / 2 else VB / 4
+
+
+cdef bint is_whole(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
+    """Are these channels in the order of whole_channel?"""
+    return d.slabs and slab == VB and d.finish == NULL
 
 
 cdef ptrdiff_t blocks_of(const Depthwise8* d) noexcept nogil:
@@ -250,7 +259,7 @@ cdef void fill_planes(
     for quad in range(d.quads):
         for j in range(4):
             some[j] = rows[4 * quad + j] + (first + left) * d.channels + channel
-        interleave_rows(some, count, pieces, inner * slab, VB if slab == d.channels else d.channels, 128 if d.is_signed else 0,
+        interleave_rows(some, count, pieces, is_whole(d, slab), inner * slab, VB if slab == d.channels else d.channels, 128 if d.is_signed else 0,
                         planes + 4 * left * slab)
         memset(planes, zero, 4 * left * slab)
         memset(planes + 4 * (left + inner) * slab, zero, 4 * (d.width - left - inner) * slab)
@@ -277,6 +286,7 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.is_signed = d.is_signed
     s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else g.ow * g.oc
     s.y_pixel = d.channels
+    s.raised = d.raised
     s.sums = NULL
     if d.finish != NULL:
         s.sums = <int32_t*>(<uint8_t*>scratch + d.sums_at)

@@ -61,13 +61,15 @@ cdef int32_t slab_source(const Depthwise8* d, ptrdiff_t pieces, ptrdiff_t v) noe
 
 
 cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
-    """Of value v of the blocks: a slab of fewer than VB channels is repeated."""
+    """Of lane v of the blocks: a slab of fewer than VB channels is repeated."""
     cdef ptrdiff_t channel = 0
     if not d.slabs:
         return v % d.channels
     while v >= VB:
         channel += slab_at(d, channel)
         v -= VB
+    if is_whole(d, slab_at(d, channel)):
+        return channel + whole_channel(<int>v)
     return channel + v % slab_at(d, channel)
 
 
@@ -83,7 +85,7 @@ cdef int32_t bias_of(const Depthwise8* d, const uint8_t* w, ptrdiff_t channel) n
     cdef ptrdiff_t tap
     for tap in range(taps):
         sum += depthwise_weight(d, w, tap * d.shape.oc + channel)
-    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum))
+    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum) + raised_by(d.raised))
 
 
 cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcept nogil:

@@ -74,6 +74,7 @@ SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 SIMD_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm512_cvtepi32_ps(a); }
+SIMD_INLINE vf vf_from_bits(vi a) { return _mm512_castsi512_ps(a); }
 SIMD_INLINE vi vi_from_vf(vf a) { return _mm512_cvtps_epi32(a); }
 SIMD_INLINE vi vi_cut_vf(vf a) { return _mm512_cvttps_epi32(a); }
 
@@ -110,13 +111,14 @@ SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return _mm512_unpacklo_epi8(a, b); }
 SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return _mm512_unpackhi_epi8(a, b); }
 SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return _mm512_unpacklo_epi16(a, b); }
 SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return _mm512_unpackhi_epi16(a, b); }
-/* int32 to int16 with saturation, plus the zero point with saturation, to bytes with saturation */
+/* int32 to int16 with saturation, plus the zero point with saturation, to bytes with saturation; vb_pack: to unsigned ones, without a zero point */
 SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
   return _mm512_packs_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), _mm512_adds_epi16(_mm512_packs_epi32(c, d), zero));
 }
 SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
   return _mm512_packus_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), _mm512_adds_epi16(_mm512_packs_epi32(c, d), zero));
 }
+SIMD_INLINE vb vb_pack(vi a, vi b, vi c, vi d) { return _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d)); }
 SIMD_INLINE vb vb_unlane(vb a) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), a);
 }
@@ -202,6 +204,7 @@ SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 SIMD_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
+SIMD_INLINE vf vf_from_bits(vi a) { return _mm256_castsi256_ps(a); }
 SIMD_INLINE vi vi_from_vf(vf a) { return _mm256_cvtps_epi32(a); }
 SIMD_INLINE vi vi_cut_vf(vf a) { return _mm256_cvttps_epi32(a); }
 
@@ -287,6 +290,7 @@ SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
 SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
   return _mm256_packus_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero));
 }
+SIMD_INLINE vb vb_pack(vi a, vi b, vi c, vi d) { return _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d)); }
 SIMD_INLINE vb vb_unlane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 SIMD_INLINE vb vb_lane(vb a) { return _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
 SIMD_INLINE long long simd_eight(const uint8_t *p) { long long x; memcpy(&x, p, 8); return x; }
@@ -334,6 +338,7 @@ SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { vf r; SIMD_LANES(i) r[i] = fmaf(a[i], 
 SIMD_INLINE vf vf_min(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] < b[i] ? a[i] : b[i]; return r; }
 SIMD_INLINE vf vf_max(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] > b[i] ? a[i] : b[i]; return r; }
 SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
+SIMD_INLINE vf vf_from_bits(vi a) { vf r; memcpy(&r, &a, 16); return r; }
 SIMD_INLINE vi vi_from_vf(vf a) { vi r; SIMD_LANES(i) r[i] = (int32_t)rintf(a[i]); return r; }
 SIMD_INLINE vi vi_cut_vf(vf a) { return __builtin_convertvector(a, vi); }
 
@@ -408,6 +413,7 @@ SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
   }
   return r.v;
 }
+SIMD_INLINE vb vb_pack(vi a, vi b, vi c, vi d) { return vb_pack_u(a, b, c, d, vb_set1(0)); }
 SIMD_INLINE vb vb_unlane(vb a) { return a; }
 SIMD_INLINE vb vb_lane(vb a) { return a; }
 SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {

@@ -1,0 +1,51 @@
+"""Which sums may be raised: see requantize8.h.
+
+    c.raised = may_raise(&c.out, channels, depth, is_signed)     # when a kernel is planned
+    sums[column] = bias + raised_by(c.raised)                    # what its sums begin with
+"""
+from libc.math cimport fabs
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+
+cdef extern from "requantize8.h" nogil:
+    enum:
+        RAISES8
+        RAISED8
+
+cdef enum:
+    LARGEST_RAISED8 = 0x34000000       # a raised sum is a finite number
+    LARGEST_SCALED8 = 4000000          # what all kernels can round
+    LARGEST_PRODUCT8 = 255 * 255       # of a byte and a weight, less their zero points
+    TWO_TO_23 = 1 << 23
+
+
+cdef inline uint32_t raised_by(bint raised) noexcept nogil:
+    return <uint32_t>RAISED8 if raised else 0
+
+
+cdef inline bint may_raise(const Requantize* out, ptrdiff_t channels, double depth, bint is_signed) noexcept nogil:
+    """Are the outputs of sums of `depth` products the same when they are raised?"""
+    cdef ptrdiff_t channel
+    cdef double most
+    cdef float scale
+    if not RAISES8 or out.zero_point != (-128 if is_signed else 0) or out.low != 0 or out.high != 255:
+        return False
+    for channel in range(channels):
+        scale = out.scales[channel]
+        most = depth * LARGEST_PRODUCT8 + fabs(<double>out.bias[channel])
+        if not (most < LARGEST_RAISED8 and 0 < scale and read_raised(<int32_t>most + 1) * scale < LARGEST_SCALED8):
+            return False
+        if most >= TWO_TO_23 and scale * TWO_TO_23 < 512:        # far from all bytes
+            return False
+    return True
+
+
+cdef inline double read_raised(int32_t sum) noexcept nogil:
+    """What a raised sum is taken for."""
+    cdef uint32_t bits = <uint32_t>sum + <uint32_t>RAISED8
+    cdef float raised
+    memcpy(&raised, &bits, sizeof(float))
+    return <double>raised - TWO_TO_23
