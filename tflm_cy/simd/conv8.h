@@ -209,9 +209,16 @@ SIMD_INLINE void tile8(
     const uint8_t *rows[8];
     const int8_t *from = w->w;
     tile8_start(P, NC, HALVED, t, t->terms + first, w, kind, &sums);
-    UNROLL for (int p = 0; p < P; p++) {
-      rows[p] = p == 0 || first + p < count ? window : rows[0];
-      window = next_window8(t, window, &column);
+    if (first + P <= count && (t->width == 0 || column + P <= t->width)) {
+      UNROLL for (int p = 0; p < P; p++) rows[p] = window + p * t->step;
+      const int last = (column += P) == t->width;
+      column = last ? 0 : column;
+      window += P * t->step + (last ? t->skip : 0);
+    } else {
+      UNROLL for (int p = 0; p < P; p++) {
+        rows[p] = p == 0 || first + p < count ? window : rows[0];
+        window = next_window8(t, window, &column);
+      }
     }
     for (const int32_t *offset = t->offsets; offset < end; offset++) {
       const ptrdiff_t at = *offset;
@@ -223,10 +230,18 @@ SIMD_INLINE void tile8(
         vb taps[4];
         UNROLL for (int j = 0; j < NC - HALVED; j++) taps[j] = taps8(from + j * VB, part);
         UNROLL for (int p = 0; p < P; p++) {
+#if SIMD_ISA == 512
+          if (HALVED && NC == 1) { /* a CPU may load two half vectors in the time of a whole one */
+            int32_t four;
+            memcpy(&four, rows[p] + at, 4);
+            sums.half[p] = vihalf_dot4(sums.half[p], vihalf_set1(four), half);
+            continue;
+          }
+#endif
           const vb x = vb_set1_32(rows[p] + at + 4 * part);
           UNROLL for (int j = 0; j < NC - HALVED; j++) sums.whole[p][j] = dot8(sums.whole[p][j], x, taps[j]);
 #if SIMD_ISA == 512
-          if (HALVED) sums.half[p] = vihalf_dot4(sums.half[p], x, half);
+          if (HALVED) sums.half[p] = vihalf_dot4(sums.half[p], vihalf_of(x), half);
 #endif
         }
       }

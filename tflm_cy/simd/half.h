@@ -23,7 +23,8 @@ SIMD_INLINE vihalf vihalf_load(const void *p) { return _mm256_loadu_si256((const
 SIMD_INLINE vihalf vihalf_set1(int32_t x) { return _mm256_set1_epi32(x); }
 SIMD_INLINE vihalf vihalf_add(vihalf a, vihalf b) { return _mm256_add_epi32(a, b); }
 SIMD_INLINE vihalf vihalf_mul(vihalf a, vihalf b) { return _mm256_mullo_epi32(a, b); }
-SIMD_INLINE vihalf vihalf_dot4(vihalf acc, vb u, vihalf s) { return _mm256_dpbusd_epi32(acc, _mm512_castsi512_si256(u), s); }
+SIMD_INLINE vihalf vihalf_of(vi v) { return _mm512_castsi512_si256(v); }
+SIMD_INLINE vihalf vihalf_dot4(vihalf acc, vihalf u, vihalf s) { return _mm256_dpbusd_epi32(acc, u, s); }
 SIMD_INLINE vi vihalf_whole(vihalf a) { return _mm512_castsi256_si512(a); }
 SIMD_INLINE vi vihalf_pair(vihalf a, vihalf b) { return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1); }
 SIMD_INLINE vf vhalf_pair(vhalf a, vhalf b) { return _mm512_castsi512_ps(vihalf_pair(_mm256_castps_si256(a), _mm256_castps_si256(b))); }
