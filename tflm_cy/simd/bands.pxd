@@ -167,7 +167,7 @@ cdef inline Cut cut_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
 
 
 cdef inline Cut cut_depthwise8(const Depthwise8* d) noexcept nogil:
-    return cut_rows(&d.shape, d.rows)
+    return cut_rows(&d.shape, d.rows * d.apart)
 
 
 cdef inline void run_range_depthwise8(

@@ -247,11 +247,12 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
   else sum_windows(0, s, rows, at, n, flip, y);
 }
 
-/* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. */
-SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int factored, const Columns8 *s,
-                              ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
-  enum { MOST = 16 };
+/* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. With a
+ * `dilated` filter those are as far from each other as its columns, `dilation` pixels. */
+SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int factored, const int dilated,
+                              const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
   const int vectors = 4 / pieces; /* of a pixel */
+  const ptrdiff_t column = dilated ? s->column_step : vectors * VB, dilation = dilated ? s->column_step / (4 * VB) : 1;
   vi acc[2][4][4];
   const uint8_t *plane = s->planes + group * pieces * stride * s->column_step;
   _Pragma("GCC unroll 4") for (int u = 0; u < vectors; u++) {
@@ -262,7 +263,7 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
     _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++)
       _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][p / pieces][p % pieces * vectors + u] = bias;
     _Pragma("GCC unroll 40") for (int j = 0; j < (X * pieces - 1) * stride + 3; j++) {
-      const Dwords8 x = dwords8(plane + (j * vectors + u) * VB);
+      const Dwords8 x = dwords8(plane + j * column + u * VB);
       _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
         const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
         if (c < 0 || c > 2) continue;
@@ -273,13 +274,16 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
       }
     }
   }
-  finish_groups(R, X, pieces, s, acc, pieces * s->y_pixel, y, n);
+  finish_groups(R, X, pieces, s, acc, pieces * dilation * s->y_pixel, y, n);
 }
 
 typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
 
-#define SLIDE(NAME, R, X, PIECES, STRIDE, FACTORED) \
-  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { slide_groups(R, X, PIECES, STRIDE, FACTORED, s, group, y, n); }
+#define SLIDE_OF(NAME, R, X, PIECES, STRIDE, FACTORED, DILATED)                       \
+  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {     \
+    slide_groups(R, X, PIECES, STRIDE, FACTORED, DILATED, s, group, y, n);            \
+  }
+#define SLIDE(NAME, R, X, PIECES, STRIDE, FACTORED) SLIDE_OF(NAME, R, X, PIECES, STRIDE, FACTORED, 0)
 #define SLIDES(PIECES)                                                    \
   SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1, 0)                     \
   SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2, 0)                     \
@@ -292,9 +296,12 @@ SLIDES(1)
 SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1, 0)
 SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2, 0)
 SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1, 0)
+SLIDE_OF(slide_dilated, 2, SLIDE_2, 1, 1, 0, 1)
+SLIDE_OF(slide_dilated_fewer, 2, SLIDE_2 - 1, 1, 1, 0, 1)
 static const Slide8 FEWER8[3] = {slide_1_1_fewer, slide_1_2_fewer, slide_2_1_fewer}; /* one group less, of one piece */
+static const Slide8 DILATED8[2] = {slide_dilated, slide_dilated_fewer}; /* two rows, stride 1, one piece */
 #else
-static const Slide8 FEWER8[3] = {NULL};
+static const Slide8 FEWER8[3] = {NULL}, DILATED8[2] = {NULL};
 #endif
 SLIDES(2)
 SLIDES(4)
@@ -336,20 +343,11 @@ static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t gr
   }
 }
 
-/* All groups of an output row of pixels. Where they are not a multiple of those done together, some are done with one less, or the last ones overlap
- * those before. */
-static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
-  const int factored = s->factors != NULL;
-  const ptrdiff_t together = rows == 1 ? SLIDE_1 : factored ? SLIDE_2_FACTORED : SLIDE_2;
-  const ptrdiff_t step = s->pieces * s->y_pixel;
-  if (s->columns != 3 || s->quads != 1 || s->stride > 2 || (rows == 2 && s->stride != 1) || groups < together ||
-      s->column_step != 4 * VB / s->pieces) {
-    sum_every(s, rows, 0, groups, y, total);
-    return;
-  }
-  const int which = rows == 2 ? 2 : (int)s->stride - 1;
-  const Slide8 slide = SLIDE8[factored][which][s->pieces / 2], fewer = factored || s->pieces != 1 ? NULL : FEWER8[which];
-  const ptrdiff_t last = fewer ? (together - groups % together) % together * (together - 1) : 0; /* groups for `fewer` */
+/* `groups` groups, whose outputs are `step` bytes apart. Where they are not a multiple of those done together, some are done with one less, or the last
+ * ones overlap those before. */
+SIMD_INLINE void slide_row(const Columns8 *s, Slide8 slide, Slide8 fewer, ptrdiff_t together, ptrdiff_t groups, ptrdiff_t step, uint8_t *y,
+                           ptrdiff_t total) {
+  const ptrdiff_t last = fewer ? (together - groups % together) % together * (together - 1) : 0; /* groups for `fewer`, of one piece */
   ptrdiff_t g = 0;
   if (last > 0 && last <= groups) {
     for (; g < groups - last; g += together) slide(s, g, y + g * step, VB);
@@ -359,6 +357,26 @@ static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y
   for (; g < groups; g += together) {
     if (g + together > groups) g = groups - together;
     slide(s, g, y + g * step, total - (g + together - 1) * VB);
+  }
+}
+
+/* All groups of an output row of pixels. */
+static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
+  const int factored = s->factors != NULL;
+  const ptrdiff_t together = rows == 1 ? SLIDE_1 : factored ? SLIDE_2_FACTORED : SLIDE_2;
+  const ptrdiff_t step = s->pieces * s->y_pixel, dilation = s->column_step / (4 * VB / s->pieces);
+  const int slides = s->columns == 3 && s->quads == 1 && s->stride <= 2 && (rows == 1 || s->stride == 1) && groups / dilation >= together;
+  if (slides && dilation == 1) {
+    const int which = rows == 2 ? 2 : (int)s->stride - 1;
+    const Slide8 fewer = factored || s->pieces != 1 ? NULL : FEWER8[which];
+    slide_row(s, SLIDE8[factored][which][s->pieces / 2], fewer, together, groups, step, y, total);
+  } else if (slides && rows == 2 && !factored && s->pieces == 1 && DILATED8[0]) {
+    Columns8 lattice = *s;
+    for (ptrdiff_t first = 0; first < dilation; first++, lattice.planes += 4 * VB)
+      slide_row(&lattice, DILATED8[0], DILATED8[1], together, (groups - first + dilation - 1) / dilation, dilation * step, y + first * step,
+                total);
+  } else {
+    sum_every(s, rows, 0, groups, y, total);
   }
 }
 #endif

@@ -34,7 +34,9 @@ cdef struct Depthwise8:
     bint single                  # one output pixel, which needs no planes
     bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
     ptrdiff_t quads              # planes: of four rows each
-    ptrdiff_t rows               # output rows of a pass
+    ptrdiff_t rows               # output rows of a pass, which share rows of x
+    ptrdiff_t apart              # from the first to the second
+    ptrdiff_t shift              # taps by which the second's filter lies lower
     ptrdiff_t chunk              # output pixels of a plane
     ptrdiff_t width              # input pixels of a plane
     ptrdiff_t plane_bytes

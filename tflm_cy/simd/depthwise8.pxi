@@ -78,7 +78,7 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     d.channels = g.oc if d.single else rounded_channels(g.oc, g.stride_w)
     d.narrowed = d.channels != g.oc
     d.widened = d.channels != g.ic
-    d.rows = 2 if g.dilation_h == 1 and g.oh > 1 and g.kh + g.stride_h <= 4 * d.quads else 1
+    plan_rows(d)
     d.slabs = d.channels % VL == 0 and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
@@ -102,6 +102,19 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         + round_up(blocks_of(d), 64) + TAIL
     )
     return True
+
+
+cdef void plan_rows(Depthwise8* d) noexcept nogil:
+    """Two rows of output where the taps of both lie on the rows of a plane."""
+    cdef ConvShape* g = &d.shape
+    d.apart = g.dilation_h if g.stride_h == 1 else 1
+    d.shift = 1 if g.stride_h == 1 else g.stride_h
+    d.rows = 2 if (g.dilation_h == 1 or g.stride_h == 1) and g.oh > d.apart and g.kh + d.shift <= 4 * d.quads else 1
+
+
+cdef ptrdiff_t last_tap(const Depthwise8* d) noexcept nogil:
+    """Behind the taps of all rows of a pass."""
+    return d.shape.kh + (d.rows - 1) * d.shift
 
 
 cdef ptrdiff_t rounded_channels(ptrdiff_t channels, ptrdiff_t stride) noexcept nogil:
@@ -223,7 +236,7 @@ cdef const uint8_t* copy_upright(const Depthwise8* d, const uint8_t* x, uint8_t*
 cdef void find_rows(const Depthwise8* d, const uint8_t* x, ptrdiff_t oy, uint8_t* lines, const uint8_t** rows) noexcept nogil:
     """The input rows below the filter for the output rows from oy on."""
     cdef const ConvShape* g = &d.shape
-    cdef ptrdiff_t last = g.kh + (d.rows - 1) * g.stride_h
+    cdef ptrdiff_t last = last_tap(d)
     cdef ptrdiff_t line = round_up(g.iw * d.channels, 64)
     cdef ptrdiff_t tap, iy
     if d.upright > 0:
@@ -250,7 +263,7 @@ cdef void fill_planes(
     cdef ptrdiff_t left = 0 if first >= 0 else -first if -first < d.width else d.width
     cdef ptrdiff_t inner = g.iw - (first + left) if g.iw - (first + left) < d.width - left else d.width - left
     cdef int zero = (d.x_zero_point + (128 if d.is_signed else 0)) & 255
-    cdef int count = 3 if g.kh + (d.rows - 1) * g.stride_h == 3 else 4
+    cdef int count = 3 if last_tap(d) == 3 else 4
     cdef int pieces = <int>(VB / slab) if d.slabs and slab != d.channels else 1
     cdef const uint8_t* some[4]
     cdef ptrdiff_t quad
@@ -269,11 +282,13 @@ cdef void fill_planes(
 cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil:
     cdef const ConvShape* g = &d.shape
     cdef const uint8_t* image = <const uint8_t*>x
-    cdef uint8_t* to = <uint8_t*>y
+    cdef uint8_t* output = <uint8_t*>y
+    cdef uint8_t* to
     cdef uint8_t* lines = <uint8_t*>scratch + d.quads * d.plane_bytes + TAIL
     cdef uint8_t* narrow = lines + (4 * d.quads * round_up(g.iw * d.channels, 64) if d.widened else 0)
     cdef const uint8_t* rows[4 * MOST_QUADS]
     cdef ptrdiff_t y_size = 1 if d.finish == NULL else d.y_size
+    cdef ptrdiff_t y_row = g.ow * g.oc * y_size
     cdef ptrdiff_t n, oy, row
     cdef Columns8 s
     s.planes = <const uint8_t*>scratch
@@ -284,7 +299,7 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.sources = d.sources
     s.next = d.period
     s.is_signed = d.is_signed
-    s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else g.ow * g.oc
+    s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else d.apart * g.ow * g.oc
     s.y_pixel = d.channels
     s.raised = d.raised
     s.sums = NULL
@@ -295,13 +310,14 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
     s.low = vb_set1(<int32_t>d.out.low + d.out.zero_point)
     s.high = vb_set1(<int32_t>d.out.high + d.out.zero_point)
     if d.single:
-        run_single(d, &s, image, to)
+        run_single(d, &s, image, output)
         return
     for n in range(g.batches):
         oy = 0
         while oy < g.oh:
             find_rows(d, image, oy, lines, rows)
-            s.rows = <int>(d.rows if oy + d.rows <= g.oh else 1)
+            s.rows = <int>(d.rows if oy + d.apart < g.oh else 1)
+            to = output + oy * y_row
             s.y0 = narrow if d.narrowed else to
             if d.slabs:
                 sum_slabs(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
@@ -309,12 +325,12 @@ cdef void run_depthwise8(const Depthwise8* d, const void* x, void* scratch, void
                 sum_period(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
             if d.finish != NULL:
                 for row in range(s.rows):
-                    d.finish(d.how, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * g.ow * g.oc * y_size, g.oc * y_size)
+                    d.finish(d.how, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * d.apart * y_row, g.oc * y_size)
             elif d.narrowed:
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
-            to += s.rows * g.ow * g.oc * y_size
-            oy += d.rows
+            oy += 1 + d.apart if d.rows == 2 and (oy + 1) % d.apart == 0 else 1
         image += g.ih * g.iw * g.ic                  # upright: of a single image
+        output += g.oh * y_row
 
 
 cdef void run_single(const Depthwise8* d, Columns8* s, const uint8_t* x, uint8_t* y) noexcept nogil:
@@ -392,8 +408,7 @@ cdef void narrow_rows(const Depthwise8* d, const uint8_t* lines, ptrdiff_t line,
     cdef ptrdiff_t row, pixel
     for row in range(rows):
         for pixel in range(d.shape.ow):
-            memcpy(y, lines + row * line + pixel * d.channels, d.shape.oc)
-            y += d.shape.oc
+            memcpy(y + (row * d.apart * d.shape.ow + pixel) * d.shape.oc, lines + row * line + pixel * d.channels, d.shape.oc)
 
 
 cdef void fill_depthwise8(Depthwise8Kernels* table) noexcept:

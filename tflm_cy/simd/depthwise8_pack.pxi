@@ -103,7 +103,7 @@ cdef void pack_taps(const Depthwise8* d, const uint8_t* w, int8_t* taps) noexcep
                 for quarter in range(4):
                     for row in range(d.rows):
                         for j in range(4):
-                            tap = 4 * quad + j - row * g.stride_h
+                            tap = 4 * quad + j - row * d.shift
                             if d.upright > 0:
                                 if 4 * column + j < d.upright:
                                     pack_tap(d, w + (4 * column + j) * g.oc, channels + quarter * VL, less, j, taps)
@@ -127,5 +127,5 @@ cdef void fill_factors(const Depthwise8* d, int32_t* factors) noexcept nogil:
     for quad in range(d.quads):
         for row in range(d.rows):
             for j in range(4):
-                tap = 4 * quad + j - row * d.shape.stride_h
+                tap = 4 * quad + j - row * d.shift
                 bytes[4 * (quad * d.rows + row) + j] = <uint8_t>(d.factor if 0 <= tap < d.shape.kh else 0)
