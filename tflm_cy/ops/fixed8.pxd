@@ -7,7 +7,7 @@ Weights and biases are constants, of at most 8 bits and of int32. They are packe
 multipliers, which nothing has filled in yet, as well.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale
 from tflm_cy.graph.context cimport Context
@@ -38,7 +38,6 @@ cdef struct FixedDepthwise8:
     VectorDepthwise8 fast
     Fixed8 fixed
     PackFixed8 pack
-    const void* w                # still to be packed, or NULL
     Multipliers late
 
 
@@ -154,7 +153,7 @@ cdef inline bint ready_fixed_depthwise8(
         return False
     fill_fixed8(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
     v.pack = kernels().fixed8.pack
-    v.w = w
+    v.fast.plan.w = <const uint8_t*>w
     if not plan_depthwise8(context, &v.fast):
         return False
     place_late(context, &v.late, &v.fixed, v.fast.plan.packed, v.fast.plan.packed_bytes)
@@ -162,9 +161,9 @@ cdef inline bint ready_fixed_depthwise8(
 
 
 cdef inline void run_fixed_depthwise8(Context context, FixedDepthwise8* v, const void* x, void* y) noexcept nogil:
-    if v.w != NULL:
+    if v.fast.plan.w != NULL:
         fill_factors(&v.late)
         v.pack(&v.fixed)
-        pack_depthwise8(&v.fast, v.w)
-        v.w = NULL
+        pack_depthwise8(&v.fast)
+        v.fast.plan.w = NULL
     v.fast.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)

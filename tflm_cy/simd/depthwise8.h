@@ -7,7 +7,9 @@
  * that follow each other in a row.
  *
  * Interleaving and packing work within each 16 bytes. Where VB channels of a pixel become bytes (`pieces` of 1) their dwords stay in the order that
- * leaves them in, as do weights, biases and scales (whole_channel); else rows are put in an order before that gives consecutive dwords, and bytes behind. */
+ * leaves them in, as do weights, biases and scales (whole_channel); else rows are put in an order before that gives consecutive dwords, and bytes behind.
+ *
+ * What uint8 weights less their zero point leave the range of int8 by are *extra* taps: a second product for those dwords. There are few. */
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_H
 #define TFLM_CY_SIMD_DEPTHWISE8_H
 
@@ -15,11 +17,11 @@
 #include "step8.h"
 
 #if SIMD_ISA == 512
-enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 }; /* groups at once, with one row of output and two */
+enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3 }; /* groups at once, with one row of output and two */
 #elif SIMD_ISA == 256
-enum { TOGETHER_1 = 2, TOGETHER_2 = 1, SLIDE_1 = 4, SLIDE_2 = 3, SLIDE_2_FACTORED = 2 };
+enum { TOGETHER_1 = 2, TOGETHER_2 = 1, SLIDE_1 = 4, SLIDE_2 = 3 };
 #else
-enum { TOGETHER_1 = 1, TOGETHER_2 = 1, SLIDE_1 = 2, SLIDE_2 = 1, SLIDE_2_FACTORED = 1 };
+enum { TOGETHER_1 = 1, TOGETHER_2 = 1, SLIDE_1 = 2, SLIDE_2 = 1 };
 #endif
 
 typedef struct {
@@ -30,7 +32,9 @@ typedef struct {
   ptrdiff_t column_step;  /* bytes of a plane from one to the next */
   ptrdiff_t stride;
   const int8_t *taps;     /* per column, quad, quarter, row: a vector */
-  const int32_t *factors; /* per quad and row; NULL: none */
+  const int32_t *extra;   /* per quarter of a group: the first of its extra taps, and behind the last; NULL: none */
+  const int32_t *extra_at; /* per extra taps: bytes of the planes to their dwords; of a single position, columns and quads */
+  const int8_t *extra_taps; /* per row: a vector */
   const int32_t *bias;
   const float *scales;
   const int32_t *sources; /* four per group: where its vectors begin in a plane; pieces: of the first group of the row */
@@ -102,7 +106,7 @@ static void interleave_rows(const uint8_t *const *rows, int count, int pieces, i
   else interleave_some(4, 4, 0, rows, n, step, flip, plane);
 }
 
-/* VL dwords of a plane or of factors, and taps that they meet. In two parts (step8.h) the first and third bytes of the dwords are apart from the others,
+/* VL dwords of a plane, and taps that they meet. In two parts (step8.h) the first and third bytes of the dwords are apart from the others,
  * as int16, and so are packed taps, which are read from memory: there are too few registers for them. */
 #if PARTS8 == 2
 typedef struct { vb even, odd; } Dwords8;
@@ -113,10 +117,6 @@ SIMD_INLINE Dwords8 dwords8(const void *p) {
 }
 SIMD_INLINE DwordTaps8 dword_taps8(const int8_t *p) { return p; }
 SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return dot8(dot8(acc, x.even, vb_load(taps)), x.odd, vb_load(taps + VB)); }
-SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) {
-  const vb f = vb_set1_32(factors);
-  return dot8(dot8(acc, x.even, _mm256_srai_epi16(_mm256_slli_epi16(f, 8), 8)), x.odd, _mm256_srai_epi16(f, 8));
-}
 #else
 typedef vb Dwords8, DwordTaps8;
 SIMD_INLINE Dwords8 dwords8(const void *p) { return vb_load(p); }
@@ -126,7 +126,6 @@ SIMD_INLINE DwordTaps8 dword_taps8(const int8_t *p) {
   return taps;
 }
 SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return vi_dot4(acc, x, taps); }
-SIMD_INLINE vi factor_dot8(vi acc, Dwords8 x, const int32_t *factors) { return vi_dot4(acc, x, vb_set1_32(factors)); }
 #endif
 enum { DWORD_TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
 
@@ -190,8 +189,7 @@ SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const
 }
 
 /* Any filter. y_group: bytes of y from one of the groups done together to the next. */
-SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y,
-                            ptrdiff_t n) {
+SIMD_INLINE void sum_groups(const int R, const int X, const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {
   vi acc[2][4][4];
   ptrdiff_t from[4][4];
   const int8_t *taps = s->taps;
@@ -211,10 +209,18 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
         taps += R * DWORD_TAPS8;
         _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
           const Dwords8 x = dwords8(plane + from[g][i]);
-          _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-            acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[r]);
-            if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + q * R + r);
-          }
+          _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[r]);
+        }
+      }
+    }
+  }
+  if (s->extra) {
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+      for (int32_t e = s->extra[i]; e < s->extra[i + 1]; e++) {
+        _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
+          const Dwords8 x = dwords8(s->planes + s->extra_at[e] + from[g][i]);
+          _Pragma("GCC unroll 2") for (int r = 0; r < R; r++)
+            acc[r][g][i] = dword_dot8(acc[r][g][i], x, dword_taps8(s->extra_taps + (e * R + r) * DWORD_TAPS8));
         }
       }
     }
@@ -225,32 +231,39 @@ SIMD_INLINE void sum_groups(const int R, const int X, const int factored, const 
   else finish_groups(R, X, 4, s, acc, y_group, y, n);
 }
 
+/* The dwords of a single position and n channels from `at` on, below four taps. */
+SIMD_INLINE void gather_position(const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, vb change, vb *x) {
+  vb r[4];
+  _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[j] + at) : vb_load_part(rows[j] + at, n);
+  interleave(4, 0, r, change, x);
+}
+
 /* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. */
-SIMD_INLINE void sum_windows(const int factored, const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
   const vb change = vb_set1(flip);
   vi acc[2][4][4];
+  vb x[4];
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) acc[0][0][i] = vi_load(s->bias + i * VL);
   for (ptrdiff_t k = 0; k < s->columns * s->quads; k++) {
-    vb r[4], x[4];
-    _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[4 * k + j] + at) : vb_load_part(rows[4 * k + j] + at, n);
-    interleave(4, 0, r, change, x);
+    gather_position(rows + 4 * k, at, n, change, x);
+    _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
+      acc[0][0][i] = dword_dot8(acc[0][0][i], dwords8(&x[i]), dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
+  }
+  if (s->extra) {
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-      const Dwords8 dwords = dwords8(&x[i]);
-      acc[0][0][i] = dword_dot8(acc[0][0][i], dwords, dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
-      if (factored) acc[0][0][i] = factor_dot8(acc[0][0][i], dwords, s->factors + k % s->quads);
+      for (int32_t e = s->extra[i]; e < s->extra[i + 1]; e++) {
+        gather_position(rows + 4 * s->extra_at[e], at, n, change, x);
+        acc[0][0][i] = dword_dot8(acc[0][0][i], dwords8(&x[i]), dword_taps8(s->extra_taps + e * DWORD_TAPS8));
+      }
     }
   }
   finish_groups(1, 1, 0, s, acc, 0, y, n);
 }
-static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
-  if (s->factors) sum_windows(1, s, rows, at, n, flip, y);
-  else sum_windows(0, s, rows, at, n, flip, y);
-}
 
 /* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. With a
  * `dilated` filter those are as far from each other as its columns, `dilation` pixels. */
-SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int factored, const int dilated,
-                              const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {
+SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int dilated, const Columns8 *s, ptrdiff_t group,
+                              uint8_t *y, ptrdiff_t n) {
   const int vectors = 4 / pieces; /* of a pixel */
   const ptrdiff_t column = dilated ? s->column_step : vectors * VB, dilation = dilated ? s->column_step / (4 * VB) : 1;
   vi acc[2][4][4];
@@ -267,9 +280,17 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
       _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
         const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
         if (c < 0 || c > 2) continue;
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
-          acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[c][r]);
-          if (factored) acc[r][g][i] = factor_dot8(acc[r][g][i], x, s->factors + r);
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[c][r]);
+      }
+    }
+    if (s->extra) {
+      for (int32_t e = s->extra[u]; e < s->extra[u + 1]; e++) {
+        const uint8_t *at = plane + s->extra_at[e] + u * VB;
+        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[0][r] = dword_taps8(s->extra_taps + (e * R + r) * DWORD_TAPS8);
+        _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
+          const Dwords8 x = dwords8(at + p * stride * column);
+          vi *sums[2] = {&acc[0][p / pieces][p % pieces * vectors + u], &acc[1][p / pieces][p % pieces * vectors + u]};
+          _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) *sums[r] = dword_dot8(*sums[r], x, w[0][r]);
         }
       }
     }
@@ -279,46 +300,36 @@ SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const 
 
 typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
 
-#define SLIDE_OF(NAME, R, X, PIECES, STRIDE, FACTORED, DILATED)                       \
-  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) {     \
-    slide_groups(R, X, PIECES, STRIDE, FACTORED, DILATED, s, group, y, n);            \
-  }
-#define SLIDE(NAME, R, X, PIECES, STRIDE, FACTORED) SLIDE_OF(NAME, R, X, PIECES, STRIDE, FACTORED, 0)
-#define SLIDES(PIECES)                                                    \
-  SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1, 0)                     \
-  SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2, 0)                     \
-  SLIDE(slide_2_1_##PIECES, 2, SLIDE_2, PIECES, 1, 0)                     \
-  SLIDE(slide_1_1_##PIECES##_factored, 1, SLIDE_1, PIECES, 1, 1)          \
-  SLIDE(slide_1_2_##PIECES##_factored, 1, SLIDE_1, PIECES, 2, 1)          \
-  SLIDE(slide_2_1_##PIECES##_factored, 2, SLIDE_2_FACTORED, PIECES, 1, 1)
+#define SLIDE_OF(NAME, R, X, PIECES, STRIDE, DILATED)                                                                                             \
+  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { slide_groups(R, X, PIECES, STRIDE, DILATED, s, group, y, n); }
+#define SLIDE(NAME, R, X, PIECES, STRIDE) SLIDE_OF(NAME, R, X, PIECES, STRIDE, 0)
+#define SLIDES(PIECES)                        \
+  SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1) \
+  SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2) \
+  SLIDE(slide_2_1_##PIECES, 2, SLIDE_2, PIECES, 1)
 SLIDES(1)
+SLIDES(2)
+SLIDES(4)
+
+/* [one row; one row, stride 2; two rows][1, 2, 4 pieces] */
+#define BY_PIECES(NAME) {NAME##_1, NAME##_2, NAME##_4}
+static const Slide8 SLIDE8[3][3] = {BY_PIECES(slide_1_1), BY_PIECES(slide_1_2), BY_PIECES(slide_2_1)};
+
 #if SIMD_ISA != 0
-SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1, 0)
-SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2, 0)
-SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1, 0)
-SLIDE_OF(slide_dilated, 2, SLIDE_2, 1, 1, 0, 1)
-SLIDE_OF(slide_dilated_fewer, 2, SLIDE_2 - 1, 1, 1, 0, 1)
+SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1)
+SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2)
+SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1)
+SLIDE_OF(slide_dilated, 2, SLIDE_2, 1, 1, 1)
+SLIDE_OF(slide_dilated_fewer, 2, SLIDE_2 - 1, 1, 1, 1)
 static const Slide8 FEWER8[3] = {slide_1_1_fewer, slide_1_2_fewer, slide_2_1_fewer}; /* one group less, of one piece */
 static const Slide8 DILATED8[2] = {slide_dilated, slide_dilated_fewer}; /* two rows, stride 1, one piece */
 #else
 static const Slide8 FEWER8[3] = {NULL}, DILATED8[2] = {NULL};
 #endif
-SLIDES(2)
-SLIDES(4)
-
-/* [factored][one row; one row, stride 2; two rows][1, 2, 4 pieces] */
-#define BY_PIECES(NAME, END) {NAME##_1##END, NAME##_2##END, NAME##_4##END}
-static const Slide8 SLIDE8[2][3][3] = {
-  {BY_PIECES(slide_1_1, ), BY_PIECES(slide_1_2, ), BY_PIECES(slide_2_1, )},
-  {BY_PIECES(slide_1_1, _factored), BY_PIECES(slide_1_2, _factored), BY_PIECES(slide_2_1, _factored)},
-};
 
 #define SUM_GROUPS(NAME, R, X)                                                                                            \
   static void NAME(const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {                      \
-    sum_groups(R, X, 0, s, group, y_group, y, n);                                                                         \
-  }                                                                                                                       \
-  static void NAME##_factored(const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {           \
-    sum_groups(R, X, 1, s, group, y_group, y, n);                                                                         \
+    sum_groups(R, X, s, group, y_group, y, n);                                                                            \
   }
 SUM_GROUPS(sum_groups_1_1, 1, 1)
 SUM_GROUPS(sum_groups_2_1, 2, 1)
@@ -328,18 +339,15 @@ SUM_GROUPS(sum_groups_2, 2, TOGETHER_2)
 /* The groups first, first + next, ... of an output row of `total` values. */
 static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
   const int together = rows == 1 ? TOGETHER_1 : TOGETHER_2;
-  const int factored = s->factors != NULL;
   const ptrdiff_t step = s->pieces == 0 ? VB : s->pieces * s->y_pixel;
   ptrdiff_t g = first;
   for (; g + (together - 1) * s->next < groups; g += together * s->next) {
     const ptrdiff_t n = total - (g + (together - 1) * s->next) * VB;
-    if (rows == 1) (factored ? sum_groups_1_factored : sum_groups_1)(s, g, s->next * step, y + g * step, n);
-    else (factored ? sum_groups_2_factored : sum_groups_2)(s, g, s->next * step, y + g * step, n);
+    (rows == 1 ? sum_groups_1 : sum_groups_2)(s, g, s->next * step, y + g * step, n);
   }
   for (; g < groups; g += s->next) {
     const ptrdiff_t n = total - g * VB;
-    if (rows == 1) (factored ? sum_groups_1_1_factored : sum_groups_1_1)(s, g, s->next * step, y + g * step, n);
-    else (factored ? sum_groups_2_1_factored : sum_groups_2_1)(s, g, s->next * step, y + g * step, n);
+    (rows == 1 ? sum_groups_1_1 : sum_groups_2_1)(s, g, s->next * step, y + g * step, n);
   }
 }
 
@@ -362,15 +370,13 @@ SIMD_INLINE void slide_row(const Columns8 *s, Slide8 slide, Slide8 fewer, ptrdif
 
 /* All groups of an output row of pixels. */
 static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
-  const int factored = s->factors != NULL;
-  const ptrdiff_t together = rows == 1 ? SLIDE_1 : factored ? SLIDE_2_FACTORED : SLIDE_2;
+  const ptrdiff_t together = rows == 1 ? SLIDE_1 : SLIDE_2;
   const ptrdiff_t step = s->pieces * s->y_pixel, dilation = s->column_step / (4 * VB / s->pieces);
   const int slides = s->columns == 3 && s->quads == 1 && s->stride <= 2 && (rows == 1 || s->stride == 1) && groups / dilation >= together;
   if (slides && dilation == 1) {
     const int which = rows == 2 ? 2 : (int)s->stride - 1;
-    const Slide8 fewer = factored || s->pieces != 1 ? NULL : FEWER8[which];
-    slide_row(s, SLIDE8[factored][which][s->pieces / 2], fewer, together, groups, step, y, total);
-  } else if (slides && rows == 2 && !factored && s->pieces == 1 && DILATED8[0]) {
+    slide_row(s, SLIDE8[which][s->pieces / 2], s->pieces == 1 ? FEWER8[which] : NULL, together, groups, step, y, total);
+  } else if (slides && rows == 2 && s->pieces == 1 && DILATED8[0]) {
     Columns8 lattice = *s;
     for (ptrdiff_t first = 0; first < dilation; first++, lattice.planes += 4 * VB)
       slide_row(&lattice, DILATED8[0], DILATED8[1], together, (groups - first + dilation - 1) / dilation, dilation * step, y + first * step,

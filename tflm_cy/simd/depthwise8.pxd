@@ -5,7 +5,7 @@
         d.packed = context.persistent(d.packed_bytes)
         d.outside = context.same_bytes(d.x_zero_point & 255, d.outside_bytes)
         handle = context.request_scratch(d.scratch_bytes)
-        table.depthwise8.pack(&d, w)            # w: [kh, kw, oc]
+        table.depthwise8.pack(&d)               # w: [kh, kw, oc]
     table.depthwise8.run(&d, x, scratch, y)     # the bytes of depthwise_8
 """
 from libc.stddef cimport ptrdiff_t
@@ -19,7 +19,8 @@ cdef struct Depthwise8:
     ConvShape shape
     bint is_signed               # x, w and y are int8, else uint8
     int32_t x_zero_point
-    int32_t w_zero_point
+    int32_t w_zero_point         # uint8
+    const uint8_t* w             # what `pack` will get
     Requantize out
     Finish8 finish               # not NULL: makes y of the sums, and `out` has only the bias
     const void* how
@@ -48,18 +49,18 @@ cdef struct Depthwise8:
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
     bint raised                  # sums begin at 2^23 (requantize8.h)
-    int32_t factor               # what each byte under the filter counts beside its weight (uint8, blocks with weights that are far)
-    int32_t w_offset             # subtracted from uint8 weights
+    ptrdiff_t most_extra         # vectors of taps for what uint8 weights less their zero point leave the range of int8 by
     # packed
     uint8_t* packed
     const int32_t* sources       # per quarter of a group: its first byte in a plane
-    const int32_t* factors       # per quad and row of a pass: `factor` in the bytes under the filter
     const int32_t* bias
     const float* scales
     const int8_t* taps
-    const uint8_t* far           # per block of weights: do any leave the range of int8 once the zero point is subtracted?
+    const int32_t* extra         # per block of weights five: the first extra taps of each quarter, and behind the last
+    const int32_t* extra_at      # see depthwise8.h
+    const int8_t* extra_taps
 
 cdef struct Depthwise8Kernels:
     bint (*plan)(Depthwise8* d) noexcept nogil
-    void (*pack)(Depthwise8* d, const void* w) noexcept nogil
+    void (*pack)(Depthwise8* d) noexcept nogil
     void (*run)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil

@@ -18,7 +18,9 @@ cdef extern from "depthwise8.h" nogil:
         ptrdiff_t column_step
         ptrdiff_t stride
         const int8_t* taps
-        const int32_t* factors
+        const int32_t* extra
+        const int32_t* extra_at
+        const int8_t* extra_taps
         const int32_t* bias
         const float* scales
         const int32_t* sources
@@ -66,11 +68,6 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     cdef ptrdiff_t line
     if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or not stays_small_depthwise(d):
         return False
-    d.w_offset = 0
-    d.factor = 0
-    if not d.is_signed:
-        d.w_offset = 128
-        d.factor = 128 - d.w_zero_point
     d.raised = d.finish == NULL and may_raise(&d.out, g.oc, <double>g.kh * g.kw, d.is_signed)
     lay_down(d)
     d.quads = (g.kh + 3) / 4
@@ -82,8 +79,11 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     d.slabs = d.channels % VL == 0 and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
-    if d.quads > MOST_QUADS or d.factor > 127 or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
+    if d.quads > MOST_QUADS or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
+    if not d.is_signed and not 1 <= d.w_zero_point <= 255:           # else what a weight leaves the range by is no int8
+        return False
+    d.most_extra = count_extra(d)
     line = round_up(g.iw * d.channels, 64)
     d.outside_bytes = line + TAIL
     d.scratch_bytes = d.quads * d.plane_bytes + TAIL
@@ -98,8 +98,8 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
         d.sums_at = round_up(d.scratch_bytes, 64)
         d.scratch_bytes = d.sums_at + 4 * (d.rows * g.ow * d.channels + VB)
     d.packed_bytes = (
-        round_up(48 * d.groups, 64) + round_up(4 * d.quads * d.rows, 64) + blocks_of(d) * ((8 if d.finish == NULL else 4) * VB + block_taps(d))
-        + round_up(blocks_of(d), 64) + TAIL
+        round_up(48 * d.groups, 64) + blocks_of(d) * ((8 if d.finish == NULL else 4) * VB + block_taps(d))
+        + (round_up(4 * (5 * blocks_of(d) + d.most_extra), 64) + d.most_extra * d.rows * DWORD_TAPS8 if d.most_extra > 0 else 0) + TAIL
     )
     return True
 
@@ -133,7 +133,7 @@ cdef void lay_down(Depthwise8* d) noexcept nogil:
     d.upright = 0
     if g.iw != 1 or g.ow != 1 or g.kw != 1 or g.pad_w != 0 or g.dilation_h != 1 or g.oh < UPRIGHT or g.kh < 3:
         return
-    if g.batches != 1 or g.ic != g.oc or d.factor != 0 or rounded_channels(g.oc, g.stride_h) != g.oc:
+    if g.batches != 1 or g.ic != g.oc or rounded_channels(g.oc, g.stride_h) != g.oc:
         return
     d.upright = g.kh
     d.image_rows = g.ih
@@ -364,7 +364,9 @@ cdef void set_block(const Depthwise8* d, Columns8* s, ptrdiff_t block) noexcept 
     s.taps = d.taps + block * block_taps(d)
     s.bias = d.bias + block * VB
     s.scales = d.scales + block * VB
-    s.factors = d.factors if d.factor != 0 and d.far[block] else NULL
+    s.extra = d.extra + 5 * block if d.most_extra > 0 and d.extra[5 * block] != d.extra[5 * block + 4] else NULL
+    s.extra_at = d.extra_at
+    s.extra_taps = d.extra_taps
 
 
 cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint8_t* planes, uint8_t* y) noexcept nogil:

@@ -281,8 +281,9 @@ cdef bint prepare_vector_depthwise(Context context, Conv* op, const Tensor* x) e
     op.fast_depthwise.plan.is_signed = x.type != UINT8
     op.fast_depthwise.plan.x_zero_point = x.zero_point
     op.fast_depthwise.plan.w_zero_point = op.w_zero_point
+    op.fast_depthwise.plan.w = <const uint8_t*>op.w
     op.fast_depthwise.plan.out = op.out
-    return ready_depthwise8(context, &op.fast_depthwise, op.w)
+    return ready_depthwise8(context, &op.fast_depthwise)
 
 
 cdef int convolve_depthwise_vector(Context context, Node* node) noexcept nogil:

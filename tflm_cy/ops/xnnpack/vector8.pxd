@@ -25,7 +25,7 @@ from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*RunDepthwise8)(const Depthwise8* d, const void* x, void* scratch, void* y) noexcept nogil
 
-ctypedef void (*PackDepthwise8)(Depthwise8* d, const void* w) noexcept nogil
+ctypedef void (*PackDepthwise8)(Depthwise8* d) noexcept nogil
 
 cdef struct Vector8:
     int scratch
@@ -75,15 +75,15 @@ cdef inline bint plan_depthwise8(Context context, VectorDepthwise8* v) except -1
     return True
 
 
-cdef inline void pack_depthwise8(VectorDepthwise8* v, const void* w) noexcept nogil:
+cdef inline void pack_depthwise8(VectorDepthwise8* v) noexcept nogil:
     memset(v.plan.packed, 0, v.plan.packed_bytes)
-    v.pack(&v.plan, w)
+    v.pack(&v.plan)
 
 
-cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v, const void* w) except -1:
+cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v) except -1:
     if not plan_depthwise8(context, v):
         return False
-    pack_depthwise8(v, w)
+    pack_depthwise8(v)
     return True
 
 
