@@ -137,6 +137,41 @@ def draw_column(rng, dtype):
     return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic, length, 3, **options)
 
 
+def draw_dilated(rng, dtype):
+    """A depthwise filter of 3x3 whose taps are apart, over images of many channels: rows and pixels as far from each other share."""
+    ic = int(rng.choice([16, 48, 64, 72, 96, 128, 200]))
+    dilation = rng.integers(1, 5, 2)
+    image = 2 * dilation + rng.integers(1, 30, 2)
+    same = rng.random() < 0.5
+    out = image if same else image - 2 * dilation
+    w = weights(rng, dtype, [1, 3, 3, ic], ic, 3)
+    options = {"padding": "SAME" if same else "VALID", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    options |= {"dilation_h_factor": int(dilation[0]), "dilation_w_factor": int(dilation[1])}
+    shapes = [1, *image.tolist(), ic], [1, *out.tolist(), ic]
+    return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic, 9, 3, **options)
+
+
+def draw_clamped(rng, dtype):
+    """Outputs clamped at the lowest byte, of sums around 0 and around 2^23: there are two ways to scale those."""
+    if dtype == "float32":
+        return draw_conv(rng, dtype)
+    low, high = (-128, 127) if dtype == "int8" else (0, 255)
+    ic, oc = int(rng.choice([9, 64, 250, 258, 261, 270, 1020, 1040])), int(rng.choice([8, 16, 24, 40, 64, 100]))
+    rows, zero = int(rng.integers(1, 40)), 0 if dtype == "int8" else int(rng.choice([3, 128]))
+    factor = 2.0 ** float(rng.choice([-16, -14, -12, -9, -5, -1, 1])) * rng.choice([0.999, 1, 1.001])
+    x = Tensor([1, 1, rows, ic], dtype, scale=2.0**-7, zero_point=low)
+    y = Tensor([1, 1, rows, oc], dtype, scale=float(np.float32(2.0**-14 / factor)), zero_point=low)
+    data = rng.choice([zero, *([high] * int(rng.integers(20)))], [oc, 1, 1, ic]).astype(dtype)
+    data[::3] = values(rng, dtype, data[::3].shape)
+    w = Tensor.constant(data, scale=2.0**-7, zero_point=zero)
+    bias = Tensor.constant(rng.integers(-300, 300, oc).astype(np.int32), scale=2.0**-14, zero_point=0)
+    feed = values(rng, dtype, x.shape)
+    feed[:, :, ::2] = high
+    activation = str(rng.choice(["NONE", "RELU", "RELU6"]))
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "fused_activation_function": activation}
+    return Model.single("CONV_2D", [x, w, bias], [y], 3, **options).to_bytes(), [feed]
+
+
 def draw_matrix(rng, dtype):
     rows, k, n = (
         int(rng.choice(sizes)) for sizes in ([1, 1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300, 640], [*CHANNELS, 300])
@@ -148,6 +183,8 @@ def draw_matrix(rng, dtype):
 DRAWS = {
     "CONV_2D": draw_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
+    "CONV_2D at the lowest byte": draw_clamped,
     "DEPTHWISE_CONV_2D of columns": draw_column,
+    "DEPTHWISE_CONV_2D, dilated": draw_dilated,
     "FULLY_CONNECTED": draw_matrix,
 }
