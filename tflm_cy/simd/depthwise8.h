@@ -260,6 +260,8 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
   finish_groups(1, 1, 0, s, acc, 0, y, n);
 }
 
+#include "depthwise8_roll.h"
+
 /* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. With a
  * `dilated` filter those are as far from each other as its columns, `dilation` pixels. */
 SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int dilated, const Columns8 *s, ptrdiff_t group,
@@ -307,15 +309,24 @@ typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
   SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1) \
   SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2) \
   SLIDE(slide_2_1_##PIECES, 2, SLIDE_2, PIECES, 1)
+#if SIMD_ISA == 512 /* there pixels of VB channels roll */
+enum { FEWEST_PIECES = 2 };
+#else
+enum { FEWEST_PIECES = 1 };
 SLIDES(1)
+#endif
 SLIDES(2)
 SLIDES(4)
 
 /* [one row; one row, stride 2; two rows][1, 2, 4 pieces] */
+#if SIMD_ISA == 512
+#define BY_PIECES(NAME) {NULL, NAME##_2, NAME##_4}
+#else
 #define BY_PIECES(NAME) {NAME##_1, NAME##_2, NAME##_4}
+#endif
 static const Slide8 SLIDE8[3][3] = {BY_PIECES(slide_1_1), BY_PIECES(slide_1_2), BY_PIECES(slide_2_1)};
 
-#if SIMD_ISA != 0
+#if SIMD_ISA == 256
 SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1)
 SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2)
 SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1)
@@ -372,7 +383,8 @@ SIMD_INLINE void slide_row(const Columns8 *s, Slide8 slide, Slide8 fewer, ptrdif
 static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
   const ptrdiff_t together = rows == 1 ? SLIDE_1 : SLIDE_2;
   const ptrdiff_t step = s->pieces * s->y_pixel, dilation = s->column_step / (4 * VB / s->pieces);
-  const int slides = s->columns == 3 && s->quads == 1 && s->stride <= 2 && (rows == 1 || s->stride == 1) && groups / dilation >= together;
+  const int slides = s->columns == 3 && s->quads == 1 && s->stride <= 2 && (rows == 1 || s->stride == 1) && groups / dilation >= together &&
+                     s->pieces >= FEWEST_PIECES;
   if (slides && dilation == 1) {
     const int which = rows == 2 ? 2 : (int)s->stride - 1;
     slide_row(s, SLIDE8[which][s->pieces / 2], s->pieces == 1 ? FEWER8[which] : NULL, together, groups, step, y, total);

@@ -36,7 +36,18 @@ cdef extern from "depthwise8.h" nogil:
         bint raised
         int32_t* sums
         const uint8_t* y0
+    ctypedef struct Rows8:
+        const uint8_t** rows
+        ptrdiff_t pixel
+        ptrdiff_t width
+        ptrdiff_t first
+        ptrdiff_t dilation
+        ptrdiff_t count
+        int flip
+        int outside
     int whole_channel(int lane) noexcept
+    bint rolls(int rows, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) noexcept
+    void roll_rows(const Columns8* s, int rows, const Rows8* x, uint8_t* y) noexcept
     void interleave_rows(const uint8_t** rows, int count, int pieces, bint whole, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
     void sum_position(const Columns8* s, const uint8_t** rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t* y) noexcept
@@ -381,6 +392,9 @@ cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint
         s.column_step = 4 * d.shape.dilation_w * slab
         s.sources = d.sources + (s.pieces / 2) * 4 * d.groups
         ox = 0
+        if is_whole(d, slab) and rolls(<int>d.rows, d.shape.kw, last_tap(d), d.shape.stride_w, d.shape.dilation_w):
+            roll_slab(d, s, rows, channel, y + channel)
+            ox = d.shape.ow
         while ox < d.shape.ow:
             pixels = d.chunk if d.shape.ow - ox >= d.chunk else d.shape.ow - ox
             fill_planes(d, rows, ox, channel, slab, planes)
@@ -388,6 +402,24 @@ cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint
             ox += pixels
         channel += slab
         block += 1
+
+
+cdef void roll_slab(const Depthwise8* d, const Columns8* s, const uint8_t** rows, ptrdiff_t channel, uint8_t* y) noexcept nogil:
+    """VB channels of output rows, without planes."""
+    cdef const uint8_t* some[4]
+    cdef Rows8 x
+    cdef int j
+    for j in range(4):
+        some[j] = rows[j] + channel
+    x.rows = some
+    x.pixel = d.channels
+    x.width = d.shape.iw
+    x.first = -d.shape.pad_w
+    x.dilation = d.shape.dilation_w
+    x.count = d.shape.ow
+    x.flip = 128 if d.is_signed else 0
+    x.outside = (d.x_zero_point + x.flip) & 255
+    roll_rows(s, <int>d.rows, &x, y)
 
 
 cdef void sum_period(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint8_t* planes, uint8_t* y) noexcept nogil:
