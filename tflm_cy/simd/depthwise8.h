@@ -17,7 +17,7 @@
 #include "step8.h"
 
 #if SIMD_ISA == 512
-enum { TOGETHER_1 = 4, TOGETHER_2 = 2, SLIDE_1 = 4, SLIDE_2 = 3 }; /* groups at once, with one row of output and two */
+enum { TOGETHER_1 = 4, TOGETHER_2 = 2 }; /* groups at once, with one row of output and two */
 #elif SIMD_ISA == 256
 enum { TOGETHER_1 = 2, TOGETHER_2 = 1, SLIDE_1 = 4, SLIDE_2 = 3 };
 #else
@@ -52,6 +52,17 @@ typedef struct {
 
 /* The channel, of VB, whose dword is number `lane` of a group. */
 SIMD_INLINE int whole_channel(int lane) { return lane % VL / 4 * 16 + lane / VL * 4 + lane % 4; }
+
+typedef struct {              /* for windows that roll along them (depthwise8_roll.h) */
+  const uint8_t *const *rows; /* of pixel 0, at the first channel: four for two rows of output, else three */
+  ptrdiff_t pixel;            /* bytes from one to the next */
+  ptrdiff_t width;            /* pixels of a row */
+  ptrdiff_t first;            /* the one below the first column of the first window */
+  ptrdiff_t dilation;         /* pixels from a column to the next */
+  ptrdiff_t count;            /* windows */
+  int flip;                   /* the bits of a byte to change */
+  int outside;                /* what a byte is then where there is no pixel */
+} Rows8;
 
 /* VB bytes of `count` rows (4; or 3, the third standing for the fourth, whose weights are 0) as dwords; whole: not consecutive ones. */
 SIMD_INLINE void interleave(const int count, const int whole, const vb *rows, vb change, vb *dwords) {
@@ -260,83 +271,8 @@ static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_
   finish_groups(1, 1, 0, s, acc, 0, y, n);
 }
 
-#include "depthwise8_roll.h"
-
-/* Filters of three columns and one quad over X groups of pixels next to each other: what is loaded for one pixel serves its neighbours. With a
- * `dilated` filter those are as far from each other as its columns, `dilation` pixels. */
-SIMD_INLINE void slide_groups(const int R, const int X, const int pieces, const int stride, const int dilated, const Columns8 *s, ptrdiff_t group,
-                              uint8_t *y, ptrdiff_t n) {
-  const int vectors = 4 / pieces; /* of a pixel */
-  const ptrdiff_t column = dilated ? s->column_step : vectors * VB, dilation = dilated ? s->column_step / (4 * VB) : 1;
-  vi acc[2][4][4];
-  const uint8_t *plane = s->planes + group * pieces * stride * s->column_step;
-  _Pragma("GCC unroll 4") for (int u = 0; u < vectors; u++) {
-    const vi bias = vi_load(s->bias + u * VL);
-    DwordTaps8 w[3][2];
-    _Pragma("GCC unroll 4") for (int c = 0; c < 3; c++)
-      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[c][r] = dword_taps8(s->taps + ((c * 4 + u) * R + r) * DWORD_TAPS8);
-    _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++)
-      _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][p / pieces][p % pieces * vectors + u] = bias;
-    _Pragma("GCC unroll 40") for (int j = 0; j < (X * pieces - 1) * stride + 3; j++) {
-      const Dwords8 x = dwords8(plane + j * column + u * VB);
-      _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
-        const int c = j - p * stride, g = p / pieces, i = p % pieces * vectors + u;
-        if (c < 0 || c > 2) continue;
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) acc[r][g][i] = dword_dot8(acc[r][g][i], x, w[c][r]);
-      }
-    }
-    if (s->extra) {
-      for (int32_t e = s->extra[u]; e < s->extra[u + 1]; e++) {
-        const uint8_t *at = plane + s->extra_at[e] + u * VB;
-        _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) w[0][r] = dword_taps8(s->extra_taps + (e * R + r) * DWORD_TAPS8);
-        _Pragma("GCC unroll 16") for (int p = 0; p < X * pieces; p++) {
-          const Dwords8 x = dwords8(at + p * stride * column);
-          vi *sums[2] = {&acc[0][p / pieces][p % pieces * vectors + u], &acc[1][p / pieces][p % pieces * vectors + u]};
-          _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) *sums[r] = dword_dot8(*sums[r], x, w[0][r]);
-        }
-      }
-    }
-  }
-  finish_groups(R, X, pieces, s, acc, pieces * dilation * s->y_pixel, y, n);
-}
-
-typedef void (*Slide8)(const Columns8 *, ptrdiff_t, uint8_t *, ptrdiff_t);
-
-#define SLIDE_OF(NAME, R, X, PIECES, STRIDE, DILATED)                                                                                             \
-  static void NAME(const Columns8 *s, ptrdiff_t group, uint8_t *y, ptrdiff_t n) { slide_groups(R, X, PIECES, STRIDE, DILATED, s, group, y, n); }
-#define SLIDE(NAME, R, X, PIECES, STRIDE) SLIDE_OF(NAME, R, X, PIECES, STRIDE, 0)
-#define SLIDES(PIECES)                        \
-  SLIDE(slide_1_1_##PIECES, 1, SLIDE_1, PIECES, 1) \
-  SLIDE(slide_1_2_##PIECES, 1, SLIDE_1, PIECES, 2) \
-  SLIDE(slide_2_1_##PIECES, 2, SLIDE_2, PIECES, 1)
-#if SIMD_ISA == 512 /* there pixels of VB channels roll */
-enum { FEWEST_PIECES = 2 };
-#else
-enum { FEWEST_PIECES = 1 };
-SLIDES(1)
-#endif
-SLIDES(2)
-SLIDES(4)
-
-/* [one row; one row, stride 2; two rows][1, 2, 4 pieces] */
-#if SIMD_ISA == 512
-#define BY_PIECES(NAME) {NULL, NAME##_2, NAME##_4}
-#else
+/* By rows of output and stride (one row; one row, stride 2; two rows), and 1, 2, 4 pieces. */
 #define BY_PIECES(NAME) {NAME##_1, NAME##_2, NAME##_4}
-#endif
-static const Slide8 SLIDE8[3][3] = {BY_PIECES(slide_1_1), BY_PIECES(slide_1_2), BY_PIECES(slide_2_1)};
-
-#if SIMD_ISA == 256
-SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1)
-SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2)
-SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1)
-SLIDE_OF(slide_dilated, 2, SLIDE_2, 1, 1, 1)
-SLIDE_OF(slide_dilated_fewer, 2, SLIDE_2 - 1, 1, 1, 1)
-static const Slide8 FEWER8[3] = {slide_1_1_fewer, slide_1_2_fewer, slide_2_1_fewer}; /* one group less, of one piece */
-static const Slide8 DILATED8[2] = {slide_dilated, slide_dilated_fewer}; /* two rows, stride 1, one piece */
-#else
-static const Slide8 FEWER8[3] = {NULL}, DILATED8[2] = {NULL};
-#endif
 
 #define SUM_GROUPS(NAME, R, X)                                                                                            \
   static void NAME(const Columns8 *s, ptrdiff_t group, ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {                      \
@@ -362,39 +298,15 @@ static void sum_every(const Columns8 *s, int rows, ptrdiff_t first, ptrdiff_t gr
   }
 }
 
-/* `groups` groups, whose outputs are `step` bytes apart. Where they are not a multiple of those done together, some are done with one less, or the last
- * ones overlap those before. */
-SIMD_INLINE void slide_row(const Columns8 *s, Slide8 slide, Slide8 fewer, ptrdiff_t together, ptrdiff_t groups, ptrdiff_t step, uint8_t *y,
-                           ptrdiff_t total) {
-  const ptrdiff_t last = fewer ? (together - groups % together) % together * (together - 1) : 0; /* groups for `fewer`, of one piece */
-  ptrdiff_t g = 0;
-  if (last > 0 && last <= groups) {
-    for (; g < groups - last; g += together) slide(s, g, y + g * step, VB);
-    for (; g < groups; g += together - 1) fewer(s, g, y + g * step, VB);
-    return;
-  }
-  for (; g < groups; g += together) {
-    if (g + together > groups) g = groups - together;
-    slide(s, g, y + g * step, total - (g + together - 1) * VB);
-  }
+#if SIMD_ISA == 512
+#include "depthwise8_roll.h"
+static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) { sum_every(s, rows, 0, groups, y, total); }
+#else
+#include "depthwise8_slide.h"
+static int rolls(int rows, int pieces, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) {
+  (void)rows; (void)pieces; (void)columns; (void)taps; (void)stride; (void)dilation;
+  return 0;
 }
-
-/* All groups of an output row of pixels. */
-static void sum_pixels(const Columns8 *s, int rows, ptrdiff_t groups, uint8_t *y, ptrdiff_t total) {
-  const ptrdiff_t together = rows == 1 ? SLIDE_1 : SLIDE_2;
-  const ptrdiff_t step = s->pieces * s->y_pixel, dilation = s->column_step / (4 * VB / s->pieces);
-  const int slides = s->columns == 3 && s->quads == 1 && s->stride <= 2 && (rows == 1 || s->stride == 1) && groups / dilation >= together &&
-                     s->pieces >= FEWEST_PIECES;
-  if (slides && dilation == 1) {
-    const int which = rows == 2 ? 2 : (int)s->stride - 1;
-    slide_row(s, SLIDE8[which][s->pieces / 2], s->pieces == 1 ? FEWER8[which] : NULL, together, groups, step, y, total);
-  } else if (slides && rows == 2 && s->pieces == 1 && DILATED8[0]) {
-    Columns8 lattice = *s;
-    for (ptrdiff_t first = 0; first < dilation; first++, lattice.planes += 4 * VB)
-      slide_row(&lattice, DILATED8[0], DILATED8[1], together, (groups - first + dilation - 1) / dilation, dilation * step, y + first * step,
-                total);
-  } else {
-    sum_every(s, rows, 0, groups, y, total);
-  }
-}
+static void roll_rows(const Columns8 *s, int rows, const Rows8 *x, uint8_t *y) { (void)s; (void)rows; (void)x; (void)y; }
+#endif
 #endif

@@ -46,7 +46,7 @@ cdef extern from "depthwise8.h" nogil:
         int flip
         int outside
     int whole_channel(int lane) noexcept
-    bint rolls(int rows, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) noexcept
+    bint rolls(int rows, int pieces, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) noexcept
     void roll_rows(const Columns8* s, int rows, const Rows8* x, uint8_t* y) noexcept
     void interleave_rows(const uint8_t** rows, int count, int pieces, bint whole, ptrdiff_t n, ptrdiff_t step, int flip, uint8_t* plane) noexcept
     void sum_every(const Columns8* s, int rows, ptrdiff_t first, ptrdiff_t groups, uint8_t* y, ptrdiff_t total) noexcept
@@ -169,7 +169,12 @@ cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
 
 cdef bint is_whole(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
     """Are these channels in the order of whole_channel?"""
-    return d.slabs and slab == VB and d.finish == NULL
+    return d.slabs and (rolls_over(d, slab) or (slab == VB and d.finish == NULL))
+
+
+cdef bint rolls_over(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
+    """Do windows roll along the rows, without planes?"""
+    return rolls(<int>d.rows, <int>(VB / slab), d.shape.kw, last_tap(d), d.shape.stride_w, d.shape.dilation_w)
 
 
 cdef ptrdiff_t blocks_of(const Depthwise8* d) noexcept nogil:
@@ -392,7 +397,7 @@ cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint
         s.column_step = 4 * d.shape.dilation_w * slab
         s.sources = d.sources + (s.pieces / 2) * 4 * d.groups
         ox = 0
-        if is_whole(d, slab) and rolls(<int>d.rows, d.shape.kw, last_tap(d), d.shape.stride_w, d.shape.dilation_w):
+        if rolls_over(d, slab):
             roll_slab(d, s, rows, channel, y + channel)
             ox = d.shape.ow
         while ox < d.shape.ow:
@@ -405,7 +410,7 @@ cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint
 
 
 cdef void roll_slab(const Depthwise8* d, const Columns8* s, const uint8_t** rows, ptrdiff_t channel, uint8_t* y) noexcept nogil:
-    """VB channels of output rows, without planes."""
+    """A slab of output rows, without planes."""
     cdef const uint8_t* some[4]
     cdef Rows8 x
     cdef int j

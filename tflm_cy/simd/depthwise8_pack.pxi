@@ -51,7 +51,7 @@ cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
         channel += slab_at(d, channel)
         v -= VB
     if is_whole(d, slab_at(d, channel)):
-        return channel + whole_channel(<int>v)
+        return channel + whole_channel(<int>v) % slab_at(d, channel)
     return channel + v % slab_at(d, channel)
 
 

@@ -1,29 +1,46 @@
-/* Depthwise filters of three columns without planes: windows roll along the rows, and the dwords of a pixel stay in registers for all that see it.
- * For VB channels at a time, in the order of whole_channel, and 32 registers. Part of depthwise8.h. */
+/* Depthwise filters of three columns without planes: windows roll along the rows, and the dwords of their pixels stay in registers for all that see
+ * them. There are to be 32. In the order of whole_channel; a vector is 1, 2 or 4 pixels (`pieces`) of VB, VB / 2 or VB / 4 channels. Part of
+ * depthwise8.h. */
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 #define TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 
-typedef struct {
-  const uint8_t *const *rows; /* of pixel 0, at the first channel: four for two rows of output, else three */
-  ptrdiff_t pixel;            /* bytes from one to the next */
-  ptrdiff_t width;            /* pixels of a row */
-  ptrdiff_t first;            /* the one below the first column of the first window */
-  ptrdiff_t dilation;         /* pixels from a column to the next */
-  ptrdiff_t count;            /* windows */
-  int flip;                   /* the bits of a byte to change */
-  int outside;                /* what a byte is then where there is no pixel */
-} Rows8;
+/* Pixels from `pixel` on, of a row. */
+SIMD_INLINE vb roll_row(const int pieces, const Rows8 *x, const uint8_t *row, ptrdiff_t pixel) {
+  if (pixel >= 0 && pixel + pieces <= x->width)
+    return pieces == 1 || x->pixel == VB / pieces ? vb_load(row + pixel * x->pixel) : vb_gather(row + pixel * x->pixel, x->pixel, pieces);
+  uint8_t some[VB];
+  memset(some, x->outside ^ x->flip, VB);
+  for (int i = 0; i < pieces; i++)
+    if (pixel + i >= 0 && pixel + i < x->width) memcpy(some + i * (VB / pieces), row + (pixel + i) * x->pixel, VB / pieces);
+  return vb_load(some);
+}
 
-#if SIMD_ISA == 512
-SIMD_INLINE void roll_pixel(const int R, const Rows8 *x, ptrdiff_t pixel, vb change, vb outside, vb *dwords) {
+SIMD_INLINE void roll_load(const int R, const int pieces, const Rows8 *x, ptrdiff_t pixel, vb change, vb outside, vb *dwords) {
   const int count = R == 2 ? 4 : 3;
   vb r[4];
-  if (pixel < 0 || pixel >= x->width) {
+  if (pixel <= -pieces || pixel >= x->width) {
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) dwords[i] = outside;
     return;
   }
-  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = vb_load(x->rows[j] + pixel * x->pixel);
+  _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) r[j] = roll_row(pieces, x, x->rows[j], pixel);
   interleave(count, 1, r, change, dwords);
+}
+
+/* Of twice as many pixels each second one: those with even numbers, and the others. */
+SIMD_INLINE void roll_load_halves(const int R, const int pieces, const Rows8 *x, ptrdiff_t pixel, vb change, vb outside, vb *even, vb *odd) {
+  vb low[4], high[4];
+  roll_load(R, pieces, x, pixel, change, outside, low);
+  roll_load(R, pieces, x, pixel + pieces, change, outside, high);
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+    even[i] = pieces == 2 ? _mm512_shuffle_i64x2(low[i], high[i], 0x44) : _mm512_shuffle_i64x2(low[i], high[i], 0x88);
+    odd[i] = pieces == 2 ? _mm512_shuffle_i64x2(low[i], high[i], 0xEE) : _mm512_shuffle_i64x2(low[i], high[i], 0xDD);
+  }
+}
+
+/* Pixels without the first `n`, and the next ones behind them. */
+SIMD_INLINE vb roll_on(const int pieces, const int n, vb pixels, vb next) {
+  if (n == pieces) return next;
+  return n * 8 / pieces == 2 ? _mm512_alignr_epi64(next, pixels, 2) : _mm512_alignr_epi64(next, pixels, 4);
 }
 
 /* Taps of a column and a quarter for a row of R: in a register, or read where they are used. */
@@ -41,27 +58,54 @@ SIMD_INLINE void roll_extra(const int R, const Columns8 *s, const vb *a, const v
   }
 }
 
-SIMD_INLINE void roll_some(const int R, const int stride, const int raised, const int extra, const Columns8 *s, const Rows8 *x, ptrdiff_t first,
-                           ptrdiff_t count, ptrdiff_t y_step, uint8_t *y) {
+/* The sums of `left` pixels or more, y_pixel apart, in the order of their channels. */
+SIMD_INLINE void roll_store_sums(const int pieces, int32_t *sums, ptrdiff_t y_pixel, const vi *acc, ptrdiff_t left) {
+  const vi low01 = _mm512_shuffle_i64x2(acc[0], acc[1], 0x44), high01 = _mm512_shuffle_i64x2(acc[0], acc[1], 0xEE);
+  const vi low23 = _mm512_shuffle_i64x2(acc[2], acc[3], 0x44), high23 = _mm512_shuffle_i64x2(acc[2], acc[3], 0xEE);
+  const vi ordered[4] = {_mm512_shuffle_i64x2(low01, low23, 0x88), _mm512_shuffle_i64x2(low01, low23, 0xDD),
+                         _mm512_shuffle_i64x2(high01, high23, 0x88), _mm512_shuffle_i64x2(high01, high23, 0xDD)};
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
+    if (i * pieces / 4 < left) vi_store(sums + i * pieces / 4 * y_pixel + i % (4 / pieces) * VL, ordered[i]);
+}
+
+/* The outputs of `left` pixels or more, y_pixel bytes apart. */
+SIMD_INLINE void roll_store(const int pieces, uint8_t *y, ptrdiff_t y_pixel, vb out, ptrdiff_t left) {
+  if (pieces == 1 || (y_pixel == VB / pieces && left >= pieces)) vb_store(y, out);
+  else vb_scatter(y, y_pixel, out, pieces, left);
+}
+
+enum { ENDS_SUMS, ENDS_BYTES, ENDS_RAISED };
+
+SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, const int ends, const int extra, const Columns8 *s, const Rows8 *x,
+                           ptrdiff_t first, ptrdiff_t count, ptrdiff_t y_pixel, uint8_t *y) {
   const vb change = vb_set1(x->flip), outside = vb_set1(x->outside), zero = s->zero, low = s->low, high = s->high;
-  const ptrdiff_t dilation = stride == 1 ? x->dilation : 1, y_row = s->y_row;
-  const int is_signed = s->is_signed, rows = s->rows; /* not asked for each pixel: a stored byte might have changed it */
-  vb a[4], b[4], c[4], kept[3][4];
+  const ptrdiff_t dilation = pieces == 1 && stride == 1 ? x->dilation : 1, y_row = s->y_row;
+  const int is_signed = s->is_signed, rows = s->rows; /* asked once: a stored byte might have changed it */
+  vb a[4], b[4], c[4], next[4], odd[4], kept[3][4]; /* pixels below the first, second and third column */
   vi bias[4];
   vf scales[4];
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
     bias[i] = vi_load(s->bias + i * VL);
-    scales[i] = vf_load(s->scales + i * VL);
+    scales[i] = ends == ENDS_SUMS ? vf_set1(0) : vf_load(s->scales + i * VL);
     _Pragma("GCC unroll 3") for (int k = 0; k < 3; k++)
       if (R == 1) kept[k][i] = dword_taps8(s->taps + (k * 4 + i) * DWORD_TAPS8);
   }
-  roll_pixel(R, x, first, change, outside, a);
-  if (stride == 1) roll_pixel(R, x, first + dilation, change, outside, b);
-  for (; count > 0; count--, y += y_step) {
+  if (stride == 2 && pieces > 1) roll_load_halves(R, pieces, x, first, change, outside, a, b);
+  else roll_load(R, pieces, x, first, change, outside, a);
+  if (stride == 1 && pieces == 1) roll_load(R, 1, x, first + dilation, change, outside, b);
+  for (; count > 0; count -= pieces, y += pieces * y_pixel, first += pieces * stride * dilation) {
     vi acc[2][4];
-    if (stride != 1) roll_pixel(R, x, first + 1, change, outside, b);
-    roll_pixel(R, x, first + 2 * dilation, change, outside, c);
-    first += stride * dilation;
+    if (pieces == 1) {
+      if (stride == 2) roll_load(R, 1, x, first + 1, change, outside, b);
+      roll_load(R, 1, x, first + 2 * dilation, change, outside, c);
+    } else {
+      if (stride == 2) roll_load_halves(R, pieces, x, first + 2 * pieces, change, outside, next, odd);
+      else roll_load(R, pieces, x, first + pieces, change, outside, next);
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+        if (stride == 1) b[i] = roll_on(pieces, 1, a[i], next[i]);
+        c[i] = roll_on(pieces, stride == 1 ? 2 : 1, a[i], next[i]);
+      }
+    }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
         acc[r][i] = vi_dot4(bias[i], a[i], roll_taps(R, s, kept, 0, i, r));
@@ -73,48 +117,51 @@ SIMD_INLINE void roll_some(const int R, const int stride, const int raised, cons
     _Pragma("GCC unroll 2") for (int r = 0; r < R; r++) {
       vi q[4];
       if (r >= rows) break;
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(raised, acc[r][i], scales[i]));
-      vb_store(y + r * y_row, bytes8(raised, is_signed, q[0], q[1], q[2], q[3], zero, low, high));
+      if (ends == ENDS_SUMS) {
+        roll_store_sums(pieces, s->sums + (y - s->y0) + r * y_row, y_pixel, acc[r], count);
+        continue;
+      }
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(ends == ENDS_RAISED, acc[r][i], scales[i]));
+      roll_store(pieces, y + r * y_row, y_pixel, bytes8(ends == ENDS_RAISED, is_signed, q[0], q[1], q[2], q[3], zero, low, high), count);
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-      a[i] = stride == 1 ? b[i] : c[i];
-      b[i] = c[i];
+      a[i] = pieces > 1 ? next[i] : stride == 1 ? b[i] : c[i];
+      b[i] = pieces > 1 ? odd[i] : c[i];
     }
   }
 }
 
-SIMD_INLINE void roll(const int R, const int stride, const Columns8 *s, const Rows8 *x, ptrdiff_t first, ptrdiff_t count, ptrdiff_t y_step, uint8_t *y) {
-  if (s->raised && !s->extra) roll_some(R, stride, 1, 0, s, x, first, count, y_step, y);
-  else if (s->raised) roll_some(R, stride, 1, 1, s, x, first, count, y_step, y);
-  else if (!s->extra) roll_some(R, stride, 0, 0, s, x, first, count, y_step, y);
-  else roll_some(R, stride, 0, 1, s, x, first, count, y_step, y);
+SIMD_INLINE void roll(const int R, const int pieces, const int stride, const Columns8 *s, const Rows8 *x, ptrdiff_t first, ptrdiff_t count,
+                      ptrdiff_t y_pixel, uint8_t *y) {
+  if (s->sums && s->extra) roll_some(R, pieces, stride, ENDS_SUMS, 1, s, x, first, count, y_pixel, y);
+  else if (s->sums) roll_some(R, pieces, stride, ENDS_SUMS, 0, s, x, first, count, y_pixel, y);
+  else if (s->raised && s->extra) roll_some(R, pieces, stride, ENDS_RAISED, 1, s, x, first, count, y_pixel, y);
+  else if (s->raised) roll_some(R, pieces, stride, ENDS_RAISED, 0, s, x, first, count, y_pixel, y);
+  else if (s->extra) roll_some(R, pieces, stride, ENDS_BYTES, 1, s, x, first, count, y_pixel, y);
+  else roll_some(R, pieces, stride, ENDS_BYTES, 0, s, x, first, count, y_pixel, y);
 }
 
 typedef void (*Roll8)(const Columns8 *, const Rows8 *, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t *);
-#define ROLL(NAME, R, STRIDE)                                                                                                             \
-  static void NAME(const Columns8 *s, const Rows8 *x, ptrdiff_t first, ptrdiff_t count, ptrdiff_t y_step, uint8_t *y) {                   \
-    roll(R, STRIDE, s, x, first, count, y_step, y);                                                                                       \
+#define ROLL(NAME, R, PIECES, STRIDE)                                                                                                     \
+  static void NAME(const Columns8 *s, const Rows8 *x, ptrdiff_t first, ptrdiff_t count, ptrdiff_t y_pixel, uint8_t *y) {                  \
+    roll(R, PIECES, STRIDE, s, x, first, count, y_pixel, y);                                                                              \
   }
-ROLL(roll_1_1, 1, 1)
-ROLL(roll_1_2, 1, 2)
-ROLL(roll_2_1, 2, 1)
+#define ROLLS(PIECES) ROLL(roll_1_1_##PIECES, 1, PIECES, 1) ROLL(roll_1_2_##PIECES, 1, PIECES, 2) ROLL(roll_2_1_##PIECES, 2, PIECES, 1)
+ROLLS(1)
+ROLLS(2)
+ROLLS(4)
+
+static const Roll8 ROLL8[3][3] = {BY_PIECES(roll_1_1), BY_PIECES(roll_1_2), BY_PIECES(roll_2_1)};
 
 /* Is there such a function for so many rows of output, which see `taps` rows of x? */
-static int rolls(int rows, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) {
-  return columns == 3 && taps <= rows + 2 && (stride == 1 || (stride == 2 && rows == 1 && dilation == 1));
+static int rolls(int rows, int pieces, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) {
+  return columns == 3 && taps <= rows + 2 && (stride == 1 || (stride == 2 && rows == 1)) && (dilation == 1 || (stride == 1 && pieces == 1));
 }
 
 /* All windows of the output rows. With a dilated filter those share pixels that are as far from each other as its columns. */
 static void roll_rows(const Columns8 *s, int rows, const Rows8 *x, uint8_t *y) {
-  const Roll8 function = rows == 2 ? roll_2_1 : s->stride == 2 ? roll_1_2 : roll_1_1;
+  const Roll8 function = ROLL8[rows == 2 ? 2 : s->stride - 1][s->pieces / 2];
   for (ptrdiff_t i = 0; i < x->dilation && i < x->count; i++)
     function(s, x, x->first + i, (x->count - i + x->dilation - 1) / x->dilation, x->dilation * s->y_pixel, y + i * s->y_pixel);
 }
-#else
-static int rolls(int rows, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) {
-  (void)rows; (void)columns; (void)taps; (void)stride; (void)dilation;
-  return 0;
-}
-static void roll_rows(const Columns8 *s, int rows, const Rows8 *x, uint8_t *y) { (void)s; (void)rows; (void)x; (void)y; }
-#endif
 #endif
