@@ -34,6 +34,7 @@ cdef struct Depthwise8:
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
     bint single                  # one output pixel, which needs no planes
     bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
+    bint overlapping             # the last of them begins in the one before
     ptrdiff_t quads              # planes: of four rows each
     ptrdiff_t rows               # output rows of a pass, which share rows of x
     ptrdiff_t apart              # from the first to the second

@@ -83,11 +83,12 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     lay_down(d)
     d.quads = (g.kh + 3) / 4
     d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
-    d.channels = g.oc if d.single else rounded_channels(g.oc, g.stride_w)
+    plan_rows(d)
+    d.overlapping = not d.single and may_overlap(d)
+    d.channels = g.oc if d.single or d.overlapping else rounded_channels(g.oc, g.stride_w)
     d.narrowed = d.channels != g.oc
     d.widened = d.channels != g.ic
-    plan_rows(d)
-    d.slabs = d.channels % VL == 0 and not d.single
+    d.slabs = (d.channels % VL == 0 or d.overlapping) and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
     if d.quads > MOST_QUADS or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
@@ -159,12 +160,26 @@ cdef void lay_down(Depthwise8* d) noexcept nogil:
     g.pad_h = 0
 
 
+cdef bint may_overlap(const Depthwise8* d) noexcept nogil:
+    """Slabs for channels that do not fill the last one: it begins before the one in front ends, and computes some channels again, unless those are
+    many. Else channels are rounded up, or are values that follow each other, which is only for a stride of 1."""
+    cdef ptrdiff_t channels = d.shape.oc
+    if channels < VL or not rolls_over(d, VB / 4):
+        return False
+    return d.shape.stride_w != 1 or 6 * round_up(channels, VL) <= 7 * channels
+
+
 cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
-    """The channels of the slab that begins here."""
+    """The channels of the slab that begins here, or before."""
     cdef ptrdiff_t left = d.channels - channel
     if not d.slabs:
         return d.channels
     return VB if left >= VB else VB / 2 if left >= VB / 2 else VB / 4
+
+
+cdef ptrdiff_t slab_begin(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
+    """The first channel of the slab for this one and those behind it."""
+    return min(channel, d.channels - slab_at(d, channel))
 
 
 cdef bint is_whole(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
@@ -389,21 +404,22 @@ cdef void sum_slabs(const Depthwise8* d, Columns8* s, const uint8_t** rows, uint
     """Output rows below each other, by slabs of channels and chunks of pixels."""
     cdef ptrdiff_t channel = 0
     cdef ptrdiff_t block = 0
-    cdef ptrdiff_t slab, ox, pixels
+    cdef ptrdiff_t slab, begin, ox, pixels
     while channel < d.channels:
         slab = slab_at(d, channel)
+        begin = slab_begin(d, channel)
         set_block(d, s, block)
         s.pieces = <int>(VB / slab)
         s.column_step = 4 * d.shape.dilation_w * slab
         s.sources = d.sources + (s.pieces / 2) * 4 * d.groups
         ox = 0
         if rolls_over(d, slab):
-            roll_slab(d, s, rows, channel, y + channel)
+            roll_slab(d, s, rows, begin, y + begin)
             ox = d.shape.ow
         while ox < d.shape.ow:
             pixels = d.chunk if d.shape.ow - ox >= d.chunk else d.shape.ow - ox
-            fill_planes(d, rows, ox, channel, slab, planes)
-            sum_pixels(s, <int>d.rows, (pixels * slab + VB - 1) / VB, y + ox * d.channels + channel, pixels * slab)
+            fill_planes(d, rows, ox, begin, slab, planes)
+            sum_pixels(s, <int>d.rows, (pixels * slab + VB - 1) / VB, y + ox * d.channels + begin, pixels * slab)
             ox += pixels
         channel += slab
         block += 1

@@ -43,7 +43,7 @@ cdef int32_t slab_source(const Depthwise8* d, ptrdiff_t pieces, ptrdiff_t v) noe
 
 
 cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
-    """Of lane v of the blocks: a slab of fewer than VB channels is repeated."""
+    """Of lane v of the blocks: the channels of a slab of fewer than VB come again."""
     cdef ptrdiff_t channel = 0
     if not d.slabs:
         return v % d.channels
@@ -51,8 +51,8 @@ cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
         channel += slab_at(d, channel)
         v -= VB
     if is_whole(d, slab_at(d, channel)):
-        return channel + whole_channel(<int>v) % slab_at(d, channel)
-    return channel + v % slab_at(d, channel)
+        return slab_begin(d, channel) + whole_channel(<int>v) % slab_at(d, channel)
+    return slab_begin(d, channel) + v % slab_at(d, channel)
 
 
 cdef ptrdiff_t taps_of(const Depthwise8* d) noexcept nogil:
