@@ -10,12 +10,15 @@ _SOFTMAX_OUTPUT = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 /
 
 @cases("SOFTMAX", dtypes=("float32", "int8", "uint8", "int16"), variants=("random", "flat", "special", "one value"))
 @cases("SOFTMAX", dtypes=("int8-int16", "uint8-int16"), variants=("random", "flat"))
+@cases("SOFTMAX", dtypes=("int8", "uint8", "int8-int16", "uint8-int16"), variants=("long rows",))
 @cases("SOFTMAX", dtypes=("float32", "int8"), variants=("zero batch",))
 def softmax(d):
     source, target = (d.dtype.split("-") * 2)[:2]
     shape = [*d.shape(d.between(0, 3), 4), 1 if d.variant == "one value" else d.between(1, 40)]
     if d.variant == "zero batch":
         shape = [0, 5]
+    if d.variant == "long rows":
+        shape = [d.between(1, 3), d.between(300, 1100)]
     x, y = d.tensor(shape, source), d.tensor(shape, target)
     if y.scale is not None:
         y.scale, y.zero_point = _SOFTMAX_OUTPUT[target]
@@ -25,8 +28,8 @@ def softmax(d):
 
 
 def _flat(d, values):
-    """In the variant "flat": close together, so that no value swallows the others."""
-    if d.variant != "flat":
+    """In the variants "flat" and "long rows": close together, so that no value swallows the others."""
+    if d.variant not in ("flat", "long rows"):
         return values
     return (values / 8).astype(values.dtype)
 

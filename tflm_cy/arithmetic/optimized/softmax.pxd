@@ -16,6 +16,10 @@ from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
 
+cdef enum:
+    LONG_ROW = 384
+
+
 cdef inline void fill_exponentials(float* table, float scale, float beta) noexcept nogil:
     cdef int d
     for d in range(256):
@@ -30,21 +34,31 @@ cdef inline float sum_of_exponentials(const float* table, const input8* x, int64
     return total
 
 
+cdef inline void set_probability(output8* y, float exponential, float inverse, int32_t y_zero_point) noexcept nogil:
+    cdef int32_t lowest = -128 if output8 is int8_t else (0 if output8 is uint8_t else -32768)
+    cdef int32_t highest = 127 if output8 is int8_t else (255 if output8 is uint8_t else 32767)
+    if output8 is uint8_t:         # the zero point is not looked at
+        y[0] = <output8>clamp32(truncate(exponential * inverse + <float>0.5), lowest, highest)
+    else:
+        y[0] = <output8>clamp32(truncate(roundf(exponential * inverse)) + y_zero_point, lowest, highest)
+
+
 cdef inline void softmax_row_table(
     const float* table, const input8* x, output8* y, int64_t depth, float y_scale, int32_t y_zero_point,
 ) noexcept nogil:
-    cdef int32_t lowest = -128 if output8 is int8_t else (0 if output8 is uint8_t else -32768)
-    cdef int32_t highest = 127 if output8 is int8_t else (255 if output8 is uint8_t else 32767)
+    """Of long rows each distance from the maximum is computed once."""
     cdef int32_t top = row_maximum(x, depth)
     cdef float inverse = <float>1 / (sum_of_exponentials(table, x, depth, top) * y_scale)
-    cdef int32_t value
+    cdef output8[256] outputs
     cdef int64_t c
+    if depth < LONG_ROW:
+        for c in range(depth):
+            set_probability(&y[c], table[top - x[c]], inverse, y_zero_point)
+        return
+    for c in range(256):
+        set_probability(&outputs[c], table[c], inverse, y_zero_point)
     for c in range(depth):
-        if output8 is uint8_t:     # the zero point is not looked at
-            value = truncate(table[top - x[c]] * inverse + <float>0.5)
-        else:
-            value = truncate(roundf(table[top - x[c]] * inverse)) + y_zero_point
-        y[c] = <output8>clamp32(value, lowest, highest)
+        y[c] = outputs[top - x[c]]
 
 
 cdef inline void log_softmax_row_table(
