@@ -28,8 +28,8 @@ def softmax(d):
 
 
 def _flat(d, values):
-    """In the variants "flat" and "long rows": close together, so that no value swallows the others."""
-    if d.variant not in ("flat", "long rows"):
+    """In the variant "flat": close together, so that no value swallows the others."""
+    if d.variant != "flat":
         return values
     return (values / 8).astype(values.dtype)
 
