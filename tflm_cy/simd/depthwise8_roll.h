@@ -4,15 +4,25 @@
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 #define TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 
-/* Pixels from `pixel` on, of a row. */
+/* Pixels from `pixel` on, of a row, some of which are left or right of the image. */
+SIMD_INLINE vb roll_edge(const int pieces, const Rows8 *x, const uint8_t *row, ptrdiff_t pixel) {
+  const unsigned before = pixel < 0 ? (unsigned)-pixel : 0;
+  const unsigned inside = x->width - pixel < pieces ? (unsigned)(x->width - pixel) : (unsigned)pieces;
+  uint8_t some[VB];
+  if (x->pixel == VB / pieces) {
+    const __mmask64 mask = _bzhi_u64(~0ull, inside * (VB / pieces)) & ~_bzhi_u64(~0ull, before * (VB / pieces));
+    return _mm512_mask_loadu_epi8(vb_set1(x->outside ^ x->flip), mask, row + pixel * x->pixel);
+  }
+  memset(some, x->outside ^ x->flip, VB);
+  for (unsigned i = before; i < inside; i++) memcpy(some + i * (VB / pieces), row + (pixel + i) * x->pixel, VB / pieces);
+  return vb_load(some);
+}
+
+/* The same wherever they are. */
 SIMD_INLINE vb roll_row(const int pieces, const Rows8 *x, const uint8_t *row, ptrdiff_t pixel) {
   if (pixel >= 0 && pixel + pieces <= x->width)
     return pieces == 1 || x->pixel == VB / pieces ? vb_load(row + pixel * x->pixel) : vb_gather(row + pixel * x->pixel, x->pixel, pieces);
-  uint8_t some[VB];
-  memset(some, x->outside ^ x->flip, VB);
-  for (int i = 0; i < pieces; i++)
-    if (pixel + i >= 0 && pixel + i < x->width) memcpy(some + i * (VB / pieces), row + (pixel + i) * x->pixel, VB / pieces);
-  return vb_load(some);
+  return roll_edge(pieces, x, row, pixel);
 }
 
 SIMD_INLINE void roll_load(const int R, const int pieces, const Rows8 *x, ptrdiff_t pixel, vb change, vb outside, vb *dwords) {
