@@ -162,8 +162,10 @@ cdef void lay_down(Depthwise8* d) noexcept nogil:
 
 cdef bint may_overlap(const Depthwise8* d) noexcept nogil:
     """Slabs for channels that do not fill the last one: it begins before the one in front ends, and computes some channels again, unless those are
-    many. Else channels are rounded up, or are values that follow each other, which is only for a stride of 1."""
+    many. Else channels are rounded up, or are values that follow each other, which is only for a stride of 1. VB / 8 are a slab alone."""
     cdef ptrdiff_t channels = d.shape.oc
+    if channels == VB / 8:
+        return rolls_over(d, VB / 8)
     if channels < VL or not rolls_over(d, VB / 4):
         return False
     return d.shape.stride_w != 1 or 6 * round_up(channels, VL) <= 7 * channels
@@ -172,7 +174,7 @@ cdef bint may_overlap(const Depthwise8* d) noexcept nogil:
 cdef ptrdiff_t slab_at(const Depthwise8* d, ptrdiff_t channel) noexcept nogil:
     """The channels of the slab that begins here, or before."""
     cdef ptrdiff_t left = d.channels - channel
-    if not d.slabs:
+    if not d.slabs or d.channels == VB / 8:
         return d.channels
     return VB if left >= VB else VB / 2 if left >= VB / 2 else VB / 4
 

@@ -1,6 +1,6 @@
 /* Depthwise filters of three columns without planes: windows roll along the rows, and the dwords of their pixels stay in registers for all that see
- * them. There are to be 32. In the order of whole_channel; a vector is 1, 2 or 4 pixels (`pieces`) of VB, VB / 2 or VB / 4 channels. Part of
- * depthwise8.h. */
+ * them. There are to be 32. In the order of whole_channel; a vector is 1, 2 or 4 pixels (`pieces`) of VB, VB / 2 or VB / 4 channels, or 8 pixels that
+ * have VB / 8 each. Part of depthwise8.h. */
 #ifndef TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 #define TFLM_CY_SIMD_DEPTHWISE8_ROLL_H
 
@@ -9,7 +9,7 @@ SIMD_INLINE vb roll_edge(const int pieces, const Rows8 *x, const uint8_t *row, p
   const unsigned before = pixel < 0 ? (unsigned)-pixel : 0;
   const unsigned inside = x->width - pixel < pieces ? (unsigned)(x->width - pixel) : (unsigned)pieces;
   uint8_t some[VB];
-  if (x->pixel == VB / pieces) {
+  if (pieces == 8 || x->pixel == VB / pieces) {
     const __mmask64 mask = _bzhi_u64(~0ull, inside * (VB / pieces)) & ~_bzhi_u64(~0ull, before * (VB / pieces));
     return _mm512_mask_loadu_epi8(vb_set1(x->outside ^ x->flip), mask, row + pixel * x->pixel);
   }
@@ -21,7 +21,7 @@ SIMD_INLINE vb roll_edge(const int pieces, const Rows8 *x, const uint8_t *row, p
 /* The same wherever they are. */
 SIMD_INLINE vb roll_row(const int pieces, const Rows8 *x, const uint8_t *row, ptrdiff_t pixel) {
   if (pixel >= 0 && pixel + pieces <= x->width)
-    return pieces == 1 || x->pixel == VB / pieces ? vb_load(row + pixel * x->pixel) : vb_gather(row + pixel * x->pixel, x->pixel, pieces);
+    return pieces == 1 || pieces == 8 || x->pixel == VB / pieces ? vb_load(row + pixel * x->pixel) : vb_gather(row + pixel * x->pixel, x->pixel, pieces);
   return roll_edge(pieces, x, row, pixel);
 }
 
@@ -47,10 +47,12 @@ SIMD_INLINE void roll_load_halves(const int R, const int pieces, const Rows8 *x,
   }
 }
 
-/* Pixels without the first `n`, and the next ones behind them. */
-SIMD_INLINE vb roll_on(const int pieces, const int n, vb pixels, vb next) {
-  if (n == pieces) return next;
-  return n * 8 / pieces == 2 ? _mm512_alignr_epi64(next, pixels, 2) : _mm512_alignr_epi64(next, pixels, 4);
+/* Pixels without the first `n`, and the next ones behind them: quarter i of their dwords. */
+SIMD_INLINE vb roll_on(const int pieces, const int n, const vb *pixels, const vb *next, const int i) {
+  if (pieces == 8 && n == 1 && i < 2) return pixels[i + 2]; /* an odd pixel's dwords are in the other half of the quarters */
+  if (pieces == 8 && n == 1) return _mm512_alignr_epi64(next[i - 2], pixels[i - 2], 2);
+  if (n == pieces) return next[i];
+  return n * 8 / pieces == 2 || pieces == 8 ? _mm512_alignr_epi64(next[i], pixels[i], 2) : _mm512_alignr_epi64(next[i], pixels[i], 4);
 }
 
 /* Taps of a column and a quarter for a row of R: in a register, or read where they are used. */
@@ -74,13 +76,17 @@ SIMD_INLINE void roll_store_sums(const int pieces, int32_t *sums, ptrdiff_t y_pi
   const vi low23 = _mm512_shuffle_i64x2(acc[2], acc[3], 0x44), high23 = _mm512_shuffle_i64x2(acc[2], acc[3], 0xEE);
   const vi ordered[4] = {_mm512_shuffle_i64x2(low01, low23, 0x88), _mm512_shuffle_i64x2(low01, low23, 0xDD),
                          _mm512_shuffle_i64x2(high01, high23, 0x88), _mm512_shuffle_i64x2(high01, high23, 0xDD)};
-  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
-    if (i * pieces / 4 < left) vi_store(sums + i * pieces / 4 * y_pixel + i % (4 / pieces) * VL, ordered[i]);
+  _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
+    if (pieces == 8 && 2 * i + 1 == left) vi_store_part(sums + i * VL, ordered[i], VL / 2);
+    else if (pieces == 8 && 2 * i < left) vi_store(sums + i * VL, ordered[i]);
+    else if (pieces < 8 && i * pieces / 4 < left) vi_store(sums + i * pieces / 4 * y_pixel + i % (pieces < 8 ? 4 / pieces : 1) * VL, ordered[i]);
+  }
 }
 
 /* The outputs of `left` pixels or more, y_pixel bytes apart. */
 SIMD_INLINE void roll_store(const int pieces, uint8_t *y, ptrdiff_t y_pixel, vb out, ptrdiff_t left) {
   if (pieces == 1 || (y_pixel == VB / pieces && left >= pieces)) vb_store(y, out);
+  else if (pieces == 8) vb_store_part(y, out, left * y_pixel);
   else vb_scatter(y, y_pixel, out, pieces, left);
 }
 
@@ -112,8 +118,8 @@ SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, cons
       if (stride == 2) roll_load_halves(R, pieces, x, first + 2 * pieces, change, outside, next, odd);
       else roll_load(R, pieces, x, first + pieces, change, outside, next);
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
-        if (stride == 1) b[i] = roll_on(pieces, 1, a[i], next[i]);
-        c[i] = roll_on(pieces, stride == 1 ? 2 : 1, a[i], next[i]);
+        if (stride == 1) b[i] = roll_on(pieces, 1, a, next, i);
+        c[i] = roll_on(pieces, stride == 1 ? 2 : 1, a, next, i);
       }
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
@@ -160,17 +166,21 @@ typedef void (*Roll8)(const Columns8 *, const Rows8 *, ptrdiff_t, ptrdiff_t, ptr
 ROLLS(1)
 ROLLS(2)
 ROLLS(4)
+ROLL(roll_1_1_8, 1, 8, 1)
+ROLL(roll_2_1_8, 2, 8, 1)
 
 static const Roll8 ROLL8[3][3] = {BY_PIECES(roll_1_1), BY_PIECES(roll_1_2), BY_PIECES(roll_2_1)};
 
 /* Is there such a function for so many rows of output, which see `taps` rows of x? */
 static int rolls(int rows, int pieces, ptrdiff_t columns, ptrdiff_t taps, ptrdiff_t stride, ptrdiff_t dilation) {
+  if (pieces == 8 && stride != 1) return 0;
   return columns == 3 && taps <= rows + 2 && (stride == 1 || (stride == 2 && rows == 1)) && (dilation == 1 || (stride == 1 && pieces == 1));
 }
 
 /* All windows of the output rows. With a dilated filter those share pixels that are as far from each other as its columns. */
 static void roll_rows(const Columns8 *s, int rows, const Rows8 *x, uint8_t *y) {
-  const Roll8 function = ROLL8[rows == 2 ? 2 : s->stride - 1][s->pieces / 2];
+  const Roll8 eight = rows == 2 ? roll_2_1_8 : roll_1_1_8;
+  const Roll8 function = s->pieces == 8 ? eight : ROLL8[rows == 2 ? 2 : s->stride - 1][s->pieces / 2];
   for (ptrdiff_t i = 0; i < x->dilation && i < x->count; i++)
     function(s, x, x->first + i, (x->count - i + x->dilation - 1) / x->dilation, x->dilation * s->y_pixel, y + i * s->y_pixel);
 }
