@@ -91,6 +91,8 @@ cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     d.slabs = (d.channels % VL == 0 or d.overlapping) and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
+    if all_roll(d):
+        d.plane_bytes = 0
     if d.quads > MOST_QUADS or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
     if not d.is_signed and not 1 <= d.w_zero_point <= 255:           # else what a weight leaves the range by is no int8
@@ -192,6 +194,15 @@ cdef bint is_whole(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
 cdef bint rolls_over(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
     """Do windows roll along the rows, without planes?"""
     return rolls(<int>d.rows, <int>(VB / slab), d.shape.kw, last_tap(d), d.shape.stride_w, d.shape.dilation_w)
+
+
+cdef bint all_roll(const Depthwise8* d) noexcept nogil:
+    cdef ptrdiff_t channel = 0
+    while channel < d.channels:
+        if not d.slabs or not rolls_over(d, slab_at(d, channel)):
+            return False
+        channel += slab_at(d, channel)
+    return True
 
 
 cdef ptrdiff_t blocks_of(const Depthwise8* d) noexcept nogil:

@@ -142,7 +142,8 @@ SIMD_INLINE void roll_some(const int R, const int pieces, const int stride, cons
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       a[i] = pieces > 1 ? next[i] : stride == 1 ? b[i] : c[i];
-      b[i] = pieces > 1 ? odd[i] : c[i];
+      if (pieces == 1) b[i] = c[i];
+      else if (stride == 2) b[i] = odd[i];
     }
   }
 }
