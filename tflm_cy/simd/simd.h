@@ -189,11 +189,15 @@ SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { /* a masked store 
     p += 4;
   }
   if (n & 2) {
-    _mm_storel_pi((__m64 *)p, left);
+    const double two = _mm_cvtsd_f64(_mm_castps_pd(left)); /* p may be any address: vb_store_part */
+    memcpy(p, &two, 8);
     left = _mm_movehl_ps(left, left);
     p += 2;
   }
-  if (n & 1) _mm_store_ss(p, left);
+  if (n & 1) {
+    const float one = _mm_cvtss_f32(left);
+    memcpy(p, &one, 4);
+  }
 }
 SIMD_INLINE vf vf_set1(float x) { return _mm256_set1_ps(x); }
 SIMD_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
