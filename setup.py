@@ -84,7 +84,7 @@ X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 # The xnnpack arithmetic is defined with fused multiply-adds; its modules are imported only where the CPU has them.
 VECTOR = ["-mavx2", "-mfma"] if X86_64 else []
 # The vector kernels: what each module of simd/ may use. table.pyx imports those that the CPU can run.
-UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions", "-falign-jumps"]
+UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
 AVX2 = ["-mavx2", "-mfma", "-mbmi2", "-mf16c"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 if "avx512" in EMULATE:
