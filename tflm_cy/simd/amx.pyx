@@ -105,7 +105,6 @@ cdef enum:
     LARGEST_GATHERED = 32        # their bytes
     MOST_ABREAST = 4             # positions of a row of a tile
     FEWEST_ABREAST = 32          # rows
-    LARGEST_PRODUCT = 65025      # of a byte of x and a weight less its zero point
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
 

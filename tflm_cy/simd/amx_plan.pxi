@@ -255,7 +255,7 @@ cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row,
 
 cdef bint stays_near_zero(const Conv8* c, int32_t bias, float scale) noexcept nogil:
     """Can a column's sums, whatever x and the weights are, be rounded as floats below 2^22? False for scales that are no number."""
-    cdef double most = <double>LARGEST_PRODUCT * c.shape.kh * c.shape.kw * c.shape.ic + fabs(<double>bias)
+    cdef double most = <double>LARGEST_PRODUCT8 * c.shape.kh * c.shape.kw * c.shape.ic + fabs(<double>bias)
     return most < 2e9 and most * fabs(scale) < 4e6
 
 

@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.conv8 cimport Conv8, Conv8Kernels, TilePanel, x_size
-from tflm_cy.simd.requantize8 cimport may_raise, raised_by
+from tflm_cy.simd.requantize8 cimport LARGEST_PRODUCT8, may_raise, raised_by, stays_small
 
 cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
@@ -80,30 +80,18 @@ cdef ptrdiff_t round_up(ptrdiff_t n, ptrdiff_t unit) noexcept nogil:
     return (n + unit - 1) / unit * unit
 
 
-cdef bint stays_small(const Conv8* c) noexcept nogil:
-    """Scaled sums below 2^31, where converting and packing saturates as the definition clamps, and nothing wraps."""
-    cdef ptrdiff_t depth = c.shape.kh * c.shape.kw * c.shape.group_ic
-    cdef ptrdiff_t i
-    cdef double most
-    if c.dynamic or c.finish != NULL:
-        return True
-    for i in range(c.shape.oc):
-        most = <double>depth * (255 * 255) + (<double>c.out.bias[i] if c.out.bias[i] > 0 else -<double>c.out.bias[i])
-        most = most if most < 2147483648.0 else 2147483648.0
-        if not most * c.out.scales[i] < 2147483000.0:
-            return False
-    return True
-
-
 cdef bint plan_conv8(Conv8* c) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &c.shape
+    cdef double depth = <double>g.kh * g.kw * g.group_ic
     cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
     c.pack = pack_conv8
     c.run = run_conv8
     if c.finish == NULL:
         c.y_size = x_size(c)
-    if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0 or not stays_small(c):
+    if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0:
+        return False
+    if not c.dynamic and c.finish == NULL and not stays_small(&c.out, g.oc, depth):
         return False
     group_oc = g.oc / g.groups
     c.flat = is_pointwise(g) and not (c.dynamic and g.oh * g.ow > 1) or sees_whole_image(g)
@@ -124,7 +112,7 @@ cdef bint plan_conv8(Conv8* c) noexcept nogil:
     if c.flat and g.batches * g.oh * g.ow == 1:
         c.rows = 1
     c.together = positions_together(c)
-    c.raised = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, <double>g.kh * g.kw * g.group_ic, c.is_signed)
+    c.raised = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
     c.row_factor = 0
     c.w_offset = 0
     if not c.is_signed and not c.dynamic:

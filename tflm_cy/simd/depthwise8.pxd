@@ -33,8 +33,7 @@ cdef struct Depthwise8:
     ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a pass are
     ptrdiff_t channels           # of a pixel in the planes: those of the output, perhaps rounded up
     bint single                  # one output pixel, which needs no planes
-    bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time; else all
-    bint overlapping             # the last of them begins in the one before
+    bint slabs                   # channels are worked on VB, VB / 2 or VB / 4 at a time, the last perhaps some again; else all
     ptrdiff_t quads              # planes: of four rows each
     ptrdiff_t rows               # output rows of a pass, which share rows of x
     ptrdiff_t apart              # from the first to the second

@@ -4,7 +4,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.simd.depthwise8 cimport Depthwise8, Depthwise8Kernels
-from tflm_cy.simd.requantize8 cimport may_raise, raised_by
+from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
 
 cdef extern from "depthwise8.h" nogil:
     enum:
@@ -76,19 +76,21 @@ cdef ptrdiff_t period_of(ptrdiff_t channels) noexcept nogil:
 cdef bint plan_depthwise8(Depthwise8* d) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &d.shape
+    cdef double depth = <double>g.kh * g.kw
+    cdef bint overlap
     cdef ptrdiff_t line
-    if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or not stays_small_depthwise(d):
+    if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or (d.finish == NULL and not stays_small(&d.out, g.oc, depth)):
         return False
-    d.raised = d.finish == NULL and may_raise(&d.out, g.oc, <double>g.kh * g.kw, d.is_signed)
+    d.raised = d.finish == NULL and may_raise(&d.out, g.oc, depth, d.is_signed)
     lay_down(d)
     d.quads = (g.kh + 3) / 4
     d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
     plan_rows(d)
-    d.overlapping = not d.single and may_overlap(d)
-    d.channels = g.oc if d.single or d.overlapping else rounded_channels(g.oc, g.stride_w)
+    overlap = not d.single and may_overlap(d)
+    d.channels = g.oc if d.single or overlap else rounded_channels(g.oc, g.stride_w)
     d.narrowed = d.channels != g.oc
     d.widened = d.channels != g.ic
-    d.slabs = (d.channels % VL == 0 or d.overlapping) and not d.single
+    d.slabs = (d.channels % VL == 0 or overlap) and not d.single
     d.period = (d.channels + VB - 1) / VB if d.single else 1 if d.slabs else period_of(d.channels)
     plan_chunks(d)
     if all_roll(d):
@@ -233,21 +235,6 @@ cdef void plan_chunks(Depthwise8* d) noexcept nogil:
     d.width = (d.chunk - 1) * g.stride_w + span
     d.plane_bytes = round_up((d.width * slab + 2 * VB) * 4, 64)
     d.groups = (d.chunk * slab + VB - 1) / VB
-
-
-cdef bint stays_small_depthwise(const Depthwise8* d) noexcept nogil:
-    """See stays_small."""
-    cdef ptrdiff_t i
-    cdef double most
-    if d.finish != NULL:
-        return True
-    for i in range(d.shape.oc):
-        most = <double>(d.shape.kh * d.shape.kw) * (255 * 255) + (
-            <double>d.out.bias[i] if d.out.bias[i] > 0 else -<double>d.out.bias[i])
-        most = most if most < 2147483648.0 else 2147483648.0
-        if not most * d.out.scales[i] < 2147483000.0:
-            return False
-    return True
 
 
 cdef void widen_row(const Depthwise8* d, const uint8_t* x, uint8_t* line) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Which sums may be raised: see requantize8.h.
+"""Which sums the vector kernels may requantize, and which may be raised: see requantize8.h.
 
     c.raised = may_raise(&c.out, channels, depth, is_signed)     # when a kernel is planned
     sums[column] = bias + raised_by(c.raised)                    # what its sums begin with
@@ -20,6 +20,17 @@ cdef enum:
     LARGEST_SCALED8 = 4000000          # what all kernels can round
     LARGEST_PRODUCT8 = 255 * 255       # of a byte and a weight, less their zero points
     TWO_TO_23 = 1 << 23
+
+
+cdef inline bint stays_small(const Requantize* out, ptrdiff_t channels, double depth) noexcept nogil:
+    """Are scaled sums of `depth` products below 2^31, where converting and packing saturates as the definition clamps, and nothing wraps?"""
+    cdef ptrdiff_t channel
+    cdef double most
+    for channel in range(channels):
+        most = min(depth * LARGEST_PRODUCT8 + fabs(<double>out.bias[channel]), 2147483648.0)
+        if not most * out.scales[channel] < 2147483000.0:
+            return False
+    return True
 
 
 cdef inline uint32_t raised_by(bint raised) noexcept nogil:
