@@ -30,9 +30,11 @@ static void multiply_16(const uint8_t *w, const int32_t *bias, const uint8_t *x,
   _Pragma("GCC unroll 4") for (int i = 0; i < N; i++) vi_store(y + i * VL, vi_add(acc[i], more[i]));
 }
 
-typedef int32_t Lanes __attribute__((vector_size(64))); /* the compiler cuts it into what the CPU has */
+typedef int32_t Lanes __attribute__((vector_size(4 * VL))); /* what a register holds: the compiler compares larger ones lane by lane */
+typedef uint32_t UnsignedLanes __attribute__((vector_size(4 * VL)));
 
-#define EACH for (int i = 0; i < 16; i++)
+#define EACH for (int i = 0; i < VL; i++)
+#define SIXTEEN for (int n = 0; n < 16; n += VL) /* n: the first of VL cells */
 
 SIMD_INLINE Lanes lanes_select(Lanes mask, Lanes a, Lanes b) { return (mask & a) | (~mask & b); }
 SIMD_INLINE Lanes lanes_min(Lanes a, Lanes b) { return lanes_select(a < b, a, b); }
@@ -48,6 +50,9 @@ SIMD_INLINE Lanes lanes_from16(const int16_t *p) {
   EACH x[i] = p[i];
   return x;
 }
+
+/* The sum wraps as int32 does. */
+SIMD_INLINE Lanes lanes_add(Lanes a, Lanes b) { return (Lanes)((UnsignedLanes)a + (UnsignedLanes)b); }
 
 SIMD_INLINE int32_t upper_half16(int32_t constant) { return (int32_t)(((int64_t)constant + (1 << 15)) >> 16); }
 
@@ -84,17 +89,21 @@ SIMD_INLINE Lanes lanes_newton16(Lanes a) {
 }
 
 static void logistic_16(const int16_t *x, int16_t *y) {
-  const Lanes a = lanes_from16(x);
-  const Lanes v = lanes_rescale16(lanes_newton16(lanes_exp16(lanes_select(a < 0, a, -a), 3)), 1);
-  const Lanes out = lanes_select(a == 0, lanes_of(1 << 14), lanes_select(a > 0, v, 32767 - v));
-  EACH y[i] = (int16_t)out[i];
+  SIXTEEN {
+    const Lanes a = lanes_from16(x + n);
+    const Lanes v = lanes_rescale16(lanes_newton16(lanes_exp16(lanes_select(a < 0, a, -a), 3)), 1);
+    const Lanes out = lanes_select(a == 0, lanes_of(1 << 14), lanes_select(a > 0, v, 32767 - v));
+    EACH y[n + i] = (int16_t)out[i];
+  }
 }
 
 SIMD_INLINE void tanh_lanes16(const int16_t *x, const int bits, int16_t *y) {
-  const Lanes a = lanes_from16(x);
-  const Lanes v = lanes_rescale16(lanes_newton16(lanes_exp16(lanes_select(a < 0, a, -a), bits + 1)) - (1 << 13), 2);
-  const Lanes out = lanes_select(a == 0, lanes_of(0), lanes_select(a < 0, -v, v));
-  EACH y[i] = (int16_t)out[i];
+  SIXTEEN {
+    const Lanes a = lanes_from16(x + n);
+    const Lanes v = lanes_rescale16(lanes_newton16(lanes_exp16(lanes_select(a < 0, a, -a), bits + 1)) - (1 << 13), 2);
+    const Lanes out = lanes_select(a == 0, lanes_of(0), lanes_select(a < 0, -v, v));
+    EACH y[n + i] = (int16_t)out[i];
+  }
 }
 
 /* 0 to 6 integer bits */
@@ -110,13 +119,13 @@ static void tanh_16(const int16_t *x, int bits, int16_t *y) {
 
 /* MultiplyByQuantizedMultiplier, value >= 0; the halves of the 64-bit products meet again in the store. */
 SIMD_INLINE Lanes lanes_multiply(Lanes x, int32_t value, int32_t shift) {
-  int32_t from[16] __attribute__((aligned(64))), to[16] __attribute__((aligned(64)));
+  int32_t from[VL] __attribute__((aligned(64))), to[VL] __attribute__((aligned(64)));
   const int left = shift > 0 ? shift : 0, right = shift < 0 ? -shift : 0;
   Lanes y;
   if (left > 0) x = (Lanes)((Lanes)x << left);
-  memcpy(from, &x, 64);
+  memcpy(from, &x, sizeof x);
   EACH to[i] = (int32_t)(((int64_t)from[i] * value + (1 << 30)) >> 31);
-  memcpy(&y, to, 64);
+  memcpy(&y, to, sizeof y);
   if (right == 0) return y;
   const int32_t mask = right > 31 ? -1 : (int32_t)((1u << right) - 1);
   return (y >> (right & 31)) - (Lanes)((y & mask) > (mask >> 1) - (y >> 31));
@@ -124,28 +133,31 @@ SIMD_INLINE Lanes lanes_multiply(Lanes x, int32_t value, int32_t shift) {
 
 /* Both products of a gate, rescaled one after the other. */
 static void add_products_16(const int32_t *a, int32_t a_value, int32_t a_shift, const int32_t *b, int32_t b_value, int32_t b_shift, int16_t *v) {
-  Lanes x, y;
-  memcpy(&x, a, 64);
-  memcpy(&y, b, 64);
-  x = lanes_saturate16(lanes_multiply(x, a_value, a_shift));
-  /* the sum wraps as int32 does */
-  typedef uint32_t Unsigned __attribute__((vector_size(64)));
-  x = lanes_saturate16((Lanes)((Unsigned)x + (Unsigned)lanes_multiply(y, b_value, b_shift)));
-  EACH v[i] = (int16_t)x[i];
+  SIXTEEN {
+    Lanes x, y;
+    memcpy(&x, a + n, sizeof x);
+    memcpy(&y, b + n, sizeof y);
+    x = lanes_saturate16(lanes_multiply(x, a_value, a_shift));
+    x = lanes_saturate16(lanes_add(x, lanes_multiply(y, b_value, b_shift)));
+    EACH v[n + i] = (int16_t)x[i];
+  }
 }
 
 /* c = clamp(i * g + f * c) */
 static void update_cell_16(const int16_t *i_gate, const int16_t *f_gate, const int16_t *g_gate, int right, int32_t low, int32_t high, int16_t *c) {
-  const Lanes enters = lanes_round_shift(lanes_from16(i_gate) * lanes_from16(g_gate), right) << 16 >> 16; /* an int16 */
-  const Lanes stays = lanes_round_shift(lanes_from16(f_gate) * lanes_from16(c), 15) << 16 >> 16;
-  const Lanes out = lanes_max(lanes_min(enters + stays, lanes_of(high)), lanes_of(low));
-  EACH c[i] = (int16_t)out[i];
+  SIXTEEN {
+    const Lanes enters = lanes_round_shift(lanes_from16(i_gate + n) * lanes_from16(g_gate + n), right) << 16 >> 16; /* an int16 */
+    const Lanes stays = lanes_round_shift(lanes_from16(f_gate + n) * lanes_from16(c + n), 15) << 16 >> 16;
+    const Lanes out = lanes_max(lanes_min(enters + stays, lanes_of(high)), lanes_of(low));
+    EACH c[n + i] = (int16_t)out[i];
+  }
 }
 
 static void leave_cell_16(const int16_t *gate, const int16_t *hidden, int32_t value, int32_t shift, int32_t zero_point, int8_t *y) {
-  typedef uint32_t Unsigned __attribute__((vector_size(64)));
-  const Lanes scaled = lanes_multiply(lanes_from16(gate) * lanes_from16(hidden), value, shift);
-  const Lanes out = lanes_max(lanes_min((Lanes)((Unsigned)scaled + (Unsigned)lanes_of(zero_point)), lanes_of(127)), lanes_of(-128));
-  EACH y[i] = (int8_t)out[i];
+  SIXTEEN {
+    const Lanes scaled = lanes_multiply(lanes_from16(gate + n) * lanes_from16(hidden + n), value, shift);
+    const Lanes out = lanes_max(lanes_min(lanes_add(scaled, lanes_of(zero_point)), lanes_of(127)), lanes_of(-128));
+    EACH y[n + i] = (int8_t)out[i];
+  }
 }
 #endif
