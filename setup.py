@@ -55,6 +55,8 @@ DIRECTIVES = {
 
 
 SMALL = ["-Os", "-fno-builtin-memset"]  # -Os alone would have memory filled byte by byte
+# Small, too. Not -Os with AVX: it leaves the upper halves of vectors as they are, and then all code without AVX takes three times as long.
+PLAIN = ["-fno-tree-vectorize"]
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
 SEARCHING = {
@@ -90,8 +92,7 @@ AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni",
 if "avx512" in EMULATE:
     AVX512 = [*AVX2, "-O1"]
 SIMD = {
-    # On x86 only for machines that are slow anyway: unrolled, it would be a tenth of the package.
-    "isa_portable": [*SMALL, "-DSIMD_SMALL"] if X86_64 else [],
+    "isa_portable": [],
     "table": SMALL,
     "isa_avx2": [*UNROLL, *AVX2],
     "isa_avxvnni": [*UNROLL, *AVX2, "-mavxvnni"],
@@ -177,7 +178,7 @@ def target_of(source: Path) -> list[str]:
     if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING | LOADING:
         return SMALL
     if source.parent == PACKAGE / "ops" / "xnnpack":
-        return [*VECTOR, *SMALL] if source.stem in DEFINITIONS else VECTOR
+        return [*VECTOR, *PLAIN] if source.stem in DEFINITIONS else VECTOR
     if source.parent == PACKAGE / "ops" and source.stem in COLD:
         return SMALL
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []

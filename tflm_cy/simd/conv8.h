@@ -16,7 +16,7 @@ enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of
 #elif SIMD_ISA == 256
 enum { PANEL = 2, MOST_ROWS = 8, WIDE_ROWS = 6 };
 #else
-enum { PANEL = 4, MOST_ROWS = 2, WIDE_ROWS = 2 };
+enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
 #endif
 
 enum { MOST_TOGETHER8 = 120 };
@@ -321,11 +321,9 @@ KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
 KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
 #else
 KINDS8(tile8_1, TILE8, MOST_ROWS, MOST_ROWS, 1, 0)
-KINDS8(tile8_2, TILE8, MOST_ROWS, MOST_ROWS, 2, 0)
-KINDS8(tile8_3, TILE8, MOST_ROWS, MOST_ROWS, 3, 0)
-KINDS8(tile8_4, TILE8, WIDE_ROWS, WIDE_ROWS, 4, 0)
+KINDS8(tile8_2, TILE8, WIDE_ROWS, WIDE_ROWS, 2, 0)
 #endif
-#if SIMD_ISA != 256
+#if SIMD_ISA == 512
 KINDS8(row8_3, ROW8, 3)
 KINDS8(row8_4, ROW8, 4)
 #endif
@@ -336,14 +334,10 @@ static const Tiles8 TILES8[3][PANEL][4] = {
   {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
   {BY_KIND(half8_1), BY_KIND(half8_2), BY_KIND(half8_3), BY_KIND(tile8_4)},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
-#elif SIMD_ISA == 256
+#else
   {BY_KIND(tile8_1), BY_KIND(tile8_2)},
   {{NULL}},
   {BY_KIND(row8_1), BY_KIND(row8_2)},
-#else
-  {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
-  {{NULL}},
-  {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
 #endif
 };
 

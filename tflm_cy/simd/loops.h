@@ -23,11 +23,11 @@ SIMD_INLINE void vi_store_low_bytes(uint8_t *y, vi a) {
 SIMD_INLINE vi vi_low_half(vi a) { return _mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16); }
 SIMD_INLINE vi vi_set1_64(int64_t a) { return _mm256_set1_epi64x(a); }
 #else
-SIMD_INLINE vf vf_if_above(vf a, vf b, vf c) { SIMD_LANES(i) if (a[i] > 0) c[i] = b[i]; return c; }
-SIMD_INLINE vf vf_if_from(vf a, vf b, vf c) { SIMD_LANES(i) if (a[i] >= 0) c[i] = b[i]; return c; }
+SIMD_INLINE vf vf_if_above(vf a, vf b, vf c) { return (vf)SIMD_IF(a > 0, b, c); }
+SIMD_INLINE vf vf_if_from(vf a, vf b, vf c) { return (vf)SIMD_IF(a >= 0, b, c); }
 SIMD_INLINE vi vi_gather(const int32_t *table, const uint8_t *at) { vi r; SIMD_LANES(i) r[i] = table[at[i]]; return r; }
 SIMD_INLINE void vi_store_low_bytes(uint8_t *y, vi a) { SIMD_LANES(i) y[i] = (uint8_t)a[i]; }
-SIMD_INLINE vi vi_low_half(vi a) { SIMD_LANES(i) a[i] = (int16_t)a[i]; return a; }
+SIMD_INLINE vi vi_low_half(vi a) { return (vi)((simd_u32)a << 16) >> 16; }
 #endif
 
 #define LOOP32(NAME, ARGUMENTS, LOAD, VALUE)                                                                                       \

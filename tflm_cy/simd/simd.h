@@ -26,12 +26,14 @@
 
 /* Where the compiler can have a vector for certain. SIMD_KEEP keeps one that is used several times in its register: it would be loaded again for each
  * use. */
-#if defined(__x86_64__) && SIMD_ISA != 0 && !defined(TFLM_CY_EMULATE_AVX512)
+#if defined(__x86_64__) && !defined(TFLM_CY_EMULATE_AVX512)
 #define SIMD_PLACE "v"
+#elif defined(__aarch64__)
+#define SIMD_PLACE "w"
 #else
 #define SIMD_PLACE "m"
 #endif
-#if defined(__x86_64__) && SIMD_ISA != 0
+#if defined(__x86_64__) || defined(__aarch64__)
 #define SIMD_KEEP(a) __asm__("" : "+" SIMD_PLACE(a))
 #else
 #define SIMD_KEEP(a) (void)(a)
@@ -39,11 +41,7 @@
 
 #define simd_prefetch(p) __builtin_prefetch(p, 0, 3)
 
-#ifdef SIMD_SMALL /* for machines that are slow anyway */
-#define SIMD_INLINE static inline __attribute__((unused))
-#else
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
-#endif
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
 #ifdef TFLM_CY_EMULATE_AVX512
@@ -320,14 +318,28 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
 
 #else /* -------------------------------------------------------------------------------------------------------- portable C */
 
+/* Vectors of 16 bytes, as the compiler makes them of what the CPU has: SSE2, NEON. Where it would not find the instruction on x86-64, that is named. */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { VL = 4, VB = 16 };
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
-typedef int32_t vb __attribute__((vector_size(16))); /* the same type as vi: bytes are seen through simd_bytes */
-typedef union { vb v; int8_t s[16]; uint8_t u[16]; int16_t h[8]; } simd_bytes;
+typedef vi vb; /* bytes and words are seen through the types below */
+typedef int8_t simd_s8 __attribute__((vector_size(16)));
+typedef uint8_t simd_u8 __attribute__((vector_size(16)));
+typedef int16_t simd_s16 __attribute__((vector_size(16)));
+typedef uint16_t simd_u16 __attribute__((vector_size(16)));
+typedef uint32_t simd_u32 __attribute__((vector_size(16))); /* sums wrap */
 
 #define SIMD_LANES(i) for (int i = 0; i < 4; i++)
-#define SIMD_BYTES(i) for (int i = 0; i < 16; i++)
+#define SIMD_IF(mask, a, b) (((vi)(mask) & (vi)(a)) | (~(vi)(mask) & (vi)(b)))
+#ifdef __clang__
+#define SIMD_SHUFFLE(MASK, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SIMD_SHUFFLE(MASK, a, b, ...) __builtin_shuffle(a, b, (MASK){__VA_ARGS__})
+#endif
 
 SIMD_INLINE vf vf_load(const float *p) { vf r; memcpy(&r, p, 16); return r; }
 SIMD_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, 16); }
@@ -339,11 +351,17 @@ SIMD_INLINE vf vf_sub(vf a, vf b) { return a - b; }
 SIMD_INLINE vf vf_mul(vf a, vf b) { return a * b; }
 SIMD_INLINE vf vf_div(vf a, vf b) { return a / b; }
 SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { vf r; SIMD_LANES(i) r[i] = fmaf(a[i], b[i], c[i]); return r; }
-SIMD_INLINE vf vf_min(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] < b[i] ? a[i] : b[i]; return r; }
-SIMD_INLINE vf vf_max(vf a, vf b) { vf r; SIMD_LANES(i) r[i] = a[i] > b[i] ? a[i] : b[i]; return r; }
-SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
-SIMD_INLINE vf vf_from_bits(vi a) { vf r; memcpy(&r, &a, 16); return r; }
+#ifdef __SSE2__
+SIMD_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
+SIMD_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
+SIMD_INLINE vi vi_from_vf(vf a) { return (vi)_mm_cvtps_epi32(a); }
+#else
+SIMD_INLINE vf vf_min(vf a, vf b) { return (vf)SIMD_IF(a < b, a, b); }
+SIMD_INLINE vf vf_max(vf a, vf b) { return (vf)SIMD_IF(a > b, a, b); }
 SIMD_INLINE vi vi_from_vf(vf a) { vi r; SIMD_LANES(i) r[i] = (int32_t)rintf(a[i]); return r; }
+#endif
+SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
+SIMD_INLINE vf vf_from_bits(vi a) { return (vf)a; }
 SIMD_INLINE vi vi_cut_vf(vf a) { return __builtin_convertvector(a, vi); }
 
 SIMD_INLINE vi vi_load(const int32_t *p) { vi r; memcpy(&r, p, 16); return r; }
@@ -351,20 +369,24 @@ SIMD_INLINE void vi_store(int32_t *p, vi a) { memcpy(p, &a, 16); }
 SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { vi r = {0}; SIMD_LANES(i) if (i < n) r[i] = p[i]; return r; }
 SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { SIMD_LANES(i) if (i < n) p[i] = a[i]; }
 SIMD_INLINE vi vi_set1(int32_t x) { return (vi){x, x, x, x}; }
-typedef uint32_t simd_unsigned __attribute__((vector_size(16))); /* sums wrap */
-SIMD_INLINE vi vi_add(vi a, vi b) { return (vi)((simd_unsigned)a + (simd_unsigned)b); }
-SIMD_INLINE vi vi_sub(vi a, vi b) { return (vi)((simd_unsigned)a - (simd_unsigned)b); }
-SIMD_INLINE vi vi_mul(vi a, vi b) { return (vi)((simd_unsigned)a * (simd_unsigned)b); }
-SIMD_INLINE vi vi_min(vi a, vi b) { SIMD_LANES(i) a[i] = a[i] < b[i] ? a[i] : b[i]; return a; }
-SIMD_INLINE vi vi_max(vi a, vi b) { SIMD_LANES(i) a[i] = a[i] > b[i] ? a[i] : b[i]; return a; }
+SIMD_INLINE vi vi_add(vi a, vi b) { return (vi)((simd_u32)a + (simd_u32)b); }
+SIMD_INLINE vi vi_sub(vi a, vi b) { return (vi)((simd_u32)a - (simd_u32)b); }
+SIMD_INLINE vi vi_mul(vi a, vi b) { return (vi)((simd_u32)a * (simd_u32)b); }
+SIMD_INLINE vi vi_min(vi a, vi b) { return SIMD_IF(a < b, a, b); }
+SIMD_INLINE vi vi_max(vi a, vi b) { return SIMD_IF(a > b, a, b); }
 SIMD_INLINE vi vi_sra(vi a, int n) { return a >> n; }
-SIMD_INLINE vi vi_from_s8(const void *p) { vi r; SIMD_LANES(i) r[i] = ((const int8_t *)p)[i]; return r; }
-SIMD_INLINE vi vi_from_u8(const void *p) { vi r; SIMD_LANES(i) r[i] = ((const uint8_t *)p)[i]; return r; }
+/* Adds to each lane two products of words; of those here none leaves the range of a word. */
+SIMD_INLINE vi simd_add_products(vi acc, simd_s16 a, simd_s16 b) {
+#ifdef __SSE2__
+  return vi_add(acc, (vi)_mm_madd_epi16((__m128i)a, (__m128i)b));
+#else
+  const vi p = (vi)(a * b);
+  return vi_add(vi_add(acc, (vi)((simd_u32)p << 16) >> 16), p >> 16);
+#endif
+}
 SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) {
-  simd_bytes x = {u}, w = {s};
-  vi sum;
-  SIMD_LANES(i) sum[i] = x.u[4 * i] * w.s[4 * i] + x.u[4 * i + 1] * w.s[4 * i + 1] + x.u[4 * i + 2] * w.s[4 * i + 2] + x.u[4 * i + 3] * w.s[4 * i + 3];
-  return vi_add(acc, sum);
+  acc = simd_add_products(acc, (simd_s16)((simd_u16)u & 255), (simd_s16)((simd_u16)s << 8) >> 8);
+  return simd_add_products(acc, (simd_s16)((simd_u16)u >> 8), (simd_s16)s >> 8);
 }
 SIMD_INLINE int32_t vi_sum(vi a) { return (int32_t)((uint32_t)a[0] + (uint32_t)a[1] + (uint32_t)a[2] + (uint32_t)a[3]); }
 
@@ -372,62 +394,65 @@ SIMD_INLINE vb vb_load(const void *p) { vb r; memcpy(&r, p, 16); return r; }
 SIMD_INLINE void vb_store(void *p, vb a) { memcpy(p, &a, 16); }
 SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) { vb r = {0}; memcpy(&r, p, (size_t)n); return r; }
 SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) { memcpy(p, &a, (size_t)n); }
-SIMD_INLINE vb vb_set1(int x) { simd_bytes r; SIMD_BYTES(i) r.s[i] = (int8_t)x; return r.v; }
-SIMD_INLINE vb vb_set1_16(int x) { simd_bytes r; for (int i = 0; i < 8; i++) r.h[i] = (int16_t)x; return r.v; }
+SIMD_INLINE vb vb_set1(int x) { return (vb)((simd_u8){0} + (uint8_t)x); }
+SIMD_INLINE vb vb_set1_16(int x) { return (vb)((simd_u16){0} + (uint16_t)x); }
 SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return (vb){x, x, x, x}; }
 SIMD_INLINE vb vb_xor(vb a, vb b) { return a ^ b; }
 SIMD_INLINE vb vb_and(vb a, vb b) { return a & b; }
-SIMD_INLINE vb vb_min_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] < y.s[i] ? x.s[i] : y.s[i]; return x.v; }
-SIMD_INLINE vb vb_max_s(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.s[i] = x.s[i] > y.s[i] ? x.s[i] : y.s[i]; return x.v; }
-SIMD_INLINE vb vb_min_u(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.u[i] = x.u[i] < y.u[i] ? x.u[i] : y.u[i]; return x.v; }
-SIMD_INLINE vb vb_max_u(vb a, vb b) { simd_bytes x = {a}, y = {b}; SIMD_BYTES(i) x.u[i] = x.u[i] > y.u[i] ? x.u[i] : y.u[i]; return x.v; }
-SIMD_INLINE vb simd_zip8(vb a, vb b, int first) {
-  simd_bytes x = {a}, y = {b}, r;
-  for (int i = 0; i < 8; i++) { r.s[2 * i] = x.s[first + i]; r.s[2 * i + 1] = y.s[first + i]; }
-  return r.v;
+SIMD_INLINE vb vb_min_s(vb a, vb b) { return SIMD_IF((simd_s8)a < (simd_s8)b, a, b); }
+SIMD_INLINE vb vb_max_s(vb a, vb b) { return SIMD_IF((simd_s8)a > (simd_s8)b, a, b); }
+#ifdef __SSE2__
+SIMD_INLINE vb vb_min_u(vb a, vb b) { return (vb)_mm_min_epu8((__m128i)a, (__m128i)b); }
+SIMD_INLINE vb vb_max_u(vb a, vb b) { return (vb)_mm_max_epu8((__m128i)a, (__m128i)b); }
+#else
+SIMD_INLINE vb vb_min_u(vb a, vb b) { return SIMD_IF((simd_u8)a < (simd_u8)b, a, b); }
+SIMD_INLINE vb vb_max_u(vb a, vb b) { return SIMD_IF((simd_u8)a > (simd_u8)b, a, b); }
+#endif
+#define SIMD_ZIP8(FIRST)                                                                                                       \
+  SIMD_SHUFFLE(simd_u8, (simd_u8)a, (simd_u8)b, FIRST, FIRST + 16, FIRST + 1, FIRST + 17, FIRST + 2, FIRST + 18, FIRST + 3,    \
+               FIRST + 19, FIRST + 4, FIRST + 20, FIRST + 5, FIRST + 21, FIRST + 6, FIRST + 22, FIRST + 7, FIRST + 23)
+#define SIMD_ZIP16(FIRST)                                                                                                      \
+  SIMD_SHUFFLE(simd_u16, (simd_u16)a, (simd_u16)b, FIRST, FIRST + 8, FIRST + 1, FIRST + 9, FIRST + 2, FIRST + 10, FIRST + 3, FIRST + 11)
+SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return (vb)SIMD_ZIP8(0); }
+SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return (vb)SIMD_ZIP8(8); }
+SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return (vb)SIMD_ZIP16(0); }
+SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return (vb)SIMD_ZIP16(4); }
+SIMD_INLINE vi simd_four(const void *p) { vi v = {0}; memcpy(&v, p, 4); v = vb_zip8_low(v, v); return vb_zip16_low(v, v); } /* each in all bytes of a lane */
+SIMD_INLINE vi vi_from_s8(const void *p) { return simd_four(p) >> 24; }
+SIMD_INLINE vi vi_from_u8(const void *p) { return (vi)((simd_u32)simd_four(p) >> 24); }
+#ifdef __SSE2__
+SIMD_INLINE __m128i simd_offset(vi a, vi b, vb zero) { return _mm_adds_epi16(_mm_packs_epi32((__m128i)a, (__m128i)b), (__m128i)zero); }
+SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) { return (vb)_mm_packs_epi16(simd_offset(a, b, zero), simd_offset(c, d, zero)); }
+SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) { return (vb)_mm_packus_epi16(simd_offset(a, b, zero), simd_offset(c, d, zero)); }
+#else
+/* Sums that saturate as words do, within low .. high. */
+SIMD_INLINE vi simd_offset(vi a, vb zero, int low, int high) {
+  const int word = ((simd_s16)zero)[0], lowest = low - word > -32768 ? low - word : -32768, highest = high - word < 32767 ? high - word : 32767;
+  return vi_max(vi_min(a, vi_set1(highest)), vi_set1(lowest)) + word;
 }
-SIMD_INLINE vb simd_zip16(vb a, vb b, int first) {
-  simd_bytes x = {a}, y = {b}, r;
-  for (int i = 0; i < 4; i++) { r.h[2 * i] = x.h[first + i]; r.h[2 * i + 1] = y.h[first + i]; }
-  return r.v;
+SIMD_INLINE vb simd_low_bytes(vi a, vi b, vi c, vi d) {
+  const simd_u16 ab = SIMD_SHUFFLE(simd_u16, (simd_u16)a, (simd_u16)b, 0, 2, 4, 6, 8, 10, 12, 14), cd = SIMD_SHUFFLE(simd_u16, (simd_u16)c, (simd_u16)d, 0, 2, 4, 6, 8, 10, 12, 14);
+  return (vb)SIMD_SHUFFLE(simd_u8, (simd_u8)ab, (simd_u8)cd, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
-SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return simd_zip8(a, b, 0); }
-SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return simd_zip8(a, b, 8); }
-SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return simd_zip16(a, b, 0); }
-SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return simd_zip16(a, b, 4); }
-SIMD_INLINE int32_t simd_clamp(int32_t x, int32_t low, int32_t high) { return x < low ? low : x > high ? high : x; }
-SIMD_INLINE int32_t simd_offset(int32_t x, vb zero) { simd_bytes z = {zero}; return simd_clamp(simd_clamp(x, -32768, 32767) + z.h[0], -32768, 32767); }
 SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
-  simd_bytes r;
-  SIMD_LANES(i) {
-    r.s[i] = (int8_t)simd_clamp(simd_offset(a[i], zero), -128, 127);
-    r.s[4 + i] = (int8_t)simd_clamp(simd_offset(b[i], zero), -128, 127);
-    r.s[8 + i] = (int8_t)simd_clamp(simd_offset(c[i], zero), -128, 127);
-    r.s[12 + i] = (int8_t)simd_clamp(simd_offset(d[i], zero), -128, 127);
-  }
-  return r.v;
+  return simd_low_bytes(simd_offset(a, zero, -128, 127), simd_offset(b, zero, -128, 127), simd_offset(c, zero, -128, 127), simd_offset(d, zero, -128, 127));
 }
 SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
-  simd_bytes r;
-  SIMD_LANES(i) {
-    r.u[i] = (uint8_t)simd_clamp(simd_offset(a[i], zero), 0, 255);
-    r.u[4 + i] = (uint8_t)simd_clamp(simd_offset(b[i], zero), 0, 255);
-    r.u[8 + i] = (uint8_t)simd_clamp(simd_offset(c[i], zero), 0, 255);
-    r.u[12 + i] = (uint8_t)simd_clamp(simd_offset(d[i], zero), 0, 255);
-  }
-  return r.v;
+  return simd_low_bytes(simd_offset(a, zero, 0, 255), simd_offset(b, zero, 0, 255), simd_offset(c, zero, 0, 255), simd_offset(d, zero, 0, 255));
 }
+#endif
 SIMD_INLINE vb vb_pack(vi a, vi b, vi c, vi d) { return vb_pack_u(a, b, c, d, vb_set1(0)); }
 SIMD_INLINE vb vb_unlane(vb a) { return a; }
 SIMD_INLINE vb vb_lane(vb a) { return a; }
 SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {
-  simd_bytes r;
-  for (int i = 0; i < pieces; i++) memcpy(r.u + i * (16 / pieces), p + i * step, 16 / (size_t)pieces);
-  return r.v;
+  uint8_t r[16];
+  for (int i = 0; i < pieces; i++) memcpy(r + i * (16 / pieces), p + i * step, 16 / (size_t)pieces);
+  return vb_load(r);
 }
 SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count) {
-  const simd_bytes r = {a};
-  for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r.u + i * (16 / pieces), 16 / (size_t)pieces);
+  uint8_t r[16];
+  vb_store(r, a);
+  for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r + i * (16 / pieces), 16 / (size_t)pieces);
 }
 
 #endif
