@@ -318,9 +318,11 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
 
 #else /* -------------------------------------------------------------------------------------------------------- portable C */
 
-/* Vectors of 16 bytes, as the compiler makes them of what the CPU has: SSE2, NEON. Where it would not find the instruction on x86-64, that is named. */
-#ifdef __SSE2__
+/* Vectors of 16 bytes, as the compiler makes them of what the CPU has: SSE2, NEON. Instructions that it would not find are named. */
+#if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 enum { VL = 4, VB = 16 };
@@ -377,8 +379,10 @@ SIMD_INLINE vi vi_max(vi a, vi b) { return SIMD_IF(a > b, a, b); }
 SIMD_INLINE vi vi_sra(vi a, int n) { return a >> n; }
 /* Adds to each lane two products of words; of those here none leaves the range of a word. */
 SIMD_INLINE vi simd_add_products(vi acc, simd_s16 a, simd_s16 b) {
-#ifdef __SSE2__
+#if defined(__SSE2__)
   return vi_add(acc, (vi)_mm_madd_epi16((__m128i)a, (__m128i)b));
+#elif defined(__aarch64__)
+  return (vi)vpadalq_s16((int32x4_t)acc, (int16x8_t)(a * b));
 #else
   const vi p = (vi)(a * b);
   return vi_add(vi_add(acc, (vi)((simd_u32)p << 16) >> 16), p >> 16);
