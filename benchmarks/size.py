@@ -35,7 +35,9 @@ class SourceTree:
         if any(fnmatch(folder, pattern) for pattern in self.excluded):
             return False
         patterns = [*self.data.get("*", ()), *self.data.get(folder, ())]
-        return path.suffix == ".py" or ".so" in path.suffixes or any(fnmatch(path.name, pattern) for pattern in patterns)
+        return (
+            path.suffix == ".py" or ".so" in path.suffixes or any(fnmatch(path.name, pattern) for pattern in patterns)
+        )
 
 
 def measure(side):

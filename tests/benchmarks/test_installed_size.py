@@ -40,7 +40,13 @@ def test_of_a_source_tree_what_a_wheel_holds_is_counted(tmp_path):
         "[tool.setuptools.package-data]\n'*' = ['*.tflite', '*.pyi']\n'package.room' = ['*.pxd']\n"
     )
     sizes = {"__init__.py": 1, "table.pyx": 1000, "table.pxd": 2000, "room/table.pxd": 20, "room/digits.tflite": 200}
-    sizes |= {"room/table.pyi": 2, "room/sums.h": 4000, f"made{EXTENSION_SUFFIXES[0]}": 10, "train/network.py": 8000, "README.md": 500}
+    sizes |= {
+        "room/table.pyi": 2,
+        "room/sums.h": 4000,
+        f"made{EXTENSION_SUFFIXES[0]}": 10,
+        "train/network.py": 8000,
+        "README.md": 500,
+    }
     for name, size in sizes.items():
         path = tmp_path / "package" / name
         path.parent.mkdir(parents=True, exist_ok=True)

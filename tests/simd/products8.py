@@ -137,6 +137,17 @@ def draw_column(rng, dtype):
     return node(rng, "DEPTHWISE_CONV_2D", dtype, *shapes, w, ic, length, 3, **options)
 
 
+def draw_position(rng, dtype):
+    """A depthwise filter as large as the image: one position, of streaming models."""
+    ic, length = int(rng.choice(CHANNELS)), int(rng.integers(1, 24))
+    width = int(rng.integers(1, 4)) if length < 12 else 1
+    w = weights(rng, dtype, [1, length, width, ic], ic, 3)
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "depth_multiplier": 1}
+    return node(
+        rng, "DEPTHWISE_CONV_2D", dtype, [1, length, width, ic], [1, 1, 1, ic], w, ic, length * width, 3, **options
+    )
+
+
 def draw_dilated(rng, dtype):
     """A depthwise filter of 3x3 whose taps are apart, over images of many channels: rows and pixels as far from each other share."""
     ic = int(rng.choice([16, 48, 64, 72, 96, 128, 200]))
@@ -186,5 +197,6 @@ DRAWS = {
     "CONV_2D at the lowest byte": draw_clamped,
     "DEPTHWISE_CONV_2D of columns": draw_column,
     "DEPTHWISE_CONV_2D, dilated": draw_dilated,
+    "DEPTHWISE_CONV_2D of one position": draw_position,
     "FULLY_CONNECTED": draw_matrix,
 }

@@ -167,8 +167,8 @@ SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const C
   }
 }
 
-/* X groups of R rows as bytes. y: of the first group; n: values of the last group. */
-SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int raised, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
+/* X groups of R rows as bytes. whole: their dwords are in the order of whole_channel. y: of the first group; n: values of the last group. */
+SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int whole, const int raised, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
                               uint8_t *y, ptrdiff_t n) {
   vf scales[4];
   const vb zero = s->zero, low = s->low, high = s->high;
@@ -181,7 +181,7 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
       vi q[4];
       _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(raised, acc[r][g][i], scales[i]));
       vb out = bytes8(raised, is_signed, q[0], q[1], q[2], q[3], zero, low, high);
-      if (pieces != 1) out = vb_unlane(out);
+      if (!whole) out = vb_unlane(out);
       if (pieces == 0) {
         if (g + 1 < X || n >= VB) vb_store(to, out);
         else vb_store_part(to, out, n);
@@ -195,8 +195,8 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
 SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
                                ptrdiff_t n) {
   if (s->sums) finish_sums(R, X, pieces, s, acc, y_group, y - s->y0, n);
-  else if (RAISES8 && s->raised) finish_bytes(R, X, pieces, 1, s, acc, y_group, y, n);
-  else finish_bytes(R, X, pieces, 0, s, acc, y_group, y, n);
+  else if (RAISES8 && s->raised) finish_bytes(R, X, pieces, pieces == 1, 1, s, acc, y_group, y, n);
+  else finish_bytes(R, X, pieces, pieces == 1, 0, s, acc, y_group, y, n);
 }
 
 /* Any filter. y_group: bytes of y from one of the groups done together to the next. */
@@ -243,32 +243,39 @@ SIMD_INLINE void sum_groups(const int R, const int X, const Columns8 *s, ptrdiff
 }
 
 /* The dwords of a single position and n channels from `at` on, below four taps. */
-SIMD_INLINE void gather_position(const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, vb change, vb *x) {
+SIMD_INLINE void gather_position(const int whole, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, vb change, vb *x) {
   vb r[4];
   _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) r[j] = n >= VB ? vb_load(rows[j] + at) : vb_load_part(rows[j] + at, n);
-  interleave(4, 0, r, change, x);
+  interleave(4, whole, r, change, x);
 }
 
-/* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. */
-static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+SIMD_INLINE void sum_below(const int whole, const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
   const vb change = vb_set1(flip);
   vi acc[2][4][4];
   vb x[4];
   _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) acc[0][0][i] = vi_load(s->bias + i * VL);
   for (ptrdiff_t k = 0; k < s->columns * s->quads; k++) {
-    gather_position(rows + 4 * k, at, n, change, x);
+    gather_position(whole, rows + 4 * k, at, n, change, x);
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
       acc[0][0][i] = dword_dot8(acc[0][0][i], dwords8(&x[i]), dword_taps8(s->taps + (4 * k + i) * DWORD_TAPS8));
   }
   if (s->extra) {
     _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) {
       for (int32_t e = s->extra[i]; e < s->extra[i + 1]; e++) {
-        gather_position(rows + 4 * s->extra_at[e], at, n, change, x);
+        gather_position(whole, rows + 4 * s->extra_at[e], at, n, change, x);
         acc[0][0][i] = dword_dot8(acc[0][0][i], dwords8(&x[i]), dword_taps8(s->extra_taps + e * DWORD_TAPS8));
       }
     }
   }
-  finish_groups(1, 1, 0, s, acc, 0, y, n);
+  if (!whole) finish_sums(1, 1, 0, s, acc, 0, y - s->y0, n);
+  else if (RAISES8 && s->raised) finish_bytes(1, 1, 0, 1, 1, s, acc, 0, y, n);
+  else finish_bytes(1, 1, 0, 1, 0, s, acc, 0, y, n);
+}
+
+/* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. Bytes are whole, sums are not. */
+static void sum_position(const Columns8 *s, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t n, int flip, uint8_t *y) {
+  if (s->sums) sum_below(0, s, rows, at, n, flip, y);
+  else sum_below(1, s, rows, at, n, flip, y);
 }
 
 /* By rows of output and stride (one row; one row, stride 2; two rows), and 1, 2, 4 pieces. */

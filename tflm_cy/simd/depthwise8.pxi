@@ -189,8 +189,8 @@ cdef ptrdiff_t slab_begin(const Depthwise8* d, ptrdiff_t channel) noexcept nogil
 
 
 cdef bint is_whole(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:
-    """Are these channels in the order of whole_channel?"""
-    return d.slabs and (rolls_over(d, slab) or (slab == VB and d.finish == NULL))
+    """Are these channels in the order of whole_channel? A single position's are as those of a slab of VB."""
+    return (d.single and d.finish == NULL) or (d.slabs and (rolls_over(d, slab) or (slab == VB and d.finish == NULL)))
 
 
 cdef bint rolls_over(const Depthwise8* d, ptrdiff_t slab) noexcept nogil:

@@ -45,6 +45,8 @@ cdef int32_t slab_source(const Depthwise8* d, ptrdiff_t pieces, ptrdiff_t v) noe
 cdef ptrdiff_t channel_of(const Depthwise8* d, ptrdiff_t v) noexcept nogil:
     """Of lane v of the blocks: the channels of a slab of fewer than VB come again."""
     cdef ptrdiff_t channel = 0
+    if d.single and is_whole(d, VB):
+        return (v / VB * VB + whole_channel(<int>(v % VB))) % d.channels
     if not d.slabs:
         return v % d.channels
     while v >= VB:
