@@ -10,6 +10,19 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
+cdef extern from *:
+    """
+    #ifndef TFLM_CY_CUT32
+    #define TFLM_CY_CUT32
+    #if defined(__x86_64__)
+    static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
+    #else
+    static inline int32_t tflm_cy_cut32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
+    #endif
+    #endif
+    """
+    int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; INT32_MIN: what int32 cannot hold, NaN
+
 ctypedef fused Narrow:
     int8_t
     uint8_t
@@ -45,8 +58,8 @@ cdef struct Channels:            # a tensor [outer, channels, inner]
 
 
 cdef inline int32_t round_away(float x) noexcept nogil:
-    """(int32_t)roundf(x) as x86 converts; branchless."""
-    cdef int32_t whole = <int32_t>x
+    """roundf(x) as an int32; without branches on x86."""
+    cdef int32_t whole = cut32(x)
     cdef float rest = x - <float>whole
     cdef int32_t up = (rest >= <float>0.5) & (rest < <float>1.0)
     cdef int32_t down = (rest <= <float>-0.5) & (rest > <float>-1.0)

@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport fabsf
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping
+from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.fully_connected cimport round_away
 
@@ -41,7 +41,7 @@ cdef inline void quantize_split(const void* how, const float* x, Narrow* y, int6
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
     for i in range(body):
-        y[i] = <Narrow>clamp32(add_wrapping(<int32_t>ties_to_even(x[i] * inverse), q.zero_point), q.low, q.high)
+        y[i] = <Narrow>clamp32(add_wrapping(cut32(ties_to_even(x[i] * inverse)), q.zero_point), q.low, q.high)
     for i in range(body, n):
         y[i] = <Narrow>clamp32(add_wrapping(round_away(<double>x[i] / <double>q.scale), q.zero_point), q.low, q.high)
 
