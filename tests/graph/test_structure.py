@@ -59,7 +59,9 @@ def test_an_error_names_node_and_shapes():
     with pytest.raises(RuntimeError, match=r"Node number 0 \(ADD\) failed to prepare.*FLOAT32 \[2, 3\], FLOAT32 \[4\]"):
         Interpreter(model_content=blob, experimental_op_resolver_type=OpResolverType.BUILTIN_REF).allocate_tensors()
     interpreter = Interpreter(model_content=blob)
-    who = r"Delegate\) failed to prepare. It runs ADD \(node 0\)" if generation.supported() else r"Node number 0 \(ADD\)"
+    who = (
+        r"Delegate\) failed to prepare. It runs ADD \(node 0\)" if generation.supported() else r"Node number 0 \(ADD\)"
+    )
     with pytest.raises(RuntimeError, match=who + r".*FLOAT32 \[2, 3\], FLOAT32 \[4\]"):
         interpreter.allocate_tensors()
     with pytest.raises(RuntimeError, match="not ready"):
