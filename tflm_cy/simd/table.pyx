@@ -6,7 +6,7 @@
 | avx512 | AVX-512 F, BW, DQ, VL and VNNI |
 | avxvnni | those of avx2, with AVX-VNNI for 8-bit products |
 | avx2 | AVX2, FMA, BMI2 |
-| portable | C without instructions of its own |
+| portable | C, in vectors that the compiler makes of SSE2 or NEON |
 | scalar | none: every operator runs its scalar definition |
 
 Without the variable it is the first that the CPU has. The bytes are the same with all of them. Threads that choose at once, without a GIL, fill
