@@ -35,8 +35,8 @@ def find_models(folders, part=""):
         if folder.is_file():
             found.append((folder.name, folder))
         else:
-            paths = sorted(folder.rglob("*.tflite"))
-            found += [(path.relative_to(folder.resolve().parent).as_posix(), path) for path in map(Path.resolve, paths)]
+            folder = folder.resolve()  # its models may be links to elsewhere
+            found += [(path.relative_to(folder.parent).as_posix(), path) for path in sorted(folder.rglob("*.tflite"))]
     return [(name, path) for name, path in found if part in name]
 
 
