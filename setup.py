@@ -92,7 +92,6 @@ AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni",
 if "avx512" in EMULATE:
     AVX512 = [*AVX2, "-O1"]
 SIMD = {
-    "isa_portable": [],
     "table": SMALL,
     "isa_avx2": [*UNROLL, *AVX2],
     "isa_avxvnni": [*UNROLL, *AVX2, "-mavxvnni"],

@@ -17,8 +17,9 @@ Source: LiteRT:tflite/kernels/internal/optimized/{sse_tensor_utils,neon_tensor_u
 """
 from libc.math cimport INFINITY, fabs, fabsf, round, roundf
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, uint32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 
 cdef enum:
@@ -35,11 +36,6 @@ cdef struct RowScale:            # real value = scale * (quantized - zero_point)
 cdef struct Extremes:
     float low
     float high
-
-
-cdef inline int32_t to_int32(float x) noexcept nogil:
-    """As x86 converts one value: NaN and what does not fit give the minimum."""
-    return <int32_t>x if x < <float>2147483648.0 and x > <float>-2147483648.0 else INT32_MIN
 
 
 cdef inline Extremes pairwise_extremes(const float* v, ptrdiff_t n) noexcept nogil:
@@ -174,7 +170,7 @@ cdef inline void quantize_values(
         x = <float>zero_point + roundf(v[i] * inverse)
         if low == -128:
             x = 0 if x != x else clamp_f32(x, -128, 127)
-        y = to_int32(x)
+        y = cut32(x)
         y = low if y < low else y
         q[i] = <int16_t>(127 if y > 127 else y)
 

@@ -316,16 +316,11 @@ KINDS8(half8_1, TILE8, MOST_ROWS, 4, 1, 1)
 KINDS8(half8_2, TILE8, MOST_ROWS, 4, 2, 1)
 KINDS8(half8_3, TILE8, MOST_ROWS, 4, 3, 1)
 KINDS8(tile8_4, TILE8, WIDE_ROWS, 2, 4, 0)
-#elif SIMD_ISA == 256
-KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
-KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
-#else
-KINDS8(tile8_1, TILE8, MOST_ROWS, MOST_ROWS, 1, 0)
-KINDS8(tile8_2, TILE8, WIDE_ROWS, WIDE_ROWS, 2, 0)
-#endif
-#if SIMD_ISA == 512
 KINDS8(row8_3, ROW8, 3)
 KINDS8(row8_4, ROW8, 4)
+#else
+KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
+KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
 #endif
 
 /* [0: tiles, 1: their last vector is half as wide, 2: one row][vectors - 1][kind] */

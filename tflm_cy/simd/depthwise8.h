@@ -168,8 +168,8 @@ SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const C
 }
 
 /* X groups of R rows as bytes. whole: their dwords are in the order of whole_channel. y: of the first group; n: values of the last group. */
-SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int whole, const int raised, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
-                              uint8_t *y, ptrdiff_t n) {
+SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int whole, const int raised, const Columns8 *s, vi acc[2][4][4],
+                              ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {
   vf scales[4];
   const vb zero = s->zero, low = s->low, high = s->high;
   const int is_signed = s->is_signed;
@@ -192,11 +192,17 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
   }
 }
 
+/* Raised sums or not. */
+SIMD_INLINE void finish_either(const int R, const int X, const int pieces, const int whole, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
+                               uint8_t *y, ptrdiff_t n) {
+  if (RAISES8 && s->raised) finish_bytes(R, X, pieces, whole, 1, s, acc, y_group, y, n);
+  else finish_bytes(R, X, pieces, whole, 0, s, acc, y_group, y, n);
+}
+
 SIMD_INLINE void finish_groups(const int R, const int X, const int pieces, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group, uint8_t *y,
                                ptrdiff_t n) {
   if (s->sums) finish_sums(R, X, pieces, s, acc, y_group, y - s->y0, n);
-  else if (RAISES8 && s->raised) finish_bytes(R, X, pieces, pieces == 1, 1, s, acc, y_group, y, n);
-  else finish_bytes(R, X, pieces, pieces == 1, 0, s, acc, y_group, y, n);
+  else finish_either(R, X, pieces, pieces == 1, s, acc, y_group, y, n);
 }
 
 /* Any filter. y_group: bytes of y from one of the groups done together to the next. */
@@ -268,8 +274,7 @@ SIMD_INLINE void sum_below(const int whole, const Columns8 *s, const uint8_t *co
     }
   }
   if (!whole) finish_sums(1, 1, 0, s, acc, 0, y - s->y0, n);
-  else if (RAISES8 && s->raised) finish_bytes(1, 1, 0, 1, 1, s, acc, 0, y, n);
-  else finish_bytes(1, 1, 0, 1, 0, s, acc, 0, y, n);
+  else finish_either(1, 1, 0, 1, s, acc, 0, y, n);
 }
 
 /* n values of a single position, from `at` of the pixels below the filter: rows[4 * (column * quads + quad) + j]. Bytes are whole, sums are not. */
