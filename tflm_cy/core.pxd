@@ -1,4 +1,5 @@
 """The inside of an Interpreter; told in `core.pyx`."""
+from tflm_cy.graph.replay cimport Replay
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.turn cimport Turn
@@ -11,6 +12,10 @@ cdef class Core:
     cdef readonly int num_threads
     cdef object default_delegate     # makes a delegate at the first allocate; None: there is none, or it has been applied
     cdef bint clustering
+    cdef object find                 # operator's name -> Registration
+    cdef bint reference
+    cdef list delegates              # those that have taken their nodes
+    cdef Replay replay               # gives the values of tensors that were overwritten; None: nobody has asked for one
     cdef Turn turn
     cdef Subgraph primary
 
@@ -28,6 +33,6 @@ cdef class Core:
     cdef int resize_unlocked(self, Subgraph g, object index, object shape, bint strict) except -1
     cdef int put(self, object index, object value, object subgraph_index) except -1
     cdef int set_unlocked(self, Subgraph g, object index, object value) except -1
-    cdef int open_constant(self, Subgraph g, int t) except -1
     cdef object get(self, object index, object subgraph_index)
     cdef object get_unlocked(self, Subgraph g, object index)
+    cdef bint is_lost(self, Subgraph g, int t) noexcept

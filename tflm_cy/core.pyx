@@ -21,20 +21,19 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
-    checked_strings, checked_value, expect_readable, expect_shape, fields, fits, has_plain_type, new_array, read_value, small_index,
-    write_value,
+    checked_strings, checked_value, expect_shape, fields, fits, has_plain_type, new_array, open_constant, read_only, read_value, small_index,
+    view_value, write_value,
 )
 from tflm_cy.graph.context cimport INVOKE
-from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN, scalar_type
-from tflm_cy.graph.description cimport tensor_name
+from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN
 from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
 from tflm_cy.graph.loader cimport load
+from tflm_cy.graph.replay cimport Replay, last_value
 from tflm_cy.graph.resource cimport Resources
-from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, BOOL, CONSTANT, INT32, INT64, MAX_RANK, STRING, Tensor, bytes_of, is_constant, is_packed, shape_of,
+    CONSTANT, MAX_RANK, STRING, Tensor, is_constant, shape_of,
 )
-from tflm_cy.graph.view cimport view
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.processor cimport load32
 from tflm_cy.threads.turn cimport HAS_GIL, begin_turn, end_turn, is_alone, is_left_behind, make_turn
@@ -95,6 +94,9 @@ cdef class Core:
         self.clustering = clustering
         self.model = model
         self.num_threads = num_threads
+        self.find = find
+        self.reference = reference
+        self.delegates = []
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
         self.primary.set_up(num_threads, fuse)
@@ -175,6 +177,7 @@ cdef class Core:
         from tflm_cy.graph.partition import delegate
         for g in self.subgraphs:
             delegate(g, mine, self.clustering)
+        self.delegates.append(mine)
 
     cdef int apply_default_delegate(self) except -1:
         """At the first allocation of any subgraph, before anything is prepared."""
@@ -252,6 +255,7 @@ cdef class Core:
         try:
             for g in self.subgraphs:
                 g.reset_variables()
+                g.state_changes = 0
         finally:
             self.leave()
 
@@ -269,6 +273,7 @@ cdef class Core:
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
                     and not g.is_hidden(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
+                note_write(g, tensor.index)
                 return 0
         g = self.subgraph(subgraph_index)
         self.enter()
@@ -282,6 +287,7 @@ cdef class Core:
         cdef int t = self.tensor_index(g, index)
         cdef Tensor* tensor = &g.tensors[t]
         cdef Py_buffer buffer
+        note_write(g, t)
         if tensor.type == STRING:
             return g.set_text(t, checked_strings(g, t, value))
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
@@ -290,7 +296,9 @@ cdef class Core:
         try:
             expect_shape(&buffer, tensor)
             if is_constant(tensor):
-                self.open_constant(g, t)
+                if g.ready:
+                    self.guard()
+                open_constant(g, t)
             if tensor.data == NULL or g.is_hidden(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
@@ -302,21 +310,6 @@ cdef class Core:
         finally:
             PyBuffer_Release(&buffer)
         return self.set_unlocked(g, index, np.ascontiguousarray(value))
-
-    cdef int open_constant(self, Subgraph g, int t) except -1:
-        """Let a constant be written, in memory of this interpreter's own.
-
-        Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded.
-        """
-        cdef const Tensor* tensor = &g.tensors[t]
-        if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
-                or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
-            raise ValueError(
-                f"Cannot set tensor: tensor {t} '{tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
-                "16 bits may be replaced")
-        if g.ready:
-            self.guard()
-        return g.own_constant(t)
 
     def get_tensor(self, index, subgraph_index=0):
         """A fresh copy of a tensor's value; rank 0 gives a numpy scalar."""
@@ -343,27 +336,26 @@ cdef class Core:
 
     cdef object get_unlocked(self, Subgraph g, object index):
         cdef int t = self.tensor_index(g, index)
+        if self.is_lost(g, t):
+            if self.replay is None:
+                self.replay = Replay(g, self.find, self.reference, self.delegates, self.clustering)
+            return last_value(g, t, self.replay)
         return read_value(g, t, tuple(shape_of(&g.tensors[t])))
+
+    cdef bint is_lost(self, Subgraph g, int t) noexcept:
+        """The memory of a tensor serves another one by now: its value takes a replay."""
+        return g.ready and not g.micro and not g.is_hidden(t) and g.is_overwritten(t)
 
     def view(self, index, subgraph_index=0):
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
         cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef const Tensor* tensor
         cdef int t
         self.enter()
         try:
             t = self.tensor_index(g, index)
-            tensor = &g.tensors[t]
-            if tensor.type == STRING:
-                raise ValueError("string tensors have no view; use get_tensor")
-            if is_packed(tensor) or (tensor.sparsity != NULL and is_constant(tensor)):
-                return self.get_unlocked(g, t)
-            expect_readable(g, t)
-            if tensor.bytes == 0:
-                return self.get_unlocked(g, t)           # nothing to look at
-            dtype = scalar_type(tensor.type) if tensor.type == BFLOAT16 else DTYPE_OF[tensor.type]
-            array = ndarray(tuple(shape_of(tensor)), dtype, view(g, tensor, tensor.allocation == CONSTANT))
-            return array if tensor.rank > 0 else array[()]
+            if self.is_lost(g, t):
+                return read_only(self.get_unlocked(g, t))
+            return view_value(g, t)
         finally:
             self.leave()
 

@@ -32,15 +32,10 @@ def run(blob, **options):
     return interpreter
 
 
-def test_intermediates_share_memory_and_say_so():
-    interpreter = run(chain(8))
-    with pytest.raises(ValueError, match="experimental_preserve_all_tensors"):
-        interpreter.get_tensor(2)
-    assert interpreter.get_tensor(9)[0] == 8
-
-
-def test_preserve_all_tensors_keeps_every_value():
-    interpreter = run(chain(8), experimental_preserve_all_tensors=True)
+@pytest.mark.parametrize("preserve", [True, False])
+def test_intermediates_have_their_values_whether_they_share_memory_or_not(preserve):
+    mode = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = run(chain(8), experimental_preserve_all_tensors=preserve, experimental_op_resolver_type=mode)
     assert [float(interpreter.get_tensor(i)[0]) for i in range(2, 10)] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 

@@ -38,6 +38,9 @@ class PythonDelegate(Delegate):
         self.name = type(mine).__name__
         self.kernels = {}
 
+    def renewed(self):
+        return PythonDelegate(self.mine)
+
     def claim(self, Subgraph subgraph):
         delegated = {(<Partition>partition).index for partition in subgraph.partitions}
         return [n for n in subgraph.execution_plan if n not in delegated and self.mine.supports(node_info(subgraph, n))]

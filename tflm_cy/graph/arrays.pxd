@@ -32,5 +32,8 @@ cdef object checked_value(Subgraph g, int t, object value)
 cdef list checked_strings(Subgraph g, int t, object value)
 cdef int expect_shape(const Py_buffer* value, const Tensor* tensor) except -1
 cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept
+cdef int open_constant(Subgraph g, int t) except -1
+cdef object view_value(Subgraph g, int t)
+cdef object read_only(object value)
 cdef object read_value(Subgraph g, int t, tuple shape)
 cdef int expect_readable(Subgraph g, int t) except -1

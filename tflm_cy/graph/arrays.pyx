@@ -20,10 +20,12 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.description cimport strings_of, tensor_name
 from tflm_cy.graph.description import DTYPES
-from tflm_cy.graph.subgraph cimport Subgraph
+from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
-    BFLOAT16, DYNAMIC, INT2, INT4, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, count, is_constant, is_packed, shape_of, type_name,
+    BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count,
+    is_constant, is_packed, shape_of, type_name,
 )
+from tflm_cy.graph.view cimport view
 
 NULL_DATA = "Tensor data is null. Run allocate_tensors() first"
 
@@ -193,6 +195,43 @@ cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept:
         pack(<const int8_t*>value.buf, <uint8_t*>tensor.data, count(tensor), tensor.type)
     else:
         memcpy(tensor.data, value.buf, min(<size_t>value.len, tensor.bytes))
+
+
+cdef int open_constant(Subgraph g, int t) except -1:
+    """Let a constant be written, in memory of this interpreter's own.
+
+    Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded.
+    """
+    cdef const Tensor* tensor = &g.tensors[t]
+    if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
+            or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
+        raise ValueError(
+            f"Cannot set tensor: tensor {t} '{tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "
+            "16 bits may be replaced")
+    return g.own_constant(t)
+
+
+cdef object view_value(Subgraph g, int t):
+    """A numpy array over a tensor's memory; a copy where the elements do not lie there as numpy has them, and of rank 0."""
+    cdef const Tensor* tensor = &g.tensors[t]
+    if tensor.type == STRING:
+        raise ValueError("string tensors have no view; use get_tensor")
+    if is_packed(tensor) or (tensor.sparsity != NULL and is_constant(tensor)):
+        return read_value(g, t, tuple(shape_of(tensor)))
+    expect_readable(g, t)
+    if tensor.bytes == 0:
+        return read_value(g, t, tuple(shape_of(tensor)))         # nothing to look at
+    note_write(g, t)
+    dtype = scalar_type(tensor.type) if tensor.type == BFLOAT16 else DTYPE_OF[tensor.type]
+    array = ndarray(tuple(shape_of(tensor)), dtype, view(g, tensor, tensor.allocation == CONSTANT))
+    return array if tensor.rank > 0 else array[()]
+
+
+cdef object read_only(value):
+    """An array that nobody should take for a tensor's memory."""
+    if isinstance(value, ndarray):
+        value.flags.writeable = False
+    return value
 
 
 cdef object read_value(Subgraph g, int t, tuple shape):

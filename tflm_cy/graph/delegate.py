@@ -40,6 +40,15 @@ class Delegate:
         """
         raise NotImplementedError
 
+    def renewed(self):
+        """A delegate like this one that has built nothing yet, for a copy of the interpreter.
+
+        Returns
+        -------
+        Delegate
+        """
+        return type(self)()
+
     def finish(self, subgraph):
         """All partitions of a subgraph are built, or none: forget what refers to the subgraph, which refers to this delegate.
 

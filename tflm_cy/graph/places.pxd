@@ -14,6 +14,7 @@ cdef class Places(LateValues):
     cdef int32_t* outputs
     cdef int32_t output_count
     cdef bint preserve_all
+    cdef bint keep_all               # no two tensors share memory
 
     # memory
     cdef int32_t* first_use

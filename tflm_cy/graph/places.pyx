@@ -354,7 +354,7 @@ cdef class Places(LateValues):
         cdef bint fresh = True
         tflite_lifetimes(
             self.tensors, self.tensor_count, self.nodes, self.plan, self.plan_count, first, end, self.inputs, self.input_count,
-            self.outputs, self.output_count, self.preserve_all, self.first_use, self.last_use)
+            self.outputs, self.output_count, self.preserve_all or self.keep_all, self.first_use, self.last_use)
         self.settle_bands(first, end)
         self.merge(first, end)
         self.let_roll(first, end)

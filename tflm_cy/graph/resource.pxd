@@ -31,6 +31,7 @@ cdef class Resources:
     cdef readonly dict tables               # number -> [type of the keys, dict or None as long as it is not filled]
     cdef int live_views                     # views of any tensor that are alive
     cdef bint engaged                       # the invoke that is under way has the pool of threads
+    cdef long runs                          # of subgraphs that no other one has called
     cdef int depth                          # subgraphs that are being prepared or run, each called by the one before
 
     cdef int identifier(self, str container, str name) except -1

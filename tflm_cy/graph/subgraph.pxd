@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.graph.preparation cimport Preparation
 from tflm_cy.graph.resource cimport Resources
+from tflm_cy.graph.tensor cimport VARIABLE
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.trial cimport Trial
 
@@ -31,6 +32,10 @@ cdef class Subgraph(Preparation):
     cdef bint allocating
     cdef bint running
     cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
+    cdef long runs                   # since the last allocate; 0 behind one that failed
+    cdef long state_changes          # runs, and writes of variables from outside, since variables were initialized
+    cdef bint touched                # an input may have been written to since the last run
+    cdef dict last_inputs            # of the last run, for who repeats it; None: nobody has asked
     cdef int failed_step
     cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
     cdef int64_t* clock              # of the run under way, if it is timed
@@ -56,5 +61,15 @@ cdef class Subgraph(Preparation):
     cdef int descend(self) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
-    cdef dict save_outputs(self)
-    cdef int restore_outputs(self, dict saved) except -1
+    cdef dict save_places(self)
+    cdef int restore_places(self, dict saved) except -1
+    cdef int forget_addresses(self) noexcept
+
+
+cdef inline void note_write(Subgraph g, int t) noexcept:
+    """Somebody outside writes to a tensor, or may by a view."""
+    cdef int i
+    g.state_changes += g.tensors[t].allocation == VARIABLE
+    for i in range(g.input_count):
+        if g.inputs[i] == t:
+            g.touched = True

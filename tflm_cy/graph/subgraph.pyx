@@ -229,13 +229,15 @@ cdef class Subgraph(Preparation):
         self.allocating = True
         try:
             saved = self.save_inputs()
-            outputs = self.save_outputs()
+            places, blocks = self.save_places(), self.stage_blocks
             self.forget_prepared()
             try:
                 self.prepare_stage(0)
-            except Exception:
+            except BaseException:
+                self.forget_addresses()
                 if self.state == PREPARE:          # the head is still the last run's
-                    self.restore_outputs(outputs)
+                    self.restore_places(places)
+                    self.stage_blocks = blocks
                 raise
             self.restore_inputs(saved)
         finally:
@@ -247,6 +249,7 @@ cdef class Subgraph(Preparation):
         self.ready = True
         self.first = not self.micro
         self.generation += 1
+        self.runs = self.state_changes = 0
         return 0
 
     cdef bint is_brief(self) noexcept:
@@ -267,7 +270,7 @@ cdef class Subgraph(Preparation):
         return 0
 
     cdef dict save_inputs(self):
-        """Values of inputs that keep their shape; strings stay where they are."""
+        """Values of inputs that keep their shape, as bytes."""
         cdef dict saved = {}
         cdef Tensor* tensor
         cdef int i, t
@@ -276,7 +279,7 @@ cdef class Subgraph(Preparation):
         for i in range(self.input_count):
             t = self.inputs[i]
             tensor = &self.tensors[t]
-            if t not in self.resized and tensor.allocation == PLANNED and tensor.data != NULL:
+            if t not in self.resized and tensor.data != NULL and (tensor.allocation == PLANNED or tensor.type == STRING):
                 saved[t] = (<char*>tensor.data)[:tensor.bytes]
         return saved
 
@@ -288,21 +291,21 @@ cdef class Subgraph(Preparation):
                 memcpy(self.tensors[t].data, <const char*>value, len(value))
         return 0
 
-    cdef dict save_outputs(self):
-        """Place and shape of the last run's outputs, which stay readable when an allocation is refused."""
+    cdef dict save_places(self):
+        """Where the last run's inputs and outputs lie, and their shapes: they stay readable when an allocation is refused."""
         cdef dict saved = {}
         cdef const Tensor* tensor
         cdef int i, t
-        for i in range(self.output_count):
-            t = self.outputs[i]
-            if t < 0:
+        for i in range(self.input_count + self.output_count if self.generation > 0 else 0):
+            t = self.inputs[i] if i < self.input_count else self.outputs[i - self.input_count]
+            if t < 0 or t in self.resized:
                 continue
             tensor = &self.tensors[t]
-            if self.generation > 0 and tensor.allocation == PLANNED and tensor.data != NULL and t not in self.resized:
+            if tensor.allocation == PLANNED and tensor.data != NULL:
                 saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
         return saved
 
-    cdef int restore_outputs(self, dict saved) except -1:
+    cdef int restore_places(self, dict saved) except -1:
         cdef Tensor* tensor
         cdef int t
         for t, (address, size, shape) in saved.items():
@@ -314,6 +317,14 @@ cdef class Subgraph(Preparation):
             tensor.rank = len(shape)
             for i, dimension in enumerate(shape):
                 tensor.dims[<int>i] = dimension
+        return 0
+
+    cdef int forget_addresses(self) noexcept:
+        """No tensor of the head has memory: what was prepared is incomplete, and the last run's memory may be gone."""
+        cdef int t
+        for t in range(self.tensor_count):
+            if self.tensors[t].allocation == PLANNED:
+                self.tensors[t].data = NULL
         return 0
 
     # ---------------------------------------------------------------- run
@@ -330,6 +341,8 @@ cdef class Subgraph(Preparation):
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         self.descend()
         self.running = True
+        if self.last_inputs is not None:
+            self.last_inputs = self.save_inputs()
         if self.recorder is not None:
             status = self.run_recorded()
         elif self.brief:
@@ -339,8 +352,13 @@ cdef class Subgraph(Preparation):
                 status = self.run()
         self.running = False
         self.shared.depth -= 1
+        self.shared.runs += self.shared.depth == 0
+        self.state_changes += 1
         if status != 0:
+            self.runs = 0
             self.raise_failure(self.failed_step)
+        self.runs += 1
+        self.touched = False
         if self.first:
             self.first = False
             self.model.give_back()
