@@ -120,7 +120,14 @@ def test_after_a_resize_the_values_have_the_new_shape():
 def test_constants_that_the_user_has_replaced():
     model = Model()
     main = model.subgraph("main")
-    x, w, a, b, c, y = f32(2, 3), Tensor.constant(np.ones([1, 3], np.float32)), f32(2, 3), f32(2, 3), f32(2, 3), f32(2, 3)
+    x, w, a, b, c, y = (
+        f32(2, 3),
+        Tensor.constant(np.ones([1, 3], np.float32)),
+        f32(2, 3),
+        f32(2, 3),
+        f32(2, 3),
+        f32(2, 3),
+    )
     main.op("POW", [x, w], [a])
     main.op("LOG", [a], [b])
     main.op("LOG", [b], [c])
