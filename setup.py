@@ -54,9 +54,9 @@ DIRECTIVES = {
 }
 
 
-SMALL = ["-Os", "-fno-builtin-memset"]  # -Os alone would have memory filled byte by byte
-# Small, too. Not -Os with AVX: it leaves the upper halves of vectors as they are, and then all code without AVX takes three times as long.
-PLAIN = ["-fno-tree-vectorize"]
+# -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then all code without
+# AVX takes three times as long; nor for operators: each memcpy would become an instruction that takes dozens of cycles to begin.
+SMALL = ["-Os", "-fno-builtin-memset"]
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
 SEARCHING = {
@@ -98,43 +98,9 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
-# Operators that few models have, with many types each: small rather than fast.
-COLD = {
-    *(
-        "bidirectional",
-        "control_flow",
-        "conv_3d",
-        "cumsum",
-        "densify",
-        "detection",
-        "detection_postprocess",
-        "embedding",
-        "fill",
-    ),
-    *(
-        "generation",
-        "lookup",
-        "lstm_basic",
-        "lstm_gates8",
-        "numeric_verify",
-        "placement",
-        "random_numbers",
-        "reduce_window",
-    ),
-    *(
-        "segment",
-        "shape",
-        "signal_filter_bank",
-        "signal_spectrum",
-        "signal_stream",
-        "spectrum",
-        "stablehlo",
-        "state",
-    ),
-    *("where", "tile", "gather", "space_depth_batch"),
-}
-# The xnnpack arithmetic's definitions whose work the vector kernels do on every machine that has the delegate.
-DEFINITIONS = {"quantized_conv", "quantized_matrix", "quantized_image", "quantized_elementwise"}
+# Operators: the compiler turns loops that clamp and compare into vectors only if it neither splits them at conditions (PRE) nor fears that a comparison
+# raises a flag of the floating-point unit; nobody reads these flags. Both change no result.
+OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
 ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 
 
@@ -177,9 +143,9 @@ def target_of(source: Path) -> list[str]:
     if source.relative_to(PACKAGE).parts[0] in PREPARING and source.stem not in SEARCHING | LOADING:
         return SMALL
     if source.parent == PACKAGE / "ops" / "xnnpack":
-        return [*VECTOR, *PLAIN] if source.stem in DEFINITIONS else VECTOR
-    if source.parent == PACKAGE / "ops" and source.stem in COLD:
-        return SMALL
+        return [*VECTOR, *OPERATORS]
+    if source.parent == PACKAGE / "ops":
+        return OPERATORS
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

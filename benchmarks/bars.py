@@ -10,7 +10,7 @@ from .means import by_kind, geometric_mean, times_ratio
 from .sides import OURS
 
 MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
-SIZE_LIMIT = 8_000_000
+SIZE_LIMIT = 10_000_000
 HELLO_WORLD = 0.3
 STREAMING = 0.6, ("micro_hey_jarvis", "micro_okay_nabu")
 SLOWEST = 0.98

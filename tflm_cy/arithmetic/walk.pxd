@@ -4,7 +4,7 @@
     begin_walk(&walk, size)                                  # bytes of an element
     add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
-    use_turn(&walk, turn)                                    # if a function is at hand that turns matrices of four bytes
+    use_turn(&walk, turn)                                    # turns matrices of single elements in blocks; `turn`: those of four bytes, or NULL
     walk_copy(&walk, dst, src)
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
@@ -14,6 +14,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.turn cimport turn_8, turn_16
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
@@ -21,7 +22,7 @@ cdef enum:
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
-# y[q][c] = x[c][q], elements of four bytes: `rows` of each of `columns` columns, which lie x_row bytes apart, y's rows y_row
+# y[q][c] = x[c][q], elements of one size: `rows` of each of `columns` columns, which lie x_row bytes apart, y's rows y_row
 ctypedef void (*Turn)(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil
 
 cdef struct Walk:
@@ -84,11 +85,17 @@ cdef inline void use_turn(Walk* walk, Turn turn) noexcept nogil:
     """Where a finished walk ends in a matrix that is turned."""
     cdef int c = walk.rank - 1
     cdef int q = walk.rank - 2
-    if turn == NULL or walk.rank < 2 or walk.run != 4 or walk.extents[c] < LEAST_TURNED or walk.extents[q] < LEAST_TURNED:
+    if walk.run == 1:
+        turn = turn_8
+    elif walk.run == 2:
+        turn = turn_16
+    elif walk.run != 4:
         return
-    if walk.src_strides[c] == 4 == walk.dst_strides[q]:
+    if turn == NULL or walk.rank < 2 or walk.extents[c] < LEAST_TURNED or walk.extents[q] < LEAST_TURNED:
+        return
+    if walk.src_strides[c] == walk.run == walk.dst_strides[q]:
         swap_axes(walk, c, q)
-    if walk.dst_strides[c] == 4 == walk.src_strides[q]:
+    if walk.dst_strides[c] == walk.run == walk.src_strides[q]:
         walk.turn = turn
 
 

@@ -24,17 +24,19 @@ from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
     conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
 )
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Extent, Node, extent_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
+from tflm_cy.ops.xnnpack.phases8 cimport Phases8, plan_phases8, run_phases8
 from tflm_cy.ops.xnnpack.vector8 cimport (
     Vector8, VectorDepthwise8, divide8, divide_depthwise8, range8, range_depthwise8, ready_conv8, ready_depthwise8,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.bands cimport Cut, cut_conv8
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
     PADDING = 0
@@ -69,6 +71,7 @@ cdef struct Conv:
     int runs                     # scratch: kh * kw runs
     Vector8 fast                 # with a vector kernel
     VectorDepthwise8 fast_depthwise
+    Phases8 phases               # TRANSPOSE_CONV
 
 
 cdef int prepare_conv(Context context, Node* node) except -1:
@@ -118,6 +121,13 @@ cdef int prepare_conv(Context context, Node* node) except -1:
 
 cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tensor* w, const uint8_t* filters, ptrdiff_t row) except -1:
     """Filters of `row` bytes each."""
+    fill_plan(op, x)
+    if w.type != INT8 and w.type != UINT8:
+        return False
+    return ready_conv8(context, &op.fast, x, filters, row)
+
+
+cdef void fill_plan(Conv* op, const Tensor* x) noexcept:
     op.fast.plan.shape = op.shape
     op.fast.plan.is_signed = x.type != UINT8
     op.fast.plan.dynamic = x.type == FLOAT32
@@ -125,9 +135,6 @@ cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tenso
     op.fast.plan.w_zero_point = op.w_zero_point
     op.fast.plan.out = op.out
     op.fast.plan.scaling = op.scaling
-    if w.type != INT8 and w.type != UINT8:
-        return False
-    return ready_conv8(context, &op.fast, x, filters, row)
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
@@ -347,18 +354,53 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
     set_output_size(g, table_i8(node.options, PADDING, 0), <const int32_t*>size.data)
     shape_output(context, g, y)
+    op.w_zero_point = w.zero_point if w.type == UINT8 else 0
+    if x.type == FLOAT32:
+        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
+    else:
+        prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
+    if w.type == INT8 or w.type == UINT8:
+        fill_plan(op, x)
+        if plan_phases8(context, &op.phases, g, &op.fast.plan, x, w, 4 if x.type == FLOAT32 else 1):
+            node.invoke = transpose_vector
+            return divide_phases(context, node, op)
     op.runs = context.request_scratch(sizeof(Run) * g.kh * g.kw)
     op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.sums = context.request_scratch(sizeof(int64_t) * g.oc)
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
         op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.ic, g.kh * g.kw * g.ic)
         node.invoke = transpose_dynamic
         return 0
-    prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
-    op.w = wide_weights(context, w, w.zero_point if w.type == UINT8 else 0)
+    op.w = wide_weights(context, w, op.w_zero_point)
     node.invoke = transpose_8
     return 0
+
+
+cdef int divide_phases(Context context, Node* node, Conv* op) except -1:
+    """Threads share a convolution by its rows, several by whole phases."""
+    cdef Extent extent
+    cdef Cut cut
+    if op.phases.count > 1:
+        return context.divide(node, compute_phases, extent_of(op.phases.count, 1), op.phases.time)
+    op.fast = op.phases.phases[0].fast
+    op.fast.scratch = op.phases.scratch
+    cut = cut_conv8(&op.fast.plan)
+    extent = extent_of(cut.units, cut.grain)
+    extent.least = cut.least
+    return context.divide(node, compute_transposed, extent, op.phases.time)
+
+
+cdef int transpose_vector(Context context, Node* node) noexcept nogil:
+    compute_phases(context, node, 0, (<Conv*>node.data).phases.count, 0)
+    return 0
+
+
+cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    run_phases8(context, &(<Conv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, hand)
+
+
+cdef void compute_transposed(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    range8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, hand)
 
 
 cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) except -1:

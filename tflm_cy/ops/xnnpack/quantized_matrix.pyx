@@ -24,18 +24,20 @@ from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, extent_of, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.ops.xnnpack.batched8 cimport Batched8, multiply_batch8, plan_batched8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport Vector8, divide8, range8, ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
 cdef enum:                       # FullyConnectedOptions
@@ -70,7 +72,8 @@ cdef struct Matrix:
     ptrdiff_t[BATCH_AXES] w_step
     int turned                   # scratch: one matrix of x as rows (adj_x)
     int columns                  # scratch: one matrix of w as rows
-    Vector8 fast                 # FULLY_CONNECTED with a vector kernel
+    Vector8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
+    Batched8 batched             # BATCH_MATMUL
 
 
 cdef int prepare_fully_connected(Context context, Node* node) except -1:
@@ -246,9 +249,6 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     op.adj_x = table_bool(node.options, ADJ_X, False)
     op.adj_y = table_bool(node.options, ADJ_Y, False)
     shape_batch_matmul(context, op, x, w, y)
-    op.stride = padded_row(op.k)
-    prepare_columns(context, op, w)
-    op.turned = context.request_scratch(count_range(x, x.rank - 2, x.rank) * sizeof(float) if op.adj_x else 4)
     if x.type == FLOAT32:
         want_constant(w, "BATCH_MATMUL", "right side")
         prepare_scaling(context, w, NULL, 0, op.n, &op.scaling, "BATCH_MATMUL")
@@ -256,8 +256,40 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     else:
         prepare_requantize(context, x, w, NULL, y, 0, op.n, True, &op.out, "BATCH_MATMUL")
         node.invoke = batch_matmul_8
+    if plan_batches(context, node, op, x, w):
+        return 0
+    op.stride = padded_row(op.k)
+    prepare_columns(context, op, w)
+    op.turned = context.request_scratch(count_range(x, x.rank - 2, x.rank) * sizeof(float) if op.adj_x else 4)
     request_rows(context, op)
     return 0
+
+
+cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x, const Tensor* w) except -1:
+    """True when the vector kernels multiply; all matrices of x by one constant matrix are one product."""
+    cdef Batched8* b = &op.batched
+    cdef ptrdiff_t matrices = count_range(w, 0, w.rank - 2)
+    cdef ptrdiff_t batches = batch_total(op)
+    if batches <= 0:
+        return False
+    if matrices == 1 and not op.adj_x and count(x) == batches * op.m * op.k:
+        op.m *= batches
+        op.batch_axes = 0
+        batches = 1
+    plan_vector(op, x)
+    b.plan = op.fast.plan
+    b.m, b.n, b.k = op.m, op.n, op.k
+    b.adj_x, b.adj_y = op.adj_x, op.adj_y
+    if not plan_batched8(context, b, x, w, matrices):
+        return False
+    node.invoke = batch_matmul_vector
+    if batches == 1 and b.packed != NULL and not op.adj_x:
+        op.fast.plan = b.packed[0]
+        op.fast.scratch = b.scratch
+        divide8(context, node, &op.fast, compute_range)
+    elif batches > 1:
+        context.divide(node, multiply_batches, extent_of(batches, 1), batches * conv8_time(&b.plan))
+    return True
 
 
 cdef int shape_batch_matmul(Context context, Matrix* op, const Tensor* x, const Tensor* w, Tensor* y) except -1:
@@ -357,6 +389,23 @@ cdef const int8_t* columns_of(Context context, const Matrix* op, const int8_t* w
     columns = <int8_t*>context.scratch(op.columns)
     turn_columns(op, w + at * op.n * op.k, columns)
     return columns
+
+
+cdef int batch_matmul_vector(Context context, Node* node) noexcept nogil:
+    multiply_batches(context, node, 0, batch_total(<Matrix*>node.data), 0)
+    return 0
+
+
+cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+    cdef Matrix* op = <Matrix*>node.data
+    cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
+    cdef char* y = <char*>context.output(node, 0).data
+    cdef ptrdiff_t bytes = op.m * op.n * (4 if op.batched.plan.dynamic else 1)
+    cdef ptrdiff_t batch
+    for batch in range(first, end):
+        multiply_batch8(
+            context, &op.batched, context.input(node, 0).data, w, y + batch * bytes, matrix_of(op, op.x_step, batch),
+            matrix_of(op, op.w_step, batch), hand)
 
 
 cdef int batch_matmul_8(Context context, Node* node) noexcept nogil:
