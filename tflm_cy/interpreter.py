@@ -255,7 +255,7 @@ class Interpreter(Calls):
     def _open(self, path, content):
         """The verified model of a path or a buffer; exactly one of them must be given."""
         has_content = content is not None and (not isinstance(content, (bytes, str)) or len(content) > 0)
-        if hasattr(path, "shape"):
+        if isinstance(path, np.ndarray):
             raise ValueError(
                 f"model_path wants a path, not {type(path).__name__}; give a model's bytes as model_content="
             )
