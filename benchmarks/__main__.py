@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from compat.progress import track
+from compat.verdict import judge, say
 
 from . import bars, machine, readme
 from .models import find_cases, hello_worlds
@@ -101,6 +102,7 @@ def _shipped():
     return list(find_spec(OURS).submodule_search_locations or ())
 
 
+@judge("benchmarks")
 def main(arguments=None):
     parser = _parser()
     args = parser.parse_args(arguments)
@@ -124,7 +126,6 @@ def _show(args, report):
     """Tables, bars, files; the exit code."""
     results = {section: report[section] for section in SECTIONS if section in report}
     judged = bars.judge(results, report["machine"].get("kernels", bars.TILES))
-    print(to_text(results, judged if args.check else ()))
     if args.json:
         text = json.dumps({**report, "bars": [bar.to_json() for bar in judged]}, indent=1)
         Path(args.json).write_text(text + "\n")
@@ -134,6 +135,7 @@ def _show(args, report):
         path = Path(args.file)
         table = readme.markdown(report["machine"], results.get("latency", ()))
         path.write_text(readme.replace(path.read_text(), table))
+    say(to_text(results, judged if args.check else ()))
     return int(args.check and any(bar.verdict == bars.MISSED for bar in judged))
 
 

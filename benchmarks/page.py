@@ -3,7 +3,7 @@
 import html
 from math import ceil, floor, log10
 
-from tflm_cy.report import duration
+from tflm_cy.report import duration, shortened
 
 from . import bars
 from .kinds import KINDS
@@ -123,7 +123,7 @@ def _plot(rows):
             f"ours / theirs {minima:.3f} of minima, {medians:.3f} of medians, {row['pairs']} pairs"
         )
         name = row["model"].removesuffix(".tflite")
-        name = name if len(name) <= 42 else "\u2026" + name[-41:]
+        name = shortened(name, 42)
         body.append(
             f"<g><title>{_text(hint)}</title><rect x='0' y='{y - _ROW / 2:.1f}' width='{_LEFT + _WIDTH + 20}' height='{_ROW}' "
             f"fill='#fff' fill-opacity='0'/><text x='{_LEFT - 8}' y='{y + 3.5:.1f}' text-anchor='end' font-size='10'>{_text(name)}</text>"

@@ -17,7 +17,6 @@ import os
 import sys
 import time
 from itertools import chain
-from pathlib import Path
 
 from .cases import count_cases, generated_cases, operators
 from .models import find_models, model_cases
@@ -27,6 +26,7 @@ from .report import Tally, to_html, to_json, to_text
 from .retype import retyped_cases
 from .run import Side, SideFailedError, run
 from .sides import load_side
+from .verdict import judge, say, write
 
 MODES = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
@@ -94,9 +94,6 @@ def _cases(args):
     """(cases, how many) that the arguments select."""
     if args.models:
         seeds = [args.seed] if args.seed is not None else range(1 if args.quick else args.seeds or 5)
-        missing = [folder for folder in args.models if not Path(folder).exists()]
-        if missing:
-            raise SideFailedError(f"no such folder: {', '.join(missing)}")
         part = args.case or ""
         return model_cases(args.models, seeds, args.invokes, part), len(find_models(args.models, part)) * len(seeds)
     seeds = [args.seed] if args.seed is not None else range(1 if args.quick else args.seeds or 4)
@@ -111,6 +108,7 @@ def _cases(args):
     return generated_cases(seeds, args.invokes, **selection), count_cases(seeds, **selection)
 
 
+@judge("compat")
 def main(argv=None):
     args = parser().parse_args(argv)
     if args.list:
@@ -137,11 +135,11 @@ def main(argv=None):
     except SideFailedError as error:
         print(f"compat: {error}", file=sys.stderr)
         return 2
-    print(to_text(tally, args.verbose))
     if args.json:
-        Path(args.json).write_text(json.dumps(to_json(tally), indent=1) + "\n")
+        write(args.json, json.dumps(to_json(tally), indent=1) + "\n")
     if args.html:
-        Path(args.html).write_text(to_html(tally))
+        write(args.html, to_html(tally))
+    say(to_text(tally, args.verbose))
     return int(tally.failed())
 
 

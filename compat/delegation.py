@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .case import Case
 from .models import find_models
+from .verdict import UsageError, judge
 from .outcome import difference
 from .process import SideFailedError
 from .progress import track
@@ -62,6 +63,7 @@ def judged(result):
     return (EQUAL, None) if fails[0] == fails[1] else (DIFFERS, f"{a.summary()}  <>  {b.summary()}")
 
 
+@judge("compat.delegation")
 def main(argv=None):
     parser = argparse.ArgumentParser(
         "python -m compat.delegation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -76,6 +78,8 @@ def main(argv=None):
     parser.add_argument("--verbose", action="store_true", help="list everything that differs")
     args = parser.parse_args(argv)
     cases = cases_of_models(args.models) + [case for file in args.cases for case in cases_of_file(file)]
+    if not cases:
+        raise UsageError("nothing to compare: give --models DIR or --cases FILE")
     modes = args.mode or ["AUTO"]
     tally, started = Tally((args.a, args.b)), time.monotonic()
     plans = elsewhere = 0

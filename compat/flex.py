@@ -19,6 +19,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
+from .verdict import UsageError, judge
+
 MODES = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 
 
@@ -124,6 +126,7 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
+@judge("compat.flex")
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m compat.flex", description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="functions whose name contains this")
@@ -169,6 +172,8 @@ def main(arguments=None):
             refused += "Select TensorFlow op(s)" in str(error)
         different += len(wrong)
         print(f"{name:28} {'equal' if not wrong else wrong[0][:300]:8} {' '.join(taken)}")
+    if not count and not different:
+        raise UsageError(f"no function's name contains {args.only!r}")
     print(
         f"{count} runs, {different} different; tf.lite.Interpreter of TensorFlow {tf.__version__} refuses {refused} of the models"
     )

@@ -20,6 +20,7 @@ import numpy as np
 from .builder import read_model
 from .builder.schema import ENUMS
 from .case import Case
+from .verdict import UsageError
 
 HINTS = json.loads((Path(__file__).parent / "model_hints.json").read_text())
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
@@ -28,16 +29,28 @@ _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
 def find_models(folders, part=""):
     """(name, path) of each model below the folders whose name contains `part`, sorted.
 
-    A name is the path below the folder's parent.
+    A name is the path below the folder's parent. A folder whose own name ends in .tflite is a folder.
+
+    Raises
+    ------
+    UsageError
+        A folder does not exist.
     """
     found = []
     for folder in map(Path, folders):
+        if not folder.exists():
+            raise UsageError(f"no such folder: {folder}")
         if folder.is_file():
             found.append((folder.name, folder))
         else:
             folder = folder.resolve()  # its models may be links to elsewhere
-            found += [(path.relative_to(folder.parent).as_posix(), path) for path in sorted(folder.rglob("*.tflite"))]
+            found += [(path.relative_to(folder.parent).as_posix(), path) for path in tflite_files(folder)]
     return [(name, path) for name, path in found if part in name]
+
+
+def tflite_files(folder):
+    """The .tflite files below a folder, sorted."""
+    return sorted(path for path in folder.rglob("*.tflite") if path.is_file())
 
 
 def model_cases(folders, seeds, invokes=3, part=""):

@@ -9,6 +9,7 @@ proof). Models of a few operators are left out.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from tflm_cy.micro.survey import Survey
@@ -16,6 +17,7 @@ from tflm_cy.micro.survey import Survey
 from .coverage import insert
 from .models import find_models
 from .progress import track
+from .verdict import UsageError, judge
 
 MARKERS = ("<!-- planners -->", "<!-- /planners -->")
 PLANNERS = ("greedy", "optimal", "overlap")
@@ -53,15 +55,18 @@ def table(rows):
     return "\n".join(lines)
 
 
-def main():
+@judge("compat.planners")
+def main(argv=None):
     parser = argparse.ArgumentParser(
         "python -m compat.planners", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", action="append", required=True, metavar="DIR", help="models below; repeatable")
     parser.add_argument("--least", type=int, default=4096, help="leave out smaller heads (default %(default)s bytes)")
     parser.add_argument("--file", help="a Markdown file with the two markers; without it the table is printed")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     found = find_models(arguments.models)
+    if not found:
+        raise UsageError(f"no .tflite file below {', '.join(arguments.models)}")
     rows = [(name, heads(path)) for name, path in track(found, len(found))]
     rows = [(name, row) for name, row in rows if row and row["greedy"][0] >= arguments.least]
     text = table(rows)
@@ -73,4 +78,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

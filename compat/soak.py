@@ -8,7 +8,7 @@ A cycle constructs an interpreter, allocates, feeds, invokes twice, reads, resiz
 a view, a copy. Resident memory is taken after a first round over all models, and must not have grown by more than --most KiB at the end.
 What is still growing then is named: the last rounds are measured model by model.
 
-Exit code: 0 flat and equal, 1 not.
+Exit code: 0 flat and equal, 1 not, 2 wrong usage.
 """
 
 import argparse
@@ -20,6 +20,9 @@ import threading
 from pathlib import Path
 
 import numpy as np
+
+from .models import find_models
+from .verdict import UsageError, judge
 
 MODES = ("AUTO", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 DEMO = Path(__file__).parents[1] / "tflm_cy" / "demo"
@@ -47,7 +50,7 @@ def generated():
 
 def files(folder):
     """(name, path, None) of every model file; its inputs are drawn by shape."""
-    for path in sorted(folder.rglob("*.tflite")):
+    for _, path in find_models([folder]):
         yield path.name, str(path), None
 
 
@@ -197,6 +200,7 @@ def ready(model, feed, mode):
     return interpreter
 
 
+@judge("compat.soak")
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m compat.soak", description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=Path, help="folder of .tflite files (default: the demo's, and generated ones)")
@@ -213,6 +217,8 @@ def main(arguments=None):
         models = list(files(DEMO))
     else:
         models = [*files(DEMO), *generated()]
+    if not models:
+        raise UsageError(f"no .tflite file below {args.models}")
     if args.threads:
         return 0 if threads(models, args.threads, args.runs, modes) else 1
     return 0 if leaks(models, args.cycles, args.most, modes) else 1

@@ -9,6 +9,7 @@ import warnings
 from tflm_cy.schema.names import BUILTIN_NAMES
 
 from .builder import Model, Tensor
+from .verdict import judge
 
 MODES = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 NO_OPERATORS = ("CUSTOM", "DELEGATE", "PLACEHOLDER_FOR_GREATER_OP_CODES")
@@ -41,6 +42,7 @@ def differences(names=BUILTIN_NAMES):
                     yield name, version, mode, "tensorflow" if theirs else "tflm_cy"
 
 
+@judge("compat.versions")
 def main():
     found = list(differences())
     for name, version, mode, side in found:

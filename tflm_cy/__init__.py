@@ -55,3 +55,7 @@ def __getattr__(name: str):
     value = module if name == _MODULES[name] else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

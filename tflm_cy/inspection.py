@@ -4,7 +4,10 @@ interpreter.execution_plan()      # these are attributes of each interpreter, an
 interpreter.delegate_nodes()
 interpreter.quirks()
 interpreter.profile()
+repr(interpreter)                 # `description`
 """
+
+import os
 
 
 def execution_plan(core, subgraph_index=0):
@@ -59,6 +62,64 @@ def profile(core):
     from tflm_cy.profile import Profile
 
     return Profile(core)
+
+
+_MOST_NAMED = 3  # tensors of a side in a description
+_LONGEST_NAME = 40
+
+
+def description(interpreter):
+    """What `repr` of an interpreter says: the model, the mode, the threads, whether it is allocated, inputs and outputs. Never raises.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tflm_cy.demo
+    >>> os.chdir(os.path.dirname(tflm_cy.demo.__file__))
+    >>> tflm_cy.Interpreter("digits_int8.tflite")
+    <tflm_cy.Interpreter 'digits_int8.tflite' AUTO, 1 thread, not allocated: image int8[1,8,8,1] -> probabilities int8[1,10]>
+    """
+    kind = type(interpreter)
+    name = (
+        f"tflm_cy.{kind.__name__}"
+        if kind.__module__.startswith("tflm_cy.")
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
+    try:
+        core, arguments = interpreter._interpreter, interpreter._arguments
+        model = _source(arguments["model_path"], arguments["model_content"])
+        threads = arguments["num_threads"] or 1
+        state = "allocated" if core.subgraphs[0].ready else "not allocated"
+        sides = " -> ".join(_side(core, tensors) for tensors in (core.inputs(), core.outputs()))
+        mode = arguments["experimental_op_resolver_type"].name
+        return f"<{name} {model} {mode}, {threads} thread{'s' if threads > 1 else ''}, {state}: {sides}>"
+    except Exception:  # half made, or its inside is busy: a debugger wants something nevertheless
+        return f"<{name}, not constructed>"
+
+
+def _source(path, content):
+    if path:
+        return repr(_shortened(os.fsdecode(path), 2 * _LONGEST_NAME))
+    return f"of {memoryview(content).nbytes} bytes"
+
+
+def _side(core, tensors):
+    """The tensors of one side: "x float32[1,4], y int8[] and 2 more"."""
+    shown = []
+    for index in tensors[:_MOST_NAMED]:
+        details = core.tensor_details(index)
+        kind = details["dtype"].__name__
+        shape = ",".join(map(str, details["shape"]))
+        name = repr(_shortened(details["name"], _LONGEST_NAME))[1:-1]
+        shown.append(f"{name} {kind.removesuffix('_') if kind != 'bytes_' else 'string'}[{shape}]".lstrip())
+    more = f" and {len(tensors) - len(shown)} more" if len(tensors) > len(shown) else ""
+    return ", ".join(shown) + more if shown else "nothing"
+
+
+def _shortened(text, width):
+    """Head and tail of a text."""
+    tail = (width - 3) // 2
+    return text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[-tail:]}"
 
 
 EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, quirks, profile)}

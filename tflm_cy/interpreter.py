@@ -22,7 +22,7 @@ import numpy as np
 
 from tflm_cy.calls import Calls
 from tflm_cy.core import Core
-from tflm_cy.inspection import EXTRAS
+from tflm_cy.inspection import EXTRAS, description
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
 from tflm_cy.signature import SignatureRunner, definitions
@@ -255,6 +255,10 @@ class Interpreter(Calls):
     def _open(self, path, content):
         """The verified model of a path or a buffer; exactly one of them must be given."""
         has_content = content is not None and (not isinstance(content, (bytes, str)) or len(content) > 0)
+        if isinstance(path, np.ndarray):
+            raise ValueError(
+                f"model_path wants a path, not {type(path).__name__}; give a model's bytes as model_content="
+            )
         if path is not None and path != "" and path != b"":
             if has_content:
                 raise ValueError("Can't both provide `model_path` and `model_content`.")
@@ -265,6 +269,9 @@ class Interpreter(Calls):
             raise TypeError("model_content wants bytes; for a path use model_path")
         self._model_content = content
         return Model.from_buffer(content)
+
+    def __repr__(self):
+        return description(self)
 
     def __reduce__(self):
         if self._delegates:

@@ -4,7 +4,7 @@ python -m compat.addresses --models DIR [--mode BUILTIN_WITHOUT_DEFAULT_DELEGATE
 
 TensorFlow allocates each model in a child process and shows shapes and addresses; from the shapes, the nodes and what
 `kernels` knows of them the planner says where every tensor lies. Compared are the distances inside each arena. What
-TensorFlow refuses or has no memory for is counted and left out. Exit code: 0 all equal, 1 a difference.
+TensorFlow refuses or has no memory for is counted and left out. Exit code: 0 all equal, 1 a difference, 2 wrong usage.
 """
 
 import argparse
@@ -18,19 +18,23 @@ from tflm_cy.schema.model import Model
 from tflm_cy.schema.reader import read
 
 from ..models import find_models
+from ..verdict import UsageError, judge
 from .kernels import NONE, TAKES_OVER, arenas, first_dynamic, temporaries
 
 MODES = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 
-def main():
+@judge("compat.addresses")
+def main(argv=None):
     p = argparse.ArgumentParser(
         "python -m compat.addresses", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("--models", action="append", required=True, metavar="DIR", help="models below; repeatable")
     p.add_argument("--mode", action="append", choices=MODES, help="default: both")
-    args = p.parse_args()
+    args = p.parse_args(argv)
     files = [str(path) for _, path in find_models(args.models)]
+    if not files:
+        raise UsageError(f"no .tflite file below {', '.join(args.models)}")
     wrong = 0
     for mode in args.mode or MODES:
         wrong += _check(mode, files)

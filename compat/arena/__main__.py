@@ -8,7 +8,7 @@ python -m compat.arena --models DIR --export overlap --shorter 16  # distances c
 python -m compat.arena --quick                           # for CI: a part of the operators, a few graphs, models that ship
 
 Every line of print_allocations() must be equal: total, head, tail, and used, requested and count of each kind. What the
-package refuses is counted and left out. Exit code: 0 all equal, 1 a difference.
+package refuses is counted and left out. Exit code: 0 all equal, 1 a difference, 2 wrong usage.
 """
 
 import argparse
@@ -27,13 +27,15 @@ from tflm_cy.schema.model import Model
 
 from ..cases import generated_cases, operators
 from ..models import find_models
+from ..verdict import UsageError, judge
 from .graphs import random_graph
 from .runtime import allocations, outputs
 
 _ARENA = 60_000_000  # for the models; the rest gets small ones whose ends are not aligned
 
 
-def main():
+@judge("compat.arena")
+def main(argv=None):
     p = argparse.ArgumentParser(
         "python -m compat.arena", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -47,10 +49,12 @@ def main():
         "--shorter", type=int, metavar="BYTES", help="--export: the judge must refuse plans with distances cut"
     )
     p.add_argument("--quick", action="store_true", help="a short look, for CI")
-    args = p.parse_args()
+    args = p.parse_args(argv)
     if args.quick:
         args.models, args.graphs = [*args.models, str(Path(tflm_cy.demo.__file__).parent)], 40
     files = [(str(path), Path(path).read_bytes()) for _, path in find_models(args.models)]
+    if not files and (args.models or args.shorter or args.export):
+        raise UsageError(f"no .tflite file below {', '.join(args.models) or '--models'}")
     if args.shorter:
         return _check_shorter(files, args.export or "overlap", args.shorter)
     if args.export:

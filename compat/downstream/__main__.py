@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..verdict import UsageError, judge
 from . import programs
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,7 @@ def differences(wanted, got):
     ]
 
 
+@judge("compat.downstream")
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m compat.downstream", description=__doc__)
     parser.add_argument(
@@ -63,6 +65,9 @@ def main(arguments=None):
     parser.add_argument("--models", type=Path, help="folder with open_*.tflite, which openwakeword does not ship")
     args = parser.parse_args(arguments)
     names = args.only or sorted(module.name for module in pkgutil.iter_modules(programs.__path__))
+    known = {module.name for module in pkgutil.iter_modules(programs.__path__)}
+    if not set(names) <= known:
+        raise UsageError(f"no program {sorted(set(names) - known)}; there are {', '.join(sorted(known))}")
     failed = 0
     for name in names:
         program = importlib.import_module(f"{programs.__name__}.{name}")

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from ..models import find_models
+from ..verdict import judge, say, write
 from .children import Batch, Limits, run_batches
 from .findings import Findings
 from .mutation import Source, mutations
@@ -98,6 +99,7 @@ def track(results, total):
             print(f"{count} of {total} in {last - started:.0f} s", file=sys.stderr, flush=True)
 
 
+@judge("compat.fuzz")
 def main(argv=None):
     args = parser().parse_args(argv)
     found = sources(args)
@@ -114,9 +116,9 @@ def main(argv=None):
     limits = Limits(args.seconds, int(args.memory * (1 << 30)))
     for finding in track(run_batches(batches(found, args), args.jobs, limits), len(found) * len(names)):
         findings.add(finding)
-    print(findings.text(len(found)))
     if args.json:
-        Path(args.json).write_text(json.dumps(findings.json(), indent=1) + "\n")
+        write(args.json, json.dumps(findings.json(), indent=1) + "\n")
+    say(findings.text(len(found)))
     return int(bool(findings.failures))
 
 

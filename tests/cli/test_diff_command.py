@@ -7,6 +7,7 @@ import pytest
 
 from compat.builder import Model, Tensor
 from tflm_cy.cli import main
+from tflm_cy.cli.diff import compared
 
 
 def store(tmp_path, model):
@@ -50,7 +51,7 @@ def test_denormals_differ_in_one_node(tmp_path, capsys):
     np.save(tmp_path / "x.npy", np.float32([[1, 1e-40, -1e-40, 2]]))
     table, page = tmp_path / "d.csv", tmp_path / "d.html"
     arguments = ["--input", str(tmp_path / "x.npy"), "--csv", str(table), "--html", str(page)]
-    assert main(["diff", path, "--a", "AUTO", "--b", "BUILTIN_REF", *arguments]) == 0
+    assert main(["diff", path, "--a", "AUTO", "--b", "BUILTIN_REF", *arguments]) == 1
     out = capsys.readouterr().out
     assert "1 of 2 nodes differ; the first is node 1 (MUL)" in out
     assert "2 of 4" in out
@@ -63,8 +64,36 @@ def test_denormals_differ_in_one_node(tmp_path, capsys):
 def test_quirks_are_named(tmp_path, capsys):
     x, y = Tensor([1, 4], "float32"), Tensor([1, 4], "float32")
     path = store(tmp_path, Model.single("EXP", [x], [y]))
-    assert main(["diff", path]) == 0
+    assert main(["diff", path]) == 1
     assert "special values" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sides", [("MICRO", "BUILTIN_REF"), ("BUILTIN_REF", "MICRO"), ("micro", "micro")])
+def test_tflm_s_rules_are_a_side(scaled, capsys, sides):
+    """TFLM multiplies int8 as the reference does."""
+    assert main(["diff", scaled, "--a", sides[0], "--b", sides[1]]) == 0
+    assert "all 3 nodes give equal bytes" in capsys.readouterr().out
+
+
+def test_tflm_s_rules_differ_from_the_default_s(scaled, capsys):
+    assert main(["diff", scaled, "--a", "MICRO", "--b", "AUTO"]) == 1
+    assert "1 of 3 nodes differ; the first is node 1 (MUL)" in capsys.readouterr().out
+
+
+def test_what_tflm_refuses_cannot_be_a_side(tmp_path, capsys):
+    x, y = Tensor([4], "float32"), Tensor([8], "float32")
+    path = store(tmp_path, Model.single("TILE", [x, Tensor.constant(np.int32([2]))], [y]))
+    assert main(["diff", path, "--a", "MICRO"]) == 2
+    assert "TFLM has no operator TILE" in capsys.readouterr().err
+
+
+def test_values_without_a_distance_are_compared_too():
+    one, other = np.array([b"a", b"b"], object), np.array([b"a", b"c"], object)
+    assert compared(one, one).differing == 0
+    found = compared(one, other)
+    assert (found.differing, found.elements, found.first) == (1, 2, (1,))
+    assert compared(np.zeros((2, 3), np.int8), np.zeros((3, 2), np.int8)).differing == 6
+    assert compared(np.zeros(2, np.int8), np.zeros(2, np.float32)).differing == 2
 
 
 @pytest.mark.parametrize(

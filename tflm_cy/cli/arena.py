@@ -1,13 +1,16 @@
-"""`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run."""
+"""`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run.
+
+Keys of --json: model, and those of `tflm_cy.micro.survey.Survey.as_json`: planners, lower_bound, reorder, peak, tflm (by target), refusals,
+failures, offline_plan, live_bytes, nodes, buffers.
+"""
 
 import argparse
-import json
-from pathlib import Path
 
 from tflm_cy.cli.errors import UserError, refused
-from tflm_cy.cli.model import add_model_argument
+from tflm_cy.cli.model import ModelFile, add_model_argument
+from tflm_cy.cli.output import as_json, check_outputs, deliver, exit_codes
 from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
-from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, text_table
+from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, shortened, text_table
 
 _HELP = "show the memory that TensorFlow Lite Micro needs, plan it better, write the plan into a copy"
 _DESCRIPTION = """Show the memory that a model needs under TensorFlow Lite Micro (TFLM), without running it.
@@ -28,7 +31,11 @@ _BAR = 32
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
-        "arena", help=_HELP, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        "arena",
+        help=_HELP,
+        description=_DESCRIPTION,
+        epilog=exit_codes(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
     names = planners()
@@ -50,7 +57,7 @@ def add_parser(subparsers):
     parser.add_argument("--arena", type=int, metavar="N", help="whether the model fits in N bytes")
     parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
     parser.add_argument("--html", metavar="F.html", help="write a page with the picture and all tables")
-    parser.add_argument("--json", metavar="F.json", help="write all numbers")
+    parser.add_argument("--json", metavar="F.json", help="write all numbers; - prints them instead of the text")
     parser.add_argument(
         "--csv", metavar="F.csv", help="write the planning problem and the plan, in minimalloc's format"
     )
@@ -59,29 +66,30 @@ def add_parser(subparsers):
 
 
 def arena(args):
-    """Print the sections; write what was asked for."""
-    if not Path(args.model).exists():
-        raise UserError(f"{args.model}: no such file")
-    with refused(args.model):
+    """Write what was asked for, then print the sections."""
+    check_outputs([args.svg, args.html, args.json, args.csv, args.export_plan], args.model)
+    file = ModelFile(args.model)
+    with refused(file.name):
         targets = [args.target, *(t for t in TARGETS if t != args.target)]
-        given = Survey(args.model, args.arena, targets, args.keep_inputs)
+        given = Survey(file.source, args.arena, targets, args.keep_inputs)
         survey = given.in_better_order(args.planner, args.budget) if args.reorder else given
-        name = Path(args.model).name
+        name = file.title
         tables = [(title, table(given if table is _planners else survey, args)) for title, table in _TABLES]
-    print(f"{printable(name)}: {_counted(survey)}\n")
-    for text in [*_remarks(survey), *_reordering(given, args)]:
-        print(f"{text}\n")
-    for title, (header, rows) in tables:
-        print(f"{title}\n{text_table(header, rows)}\n")
-    print(
-        f"For a firmware ({_firmware_target(args)}, {args.planner})\n{survey.firmware(_firmware_target(args), args.planner)}"
-    )
-    with refused(args.model):
-        _write(args, given, survey, name, tables)
+        files = list(_files(args, given, survey, name, tables))
+    lines = [f"{printable(name)}: {_counted(survey)}\n"]
+    lines += [f"{text}\n" for text in [*_remarks(survey), *_reordering(given, args)]]
+    lines += [f"{title}\n{text_table(header, rows)}\n" for title, (header, rows) in tables]
+    firmware = survey.firmware(_firmware_target(args), args.planner)
+    lines.append(f"For a firmware ({_firmware_target(args)}, {args.planner})\n{firmware}")
+    if args.export_plan:
+        order = " and another order of its operators" if survey is not given else ""
+        size = byte_size(len(dict(files)[args.export_plan]))
+        lines.append(f"\n{args.export_plan}: {size}, carries the {args.planner} plan{order}")
+    deliver("\n".join(lines), files)
     found = survey.figures(args.target, args.planner)
     if args.arena is not None and not found.fits:
         raise UserError(
-            f"{args.model}: an arena of {args.arena} bytes is too small for {args.target}; "
+            f"{file.name}: an arena of {args.arena} bytes is too small for {args.target}; "
             f"the smallest is {found.smallest_arena}"
         )
 
@@ -132,11 +140,11 @@ def _block(survey, buffer, offset):
 
 
 def _labels(index, tensor):
-    """What a tensor can be called, from the longest to the shortest; names end in what tells them apart."""
-    name = tensor.name.split(";")[-1]
-    tail = "/".join(name.split("/")[-2:])
+    """What a tensor can be called, from the longest to the shortest; names keep their head."""
     shape = "x".join(map(str, tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape))
-    return tuple(text for text in (f"{index} {name}", tail, shape, str(index)) if text)
+    names = dict.fromkeys(shortened(tensor.name, width) for width in (len(tensor.name), 64, 40, 24, 16))
+    first = f"{index} {tensor.name}" if tensor.name else ""
+    return tuple(text for text in (first, *names, shape, str(index)) if text)
 
 
 def _counted(survey):
@@ -228,7 +236,7 @@ def _live(survey, args):
         outputs = ", ".join(node.tensors[t].name for t in node.outputs) if node else ""
         bar = "#" * round(_BAR * live[time] / most) + ("  <- peak" if time == peak else "")
         op = node.op if node else "graph input" if time == 0 else ""
-        rows.append([node.index if node else None, op, live[time], bar, outputs[-48:]])
+        rows.append([node.index if node else None, op, live[time], bar, shortened(outputs, 48)])
     return ["node", "operator", "bytes alive", "", "writes"], rows
 
 
@@ -244,20 +252,18 @@ def _firmware_target(args):
     return args.target if args.target != TARGETS[0] else TARGETS[1]
 
 
-def _write(args, given, survey, name, tables):
+def _files(args, given, survey, name, tables):
+    """(path, content) of what was asked for."""
     if args.svg:
-        Path(args.svg).write_text(picture(name, survey, args.planner), encoding="utf-8")
+        yield args.svg, picture(name, survey, args.planner)
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        page = arena_page(name, [*_remarks(survey), *_reordering(given, args)], svg, tables, ("For a firmware", lines))
-        Path(args.html).write_text(page, encoding="utf-8")
+        remarks = [*_remarks(survey), *_reordering(given, args)]
+        yield args.html, arena_page(name, remarks, svg, tables, ("For a firmware", lines))
     if args.json:
-        Path(args.json).write_text(json.dumps({"model": name, **given.as_json()}, indent=1) + "\n", encoding="utf-8")
+        yield args.json, as_json({"model": name, **given.as_json()})
     if args.csv:
-        Path(args.csv).write_text(survey.csv(args.planner), encoding="utf-8")
+        yield args.csv, survey.csv(args.planner)
     if args.export_plan:
-        content = survey.export(args.planner)
-        Path(args.export_plan).write_bytes(content)
-        order = " and another order of its operators" if survey is not given else ""
-        print(f"\n{args.export_plan}: {byte_size(len(content))}, carries the {args.planner} plan{order}")
+        yield args.export_plan, survey.export(args.planner)

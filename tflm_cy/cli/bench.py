@@ -1,16 +1,22 @@
-"""`python -m tflm_cy bench MODEL`: how long a model takes, and which of its nodes take how much of it."""
+"""`python -m tflm_cy bench MODEL`: how long a model takes, and which of its nodes take how much of it.
+
+Keys of --json, times in seconds: model, mode, threads, kernels, load, allocate, first_invoke, invoke ({median, quartiles, fastest,
+runs}), arena_bytes, macs (multiply-adds of one invoke), peaks ({type: multiply-adds per second of one thread}) and nodes: [{subgraph,
+node, part_of, op_name, arithmetic, calls, median_seconds, least_seconds, share, macs, gmacs_per_second, of_peak, bytes, shapes, output}],
+the columns of --csv; a rate is null where the clock shows no time.
+"""
 
 import argparse
 import csv
+import io
 import json
 import os
 import time
-from pathlib import Path
 from statistics import median, quantiles
 
-from tflm_cy import Interpreter, OpResolverType
 from tflm_cy.cli.errors import UserError, refused
-from tflm_cy.cli.model import add_mode_argument, add_model_argument, check_file
+from tflm_cy.cli.model import ModelFile, add_mode_argument, add_model_argument
+from tflm_cy.cli.output import add_json_argument, as_json, check_outputs, deliver, exit_codes
 from tflm_cy.cli.run import add_input_arguments, read_inputs
 from tflm_cy.config import peaks, show_config
 from tflm_cy.report import Bar, arena_page, byte_size, duration, printable, text_table, time_picture
@@ -29,7 +35,11 @@ _TRACED_RUNS = 5
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
-        "bench", help=_HELP, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        "bench",
+        help=_HELP,
+        description=_DESCRIPTION,
+        epilog=exit_codes(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
     add_mode_argument(parser)
@@ -42,6 +52,7 @@ def add_parser(subparsers):
     parser.add_argument("--csv", metavar="F.csv", help="write a line per node")
     parser.add_argument("--trace", metavar="F.json", help="write the last runs as Chrome's trace events")
     parser.add_argument("--html", metavar="F.html", help="write a page with a picture of where the time goes")
+    add_json_argument(parser)
     parser.set_defaults(command=bench)
 
 
@@ -49,38 +60,36 @@ def bench(args):
     """Print the tables; write what was asked for."""
     if args.threads < 1 or not args.seconds > 0:
         raise UserError("--threads and --seconds must be positive")
-    check_file(args.model)
-    with refused(args.model):
-        measured = _Measured(args)
-    name = printable(Path(args.model).name)
-    print(f"{name}, {args.mode}, {args.threads} thread{'s' if args.threads > 1 else ''}, kernels: {measured.kernels}\n")
+    check_outputs([args.csv, args.trace, args.html, args.json], args.model)
+    file = ModelFile(args.model)
+    with refused(file.name):
+        measured = _Measured(args, file)
+    name = printable(file.title)
     tables = [(title, table(measured)) for title, table in _TABLES if title != "Nodes" or args.per_op]
-    for title, (header, rows, *align) in tables:
-        print(f"{title}\n{text_table(header, rows, *align)}\n")
+    lines = [
+        f"{name}, {args.mode}, {args.threads} thread{'s' if args.threads > 1 else ''}, kernels: {measured.kernels}\n"
+    ]
+    lines += [f"{title}\n{text_table(header, rows, *align)}\n" for title, (header, rows, *align) in tables]
     if measured.peaks:
         known = ", ".join(f"{kind} {rate / 1e9:,.0f} GMAC/s" for kind, rate in measured.peaks.items())
-        print(f"This machine's peak, one thread: {known}")
-    if args.csv:
-        with refused(args.csv):
-            _write_csv(args.csv, measured)
-    if args.trace:
-        with refused(args.trace):
-            Path(args.trace).write_text(json.dumps(trace(measured, name)) + "\n", encoding="utf-8")
-    if args.html:
-        with refused(args.html):
-            Path(args.html).write_text(_page(measured, name, args), encoding="utf-8")
+        lines.append(f"This machine's peak, one thread: {known}")
+    files = [
+        (args.csv, _csv(measured) if args.csv else None),
+        (args.trace, json.dumps(trace(measured, name)) + "\n" if args.trace else None),
+        (args.html, _page(measured, name, args) if args.html else None),
+        (args.json, as_json(_document(measured, file, args)) if args.json else None),
+    ]
+    deliver("\n".join(lines), files)
 
 
 class _Measured:
     """Everything that is shown: latencies in seconds, a NodeTime per step, the profile behind them."""
 
-    def __init__(self, args):
+    def __init__(self, args, file):
         self.kernels = _kernels()
         self.peaks, self.threads = peaks(), args.threads
         begin = time.perf_counter()
-        interpreter = Interpreter(
-            args.model, num_threads=args.threads, experimental_op_resolver_type=OpResolverType[args.mode]
-        )
+        interpreter = file.open(args.mode, num_threads=args.threads)
         loaded = time.perf_counter()
         values = read_inputs(interpreter, args.input, args.random)
         prepared = time.perf_counter()
@@ -102,7 +111,7 @@ class _Measured:
     def of_peak(self, node):
         """Share of what the machine multiplies at most; None where there is nothing to compare."""
         peak = self.peaks.get({"float32": "float32", "int8": "int8", "hybrid": "int8"}.get(node.kind))
-        return node.macs_per_second / (peak * self.threads) if peak and node.macs else None
+        return node.macs_per_second / (peak * self.threads) if peak and node.macs and node.seconds else None
 
 
 def _kernels():
@@ -136,8 +145,13 @@ def _summary(measured):
         ["arena", byte_size(measured.arena), ""],
     ]
     if macs:
-        rows.insert(2, ["multiply-adds", f"{macs / 1e6:,.3f} M", f"{macs / middle / 1e9:,.1f} GMAC/s"])
+        rows.insert(2, ["multiply-adds", f"{macs / 1e6:,.3f} M", _rate(macs, middle, " GMAC/s")])
     return ["what", "figure", "note"], rows, "<><"
+
+
+def _rate(macs, seconds, unit=""):
+    """Billions of multiply-adds per second; empty without any, and where the clock shows no time."""
+    return f"{macs / seconds / 1e9:,.1f}{unit}" if macs and seconds > 0 else ""
 
 
 def _operators(measured):
@@ -155,7 +169,7 @@ def _operators(measured):
                 len(nodes),
                 100 * sum(node.share for node in nodes),
                 seconds,
-                f"{macs / seconds / 1e9:,.1f}" if macs else "",
+                _rate(macs, seconds),
             ]
         )
     rows.sort(key=lambda row: -row[3])
@@ -174,9 +188,9 @@ def _node_rows(measured):
                 f"{100 * node.share:.1f} %",
                 duration(node.seconds),
                 duration(node.least),
-                f"{node.macs_per_second / 1e9:,.1f}" if node.macs else "",
+                _rate(node.macs, node.seconds),
                 "" if of_peak is None else f"{100 * of_peak:.0f} %",
-                f"{node.bytes_per_second / 1e9:.1f}",
+                f"{node.bytes_per_second / 1e9:.1f}" if node.seconds else "",
                 _shapes(node),
             ]
         )
@@ -203,20 +217,53 @@ _COLUMNS = (
 )
 
 
-def _write_csv(path, measured):
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(_COLUMNS)
-        for n in measured.nodes:
-            of_peak = measured.of_peak(n)
-            writer.writerow(
-                [
-                    *(n.subgraph, n.node, n.part_of, n.op_name, n.arithmetic, n.calls, n.seconds, n.least),
-                    *(f"{n.share:.6f}", n.macs, f"{n.macs_per_second / 1e9:.4f}"),
-                    *("" if of_peak is None else f"{of_peak:.5f}", n.nbytes, _shapes(n)),
-                    n.outputs[0].name if n.outputs and n.outputs[0] is not None else "",
-                ]
-            )
+def _records(measured):
+    """A dict of the columns per node; a rate is None where there is none."""
+    for n in measured.nodes:
+        of_peak, timed = measured.of_peak(n), n.seconds > 0
+        output = n.outputs[0].name if n.outputs and n.outputs[0] is not None else ""
+        values = (
+            *(n.subgraph, n.node, n.part_of, n.op_name, n.arithmetic, n.calls, n.seconds, n.least, n.share),
+            *(n.macs, n.macs_per_second / 1e9 if timed or not n.macs else None, of_peak, n.nbytes, _shapes(n), output),
+        )
+        yield dict(zip(_COLUMNS, values, strict=True))
+
+
+_DIGITS = {"share": 6, "gmacs_per_second": 4, "of_peak": 5}
+
+
+def _csv(measured):
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(_COLUMNS)
+    for record in _records(measured):
+        for name, digits in _DIGITS.items():
+            record[name] = "" if record[name] is None else f"{record[name]:.{digits}f}"
+        writer.writerow(record.values())
+    return file.getvalue()
+
+
+def _document(measured, file, args):
+    low, _, high = quantiles(measured.latencies, n=4)
+    return {
+        "model": file.title,
+        "mode": args.mode,
+        "threads": args.threads,
+        "kernels": measured.kernels,
+        "load": measured.load,
+        "allocate": measured.allocate,
+        "first_invoke": measured.first,
+        "invoke": {
+            "median": median(measured.latencies),
+            "quartiles": [low, high],
+            "fastest": min(measured.latencies),
+            "runs": len(measured.latencies),
+        },
+        "arena_bytes": measured.arena,
+        "macs": sum(node.macs for node in measured.nodes if node.subgraph == 0),
+        "peaks": measured.peaks,
+        "nodes": list(_records(measured)),
+    }
 
 
 def trace(measured, name):
@@ -265,7 +312,8 @@ def _page(measured, name, args):
             f"{duration(node.seconds)} median, {duration(node.least)} fastest, {100 * node.share:.1f} % of the time",
         ]
         if node.macs:
-            lines.append(f"{node.macs / 1e6:,.2f} M multiply-adds, {node.macs_per_second / 1e9:,.1f} GMAC/s")
+            rate = _rate(node.macs, node.seconds, " GMAC/s")
+            lines.append(f"{node.macs / 1e6:,.2f} M multiply-adds" + (f", {rate}" if rate else ""))
         if of_peak is not None:
             lines.append(f"{100 * of_peak:.0f} % of this machine's peak")
         seconds = node.seconds * node.calls / max(len(measured.profiled), 1)

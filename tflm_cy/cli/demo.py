@@ -3,6 +3,8 @@
 The nets, the images and how they were made: `tflm_cy/demo`.
 """
 
+import argparse
+import io
 import shutil
 import sys
 import time
@@ -15,7 +17,8 @@ import numpy as np
 import tflm_cy.demo
 from tflm_cy import __version__
 from tflm_cy.cli.errors import refused
-from tflm_cy.cli.model import add_mode_argument, open_model
+from tflm_cy.cli.model import ModelFile, add_mode_argument
+from tflm_cy.cli.output import deliver, exit_codes
 from tflm_cy.report import byte_size, duration, gallery, picture_style, text_table
 
 FOLDER = Path(tflm_cy.demo.__file__).parent
@@ -42,7 +45,13 @@ class Reading(NamedTuple):
 
 
 def add_parser(subparsers):
-    parser = subparsers.add_parser("demo", help=_HELP, description=_DESCRIPTION)
+    parser = subparsers.add_parser(
+        "demo",
+        help=_HELP,
+        description=_DESCRIPTION,
+        epilog=exit_codes(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add_mode_argument(parser)
     parser.add_argument(
         "--pictures", type=int, default=14, metavar="N", help="how many images are shown (default %(default)s)"
@@ -54,22 +63,23 @@ def demo(args):
     """Print pictures and a table."""
     with refused(FOLDER), np.load(FOLDER / "digits_test.npz") as data:
         images, labels = data["images"], data["labels"]
-    print(f"tflm_cy {__version__} reads {len(labels)} handwritten digits of 8 x 8 pixels, held out from training.\n")
     readings = [read(FOLDER / name, images, args.mode) for name in MODELS]
+    lines = [f"tflm_cy {__version__} reads {len(labels)} handwritten digits of 8 x 8 pixels, held out from training.\n"]
     chosen = _choose(readings[-1].digits, labels, args.pictures)
     if len(chosen):
         captions = [_caption(readings[-1].digits[i], labels[i]) for i in chosen]
         pictures = zip(images[chosen] / LEVELS, captions, strict=True)
         width = shutil.get_terminal_size((80, 24)).columns
-        print(gallery(pictures, picture_style(sys.stdout), width) + "\n")
-    print(_table(readings, labels))
+        lines.append(gallery(pictures, picture_style(sys.stdout or io.StringIO()), width) + "\n")
+    lines.append(_table(readings, labels))
     agree = int((readings[0].digits == readings[1].digits).sum())
-    print(f"\nThe two nets agree on {agree} of {len(labels)} images.")
+    lines.append(f"\nThe two nets agree on {agree} of {len(labels)} images.")
+    deliver("\n".join(lines))
 
 
 def read(path, images, mode="AUTO"):
     """Run a model over all images, one at a time: once to read them, once more to take the time."""
-    interpreter = open_model(path, mode)
+    interpreter = ModelFile(path).open(mode)
     with refused(path):
         interpreter.allocate_tensors()
         source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]

@@ -1,16 +1,19 @@
-"""Parse the command line, run one command, turn what users can cause into one line on stderr.
+"""Parse the command line, run one command, turn what goes wrong into one line on stderr.
 
-Exit codes: 0 done; 2 wrong usage, or a file or model that cannot be used; 130 interrupted. Other exceptions are
-defects of ours and keep their traceback.
+Exit codes: 0 done; 1 a difference, or what a command's help says; 2 wrong usage, or a file or model that cannot be used or written; 3 a
+defect of ours, also in one line (TFLM_CY_TRACEBACK=1 shows its traceback); 130 interrupted. What a program under `with` raises is its
+own.
 """
 
 import argparse
 import os
 import sys
+import traceback
 
 from tflm_cy import __version__
 from tflm_cy.cli import arena, bench, demo, diff, inspect, run, stand_in
 from tflm_cy.cli.errors import UserError
+from tflm_cy.cli.output import complain, flush, silence
 from tflm_cy.report import printable
 
 COMMANDS = (demo, run, bench, inspect, arena, diff, stand_in)
@@ -26,7 +29,9 @@ _EPILOG = """examples:
   python -m tflm_cy diff model.tflite --a AUTO --b BUILTIN_REF    which node differs between two modes, and why
   python -m tflm_cy with tflite_runtime program.py             a program that imports another interpreter, on this one
 
-`python -m tflm_cy COMMAND --help` explains a command."""
+  cat model.tflite | python -m tflm_cy inspect - --json -      a model from standard input, everything as JSON
+
+`python -m tflm_cy COMMAND --help` explains a command and its exit codes."""
 
 
 def parser():
@@ -61,19 +66,50 @@ def main(arguments=None):
         if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show is no reason to fail
             stream.reconfigure(errors="backslashreplace")
     top = parser()
-    args = top.parse_args(arguments)
+    try:
+        args = top.parse_args(arguments)
+    except SystemExit:
+        _flush()  # the help, to a reader that may have gone
+        raise
     if not hasattr(args, "command"):
-        top.print_help(sys.stderr)
+        complain(top.format_help().rstrip("\n"))
         return 2
     try:
-        args.command(args)
-        sys.stdout.flush()
+        code = args.command(args) or 0
+        flush()
     except UserError as error:
-        print(f"tflm_cy: {printable(error)}", file=sys.stderr)
+        complain(f"tflm_cy: {printable(error)}")
         return 2
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; what Python flushes at exit must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
+        return 0
+    except MemoryError as error:
+        complain(f"tflm_cy: not enough memory: {printable(error) or 'the model is too large'}")
+        return 2
     except KeyboardInterrupt:
         return 130
-    return 0
+    except Exception as error:
+        if getattr(args, "passes_errors", False):
+            raise
+        _tell_defect(error)
+        return 3
+    return code
+
+
+def _flush():
+    try:
+        flush()
+    except UserError as error:
+        complain(f"tflm_cy: {printable(error)}")
+
+
+def _tell_defect(error):
+    if os.environ.get("TFLM_CY_TRACEBACK"):
+        complain("".join(traceback.format_exception(error)).rstrip("\n"))
+        return
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(os.path.dirname(place.filename))}/{os.path.basename(place.filename)}:{place.lineno}"
+    complain(
+        f"tflm_cy: a defect of tflm_cy, please report it: {type(error).__name__}: {printable(error)} at {where} "
+        "(TFLM_CY_TRACEBACK=1 shows more)"
+    )

@@ -1,31 +1,45 @@
-"""`python -m tflm_cy run MODEL`: feed arrays or random numbers, run once, show and store the outputs."""
+"""`python -m tflm_cy run MODEL`: feed arrays or random numbers, run once, show and store the outputs.
+
+Keys of --json: model, mode, stopped (whether an operator ended the run, which only MICRO knows), inputs ([{name, index, type, shape,
+source}], source a path or "random SEED") and outputs ([{name, index, type, shape, values}], values nested as the shape is).
+"""
 
 import argparse
+import io
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from tflm_cy.cli.errors import UserError, refused
-from tflm_cy.cli.model import add_mode_argument, add_model_argument, dtype_text, open_model, shape_text
-from tflm_cy.report import text_table
+from tflm_cy.cli.micro_side import STOPPED
+from tflm_cy.cli.model import ModelFile, add_mode_argument, add_model_argument, dtype_text, shape_text
+from tflm_cy.cli.output import add_json_argument, as_json, check_outputs, deliver, exit_codes
+from tflm_cy.report import shortened, text_table
 
 _HELP = "run a model once and show its outputs"
 _DESCRIPTION = """Run a model once and show its outputs.
 
 Inputs come from .npy files, one per input in the model's order (`inspect` shows it), of exactly the input's type;
-where a shape leaves dimensions open the input is resized to the file's shape. Without --input they are random."""
+where a shape leaves dimensions open the input is resized to the file's shape. Without --input they are random.
+The mode MICRO runs by TensorFlow Lite Micro's rules, in an arena as large as it has to be."""
 _SHOWN = 6
+_LONGEST_NAME = 64
 
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
-        "run", help=_HELP, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        "run",
+        help=_HELP,
+        description=_DESCRIPTION,
+        epilog=exit_codes(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
     add_input_arguments(parser)
-    add_mode_argument(parser)
+    add_mode_argument(parser, micro=True)
     parser.add_argument("--output", metavar="F.npz", help="store the outputs, by name, as numpy.load reads them")
+    add_json_argument(parser)
     parser.set_defaults(command=run)
 
 
@@ -45,10 +59,12 @@ def add_input_arguments(parser):
 
 def run(args):
     """Print a table of the outputs."""
-    interpreter = open_model(args.model, args.mode)
-    with refused(args.model):
-        inputs = interpreter.get_input_details()
+    check_outputs([args.output, args.json], args.model)
+    file = ModelFile(args.model)
+    interpreter = file.open(args.mode)
+    with refused(file.name):
         values = read_inputs(interpreter, args.input, args.random)
+        inputs = interpreter.get_input_details()
         interpreter.allocate_tensors()
         for details, value in zip(inputs, values, strict=True):
             interpreter.set_tensor(details["index"], value)
@@ -56,13 +72,33 @@ def run(args):
         details = interpreter.get_output_details()
         outputs = [np.asarray(interpreter.get_tensor(d["index"])) for d in details]
     rows = [
-        [d["name"], dtype_text(d), " x ".join(map(str, y.shape)) or "scalar", _values(y)]
+        [shortened(d["name"], _LONGEST_NAME), dtype_text(d), " x ".join(map(str, y.shape)) or "scalar", _values(y)]
         for d, y in zip(details, outputs, strict=True)
     ]
-    print(text_table(["output", "type", "shape", "values"], rows, "<<<<"))
+    text = text_table(["output", "type", "shape", "values"], rows, "<<<<")
+    stopped = getattr(interpreter, "stopped", False)
+    if stopped:
+        text += f"\n\n{STOPPED}"
+    files = []
     if args.output:
-        with refused(args.output):
-            _store(args.output, [d["name"] for d in details], outputs)
+        files.append((args.output, _archive([d["name"] for d in details], outputs)))
+    if args.json:
+        sources = args.input or [f"random {args.random}"] * len(inputs)
+        document = {
+            "model": file.title,
+            "mode": args.mode,
+            "stopped": stopped,
+            "inputs": [
+                {**_described(d, x), "source": source} for d, x, source in zip(inputs, values, sources, strict=True)
+            ],
+            "outputs": [{**_described(d, y), "values": y} for d, y in zip(details, outputs, strict=True)],
+        }
+        files.append((args.json, as_json(document)))
+    deliver(text, files)
+
+
+def _described(details, value):
+    return {"name": details["name"], "index": details["index"], "type": dtype_text(details), "shape": value.shape}
 
 
 def read_inputs(interpreter, paths, seed):
@@ -93,6 +129,8 @@ def _load(paths, inputs):
 def _load_array(path):
     if not Path(path).exists():
         raise UserError(f"{path}: no such file")
+    if Path(path).is_dir():
+        raise UserError(f"{path}: a folder, not an array as numpy.save writes it")
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
@@ -144,12 +182,13 @@ def _values(array):
     return " ".join(shown) + (" ..." if flat.size > _SHOWN else "")
 
 
-def _store(path, names, arrays):
-    """Write an .npz file; unnamed outputs are output_0, ..., names that occur again get their position."""
+def _archive(names, arrays):
+    """An .npz file's bytes; unnamed outputs are output_0, ..., names that occur again get their position."""
     used = set()
-    with zipfile.ZipFile(path, "w") as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
         for position, (name, array) in enumerate(zip(names, arrays, strict=True)):
-            key = name or f"output_{position}"
+            key = name.encode("utf-8", "backslashreplace").decode() or f"output_{position}"
             while key in used:
                 key += f"_{position}"
             used.add(key)
@@ -157,3 +196,4 @@ def _store(path, names, arrays):
                 array = array.astype(np.bytes_)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
+    return content.getvalue()

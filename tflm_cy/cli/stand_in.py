@@ -18,7 +18,7 @@ def add_parser(subparsers):
     )
     command.add_argument("packages", help=f"one or more of {','.join(PACKAGES)}, separated by commas")
     command.add_argument("program", nargs=argparse.REMAINDER, help="program.py ARGUMENTS, or -m MODULE ARGUMENTS")
-    command.set_defaults(command=run)
+    command.set_defaults(command=run, passes_errors=True)
 
 
 def run(args):

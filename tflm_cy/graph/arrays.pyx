@@ -200,10 +200,11 @@ cdef void write_value(Tensor* tensor, const Py_buffer* value) noexcept:
 cdef int open_constant(Subgraph g, int t) except -1:
     """Let a constant be written, in memory of this interpreter's own.
 
-    Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded.
+    Integers of 32 and 64 bits stay as they are: they may be shapes, axes or indices, which were checked when the model was loaded. In a
+    planned arena (`micro`) all do: nothing can be prepared again there.
     """
     cdef const Tensor* tensor = &g.tensors[t]
-    if (tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
+    if (g.micro or tensor.allocation != CONSTANT or tensor.sparsity != NULL or tensor.type == INT32 or tensor.type == INT64 or tensor.type == BOOL
             or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims)):
         raise ValueError(
             f"Cannot set tensor: tensor {t} '{tensor_name(g, t)}' is constant, and only constants of floats or of integers up to "

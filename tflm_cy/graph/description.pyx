@@ -69,6 +69,18 @@ cdef str tensor_name(Subgraph g, int t):
     return "" if name.data == NULL else (<const char*>name.data)[:name.length].decode("utf-8", "replace")
 
 
+def name_of(Subgraph g, int t):
+    """A tensor for a message: its number, the name that the file gives it, and the first node that reads it."""
+    cdef const Node* node
+    cdef int n, i
+    for n in range(g.node_count):
+        node = &g.nodes[n]
+        for i in range(node.input_count):
+            if node.inputs[i] == t and g.operator_names[n] != "DELEGATE":
+                return f"tensor {t} '{tensor_name(g, t)}', which node number {n} ({g.operator_names[n]}) reads"
+    return f"tensor {t} '{tensor_name(g, t)}'"
+
+
 cdef object tensor_info(Subgraph g, int t):
     cdef const Tensor* tensor = &g.tensors[t]
     cdef int i

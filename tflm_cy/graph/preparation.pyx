@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport new_block
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OutOfMemoryError
 
 cdef struct LaterStage:          # by its first step
     bint begun                   # those below, but `end`, are what was there before it
@@ -83,12 +83,15 @@ cdef class Preparation(Places):
         self.prepared_end = step
         self.room = None
         self.state = MEMORY_PLANNING
-        if first == 0:
-            self.allocate_variables()
-        self.divide_steps(first, step)
-        if not self.micro:
-            self.plan_memory(first, step)
-            hand_over(self, first, step)
+        try:
+            if first == 0:
+                self.allocate_variables()
+            self.divide_steps(first, step)
+            if not self.micro:
+                self.plan_memory(first, step)
+                hand_over(self, first, step)
+        except MemoryError as error:
+            raise error if self.micro else room_error(self, first, error) from error
         make_jobs(self.groups, self.flushes, first, step)
         if first == 0:
             self.stage_zero_end = step
@@ -113,8 +116,10 @@ cdef class Preparation(Places):
             if self.late is not None:
                 self.settle_inputs(node, registration.late_input)
             registration.prepare(self, node)
-        except MemoryError:
-            raise
+        except MemoryError as error:
+            if self.micro or isinstance(error, OutOfMemoryError):      # a called subgraph has said which tensor
+                raise
+            raise OutOfMemoryError(str(self.node_error(step, str(error) or "no memory", "prepare"))) from error
         except LateRefusalError as error:
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
@@ -299,3 +304,24 @@ cdef int forget_node(Node* node) noexcept:
 cdef int refuse(Context context, Node* node) noexcept nogil:
     """A node that cannot compute what it was given; its data is why."""
     return context.fail(<const char*>node.data)
+
+
+cdef object room_error(Preparation self, int first, object error):
+    """OutOfMemoryError: which tensor takes most of the memory that there is not, and which nodes write and read it."""
+    from tflm_cy.graph.description import name_of
+
+    cdef const Tensor* tensor
+    cdef int t, step, largest = -1
+    for t in range(self.tensor_count):
+        tensor = &self.tensors[t]
+        if tensor.allocation != CONSTANT and (largest < 0 or tensor.bytes > self.tensors[largest].bytes):
+            largest = t
+    text = (str(error) or "no memory").rstrip(".")
+    if largest < 0:
+        return OutOfMemoryError(f"{text}.")
+    tensor = &self.tensors[largest]
+    text += f". The largest is {name_of(self, largest)}: {tensor.bytes} bytes, {type_name(tensor.type)} {shape_of(tensor)}"
+    for step in range(first, self.prepared_end):
+        if self.is_written(step, largest):
+            return OutOfMemoryError(str(self.node_error(step, text, "allocate its output")))
+    return OutOfMemoryError(f"{text}.")

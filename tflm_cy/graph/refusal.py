@@ -1,5 +1,9 @@
-"""How an operator refuses only when it runs, as TensorFlow's kernels do that look at types while they compute."""
+"""Refusals of their own kinds: by an operator only when it runs, as TensorFlow's kernels do that look at types then; of memory."""
 
 
 class LateRefusalError(ValueError):
     """Raised in prepare, when the outputs have their shapes: the model is allocated; where invoke gets there, it fails with this text."""
+
+
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """Tensors that no memory holds: RuntimeError as TensorFlow raises it, with what is too large; MemoryError for who looks for that."""

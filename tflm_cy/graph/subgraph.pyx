@@ -119,8 +119,9 @@ cdef class Subgraph(Preparation):
         if rank > MAX_RANK:
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
         if size < 0:
-            raise RuntimeError(
-                f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for tensor {index}")
+            from tflm_cy.graph.description import name_of
+
+            raise RuntimeError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for {name_of(self, index)}")
         for d in range(rank):
             same = same and dims[d] == tensor.dims[d]
         if same:

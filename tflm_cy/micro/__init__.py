@@ -17,3 +17,7 @@ def __getattr__(name: str):
 
     globals()[name] = MicroInterpreter
     return MicroInterpreter
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

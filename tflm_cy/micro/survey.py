@@ -29,7 +29,8 @@ class Survey:
 
     Parameters
     ----------
-    path : str, os.PathLike or schema.model.Model
+    path : str, os.PathLike, bytes-like or schema.model.Model
+        A path, or the model itself.
     arena_size : int, optional
         Of the figures; by default the tflite_micro package's, ten times the file.
     targets : sequence of str
@@ -45,7 +46,7 @@ class Survey:
     """
 
     def __init__(self, path, arena_size=None, targets=TARGETS, keep_inputs=False):
-        self.model = path if isinstance(path, Model) else Model.from_path(path)
+        self.model = path if isinstance(path, Model) else _opened(path)
         self.graph = view(self.model)
         self.arena_size = arena_size
         self.targets = tuple(targets)
@@ -227,3 +228,9 @@ class Survey:
             "arena_size": found.arena_size,
             "recording": found.demand.target.recording,
         }
+
+
+def _opened(model):
+    if isinstance(model, str) or hasattr(model, "__fspath__"):
+        return Model.from_path(model)
+    return Model.from_buffer(model)

@@ -42,6 +42,10 @@ cdef enum:
 cdef struct Wanted:              # a shape as RESHAPE reads it: one entry may be -1
     int rank
     int32_t[MAX_RANK] dims
+    int64_t asked                # elements, where `resolve` refuses them for their number
+
+
+cdef const char* UNEQUAL = b"num_input_elements != num_output_elements"
 
 
 cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
@@ -77,7 +81,8 @@ cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
             wanted.dims[stretch] = <int32_t>(old_nonzero // new_nonzero)
         new *= wanted.dims[stretch]
     if old != new:
-        return b"num_input_elements != num_output_elements"
+        wanted.asked = new
+        return UNEQUAL
     return NULL
 
 
@@ -113,7 +118,10 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_option(node, &wanted)
         if wanted.rank == 1 and wanted.dims[0] == 0:
             wanted.rank = 0
-    accept(resolve(x, &wanted))
+    cdef const char* refusal = resolve(x, &wanted)
+    if refusal == UNEQUAL:
+        raise ValueError(f"{refusal.decode()} ({count(x)} != {wanted.asked})")
+    accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     node.passes = x.type != STRING
@@ -279,6 +287,8 @@ cdef int expand_dynamic(Context context, Node* node) noexcept nogil:
 cdef int copy_shaped(Context context, Node* node, const Wanted* wanted, const char* refusal) noexcept nogil:
     """Shape the dynamic output and copy."""
     cdef Tensor* y = context.output(node, 0)
+    if refusal == UNEQUAL:
+        return context.fail_with(b"num_input_elements != num_output_elements (%ld != %ld). ", count(context.input(node, 0)), wanted.asked)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(y, wanted.rank, wanted.dims) != 0:

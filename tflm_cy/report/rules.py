@@ -46,7 +46,9 @@ _XNNPACK = {
     ("sum", "int8"): "float32 factor, half away from zero",
     ("mul", "int8"): "float32 factor, half to even",
 }
-_TABLES = {"reference": _REFERENCE, "optimized": _OPTIMIZED, "xnnpack": _XNNPACK}
+# Elsewhere the reference's rules.
+_MICRO = {("softmax", "int16"): "as the reference, the second table built in float32"}
+_TABLES = {"micro": _MICRO, "reference": _REFERENCE, "optimized": _OPTIMIZED, "xnnpack": _XNNPACK}
 
 _FAMILIES = {
     "matrix": "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED BATCH_MATMUL TRANSPOSE_CONV Convolution2DTransposeBias",

@@ -85,6 +85,19 @@ def printable(text):
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
 
 
+def shortened(text, width):
+    """A text of at most `width` characters: its head and its tail, with dots for what is between.
+
+    >>> shortened("model/block_7/conv/BiasAdd;model/block_7/relu", 24)
+    'model/block_7...k_7/relu'
+    """
+    text = str(text)
+    if len(text) <= width:
+        return text
+    tail = (width - 3) * 2 // 5
+    return f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}"
+
+
 def display_width(text):
     """Columns that a text takes in a terminal: wide characters take two, combining ones none."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)

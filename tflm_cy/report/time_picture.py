@@ -10,7 +10,7 @@ import html
 from typing import NamedTuple
 
 from tflm_cy.report.arena_picture import OTHER, PALETTE
-from tflm_cy.report.table import duration, printable
+from tflm_cy.report.table import duration, printable, shortened
 
 _LEFT, _RIGHT, _TOP = 76, 24, 66
 _STRIP, _GAP, _TIMES, _PEAKS, _NAMES, _LEGEND = 46, 40, 300, 110, 150, 34
@@ -151,7 +151,7 @@ class _Picture:
             yield "</g>"
             yield (
                 f"<text transform='translate({x + width / 2 + 3.5:.1f} {self.names}) rotate(-90)' text-anchor='end' "
-                f"font-size='9.5' fill='#555'>{_text(bar.name[: (_NAMES - 10) // 6])}</text>"
+                f"font-size='9.5' fill='#555'>{_text(shortened(bar.name, (_NAMES - 10) // 6))}</text>"
             )
 
     def _legend(self):

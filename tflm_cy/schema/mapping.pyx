@@ -33,9 +33,17 @@ cdef extern from *:
     int open_to_read(const char* path) nogil
 
 
+cdef enum:
+    LONGEST = 4096               # bytes of a path, as far as a system takes it
+    SHOWN = 1000                 # characters of it in a message
+
+
 def printable(path):
-    """The path for a message: bytes that are no characters are written as escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """The path for a message: bytes that are no characters are written as escapes; of a very long one head and tail."""
+    cdef bytes encoded = os.fsencode(path)
+    if len(encoded) > LONGEST:
+        encoded = encoded[:SHOWN // 2] + b"..." + encoded[-SHOWN // 2:]
+    return encoded.decode("utf-8", "backslashreplace")
 
 
 cdef int open_regular(path, size_t* size) except -1:
@@ -89,6 +97,9 @@ def map_error(path, number, reason):
 def open_error(path, error):
     """What to raise for a file that cannot be opened."""
     from tflm_cy.schema.errors import ModelFileError, ModelNotFoundError
+
+    if isinstance(path, bytes) and (path[4:8] == b"TFL3" or b"\0" in path or len(path) > LONGEST):
+        return ValueError(f"Could not open a file: these are {len(path)} bytes of content and no path. Give a model's bytes as model_content=")
 
     shown = printable(path)
     if isinstance(error, FileNotFoundError):

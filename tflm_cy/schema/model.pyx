@@ -70,6 +70,8 @@ cdef class Model:
         ValueError
             Not a model.
         """
+        if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
+            raise TypeError(f"model_path wants a path, not {type(path).__name__}; give a model's bytes as model_content=")
         return Model.from_buffer(file_bytes(os.fspath(path)))
 
     @staticmethod

@@ -79,6 +79,18 @@ cdef str foreign(const uint8_t* base, size_t size):
         return "this is a zip archive (a .keras or .task file?): unpack it first"
     if head.startswith(b"\x89HDF"):
         return "this is an HDF5 file (a Keras model?): convert it first"
+    if head.startswith((b"\x08\x01\x12", b"\x0a")) and b"\x0a" in head[1:] and (b"\x12" in head[2:]):
+        return "this is a TensorFlow graph (a .pb file): convert its model to .tflite first"
+    if head.startswith(b"\x08") and head[2:3] in (b"\x12", b"\x3a", b"\x42"):
+        return "this is an ONNX model: convert it to .tflite first"
+    if head.startswith(b"\x80\x02"):
+        return "this is Python's pickle (a PyTorch model?): convert it to .tflite first"
+    if head.startswith(b"\x93NUMPY"):
+        return "this is a numpy array, not a model"
+    if head.startswith(b"\x7fELF"):
+        return "this is a program or a library, not a model"
+    if b"unsigned char" in head or text.startswith((b"#include", b"//", b"/*", b"alignas")):
+        return "this is C source code (of xxd?): give the .tflite file that it was made from"
     if size < 8:
         return f"{size} bytes are too few: the file is truncated"
     return f"Model provided has model identifier {head[4:8]!r} at byte 4, should be b'TFL3'"

@@ -1,0 +1,10 @@
+"""The planners by name."""
+
+from typing import Any
+
+from tflm_cy.memory.problem import Plan
+
+NAMES: tuple[str, ...]
+
+def planners() -> list[str]: ...
+def plan_with(name: str, demand: Any) -> tuple[Plan, Any]: ...

@@ -1,0 +1,9 @@
+"""What a model's file says, all of it, as plain data."""
+
+from typing import Any
+
+from tflm_cy.schema.model import Model
+
+def contents(model: Model) -> dict[str, Any]: ...
+def defaults(kind: str) -> dict[str, Any]: ...
+def associated_files(content: memoryview) -> list[dict[str, Any]]: ...
