@@ -13,7 +13,7 @@ cdef class Subgraph(Preparation):
     cdef readonly str name
     cdef readonly Model model
     cdef readonly list siblings      # all subgraphs of the model, this one included
-    cdef Resources shared
+    cdef readonly Resources shared
     cdef const uint8_t* table
     cdef readonly set custom_nodes   # the nodes with a custom operator
     cdef readonly int node_count

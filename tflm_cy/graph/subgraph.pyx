@@ -19,6 +19,7 @@ from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.groups cimport engage_hands
 from tflm_cy.graph.preparation cimport Preparation
 from tflm_cy.graph.ranges cimport run_group
+from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
@@ -103,6 +104,10 @@ cdef class Subgraph(Preparation):
         except BaseException as error:
             return caller.fail_because(error)
         return 0
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        Preparation.store(self, target, value)
+        return self.shared.hand_on(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -339,6 +344,8 @@ cdef class Subgraph(Preparation):
                 status = self.run()
         self.running = False
         self.shared.depth -= 1
+        if self.shared.depth == 0 and self.shared.handles and not self.preserve_all:
+            self.shared.handles.clear()
         if status != 0:
             self.raise_failure(self.failed_step)
         if self.first:
