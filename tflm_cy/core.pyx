@@ -287,9 +287,10 @@ cdef class Core:
         cdef int t = self.tensor_index(g, index)
         cdef Tensor* tensor = &g.tensors[t]
         cdef Py_buffer buffer
-        note_write(g, t)
         if tensor.type == STRING:
-            return g.set_text(t, checked_strings(g, t, value))
+            g.set_text(t, checked_strings(g, t, value))
+            note_write(g, t)
+            return 0
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
             value = checked_value(g, t, value)
         PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO)
@@ -304,6 +305,7 @@ cdef class Core:
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
                 write_value(tensor, &buffer)
+                note_write(g, t)
                 if tensor.allocation == CONSTANT and g.ready:
                     g.prepare_again()
                 return 0

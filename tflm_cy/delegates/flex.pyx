@@ -4,12 +4,15 @@ A custom operator Flex<Name> carries TensorFlow's NodeDef in its options. Such n
 other delegate, and cut into partitions by the usual rules; a partition becomes one function of TensorFlow's, without
 graph optimization, so that every node runs as the kernel that its NodeDef names. TensorFlow is imported at the first allocation.
 
-Values cross the border as copies. Resources and variants, which only TensorFlow understands, stay on its side, also between partitions.
-An output whose shape TensorFlow can infer is static, else it is shaped while invoking.
+Values cross the border as copies. Resources and variants, which only TensorFlow understands, stay on its side: their tensors hold handles,
+which travel between partitions and through IF, WHILE and other calls as `graph.resource` tells. An output whose shape TensorFlow
+can infer is static, else it is shaped while invoking.
 
 Source of the options' layout: LiteRT:tflite/delegates/flex/kernel.cc.
 """
+import hashlib
 import importlib.util
+import re
 
 from libc.stdint cimport int32_t
 
@@ -17,9 +20,13 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.description cimport array_of, is_viewable, store_value, strings_of
 from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport MAX_RANK, STRING, Tensor, is_constant, shape_of, type_name
 from tflm_cy.schema.flexbuffer import strings
+
+cdef enum:
+    MOST_FUNCTIONS = 8       # of a partition, each for its own shapes: making one takes milliseconds
 
 TYPES = {"STRING": "string", "RESOURCE": "resource", "VARIANT": "variant", "BOOL": "bool"}
 
@@ -27,6 +34,19 @@ TYPES = {"STRING": "string", "RESOURCE": "resource", "VARIANT": "variant", "BOOL
 def installed():
     """True when TensorFlow can be imported."""
     return importlib.util.find_spec("tensorflow") is not None
+
+
+cdef str operators_at(Subgraph g, nodes, int t):
+    """Which of some nodes read or write a tensor, for messages."""
+    cdef const Node* node
+    cdef int i
+    who = []
+    for n in nodes:
+        node = &g.nodes[<int>n]
+        tensors = [node.inputs[i] for i in range(node.input_count)] + [node.outputs[i] for i in range(node.output_count)]
+        if t in tensors:
+            who.append(f"{g.operator_names[n]} (node {n})")
+    return ", ".join(who)
 
 
 cdef list flex_nodes(Subgraph g):
@@ -48,7 +68,6 @@ class FlexDelegate(Delegate):
 
     def __init__(self):
         self.parts = {}                  # (subgraph, DELEGATE node) -> Part
-        self.handles = {}                # (subgraph, tensor) -> a resource or variant of TensorFlow's
 
     def claim(self, Subgraph subgraph):
         return flex_nodes(subgraph)
@@ -57,7 +76,8 @@ class FlexDelegate(Delegate):
         cdef int t
         for t in partition.inputs + partition.outputs:
             if not is_crossing(&subgraph.tensors[t]):
-                raise ValueError(f"tensor {t} of type {type_name(subgraph.tensors[t].type)} cannot be given to TensorFlow")
+                partition.defect = (
+                    f"{operators_at(subgraph, partition.nodes, t)}: tensor {t} of type {type_name(subgraph.tensors[t].type)} cannot be given to TensorFlow.")
         self.parts[(subgraph.index, partition.index)] = Part(subgraph, partition)
         subgraph.registrations[partition.index] = REGISTRATION
 
@@ -74,12 +94,16 @@ class Part:
             self.nodes.append((
                 n, g.operator_names[n], options, [node.inputs[i] for i in range(node.input_count)],
                 [node.outputs[i] for i in range(node.output_count)]))
-        self.function = None
+        self.defined = None              # what `definitions` gives
+        self.function = None             # of the shapes at hand
+        self.functions = {}              # what it was made for -> (it, the shapes of its outputs); the newest at the end
 
     def definitions(self):
         """The nodes as a GraphDef whose inputs are named t<tensor>, and tensor -> name of what computes it."""
         from tensorflow.core.framework import graph_pb2
 
+        if self.defined is not None:
+            return self.defined
         graph = graph_pb2.GraphDef()
         made = {}
         for n, op, options, inputs, outputs in self.nodes:
@@ -92,18 +116,33 @@ class Part:
                     definition.input.append(made.get(t, f"t{t}:0"))
             graph.node.append(definition)
             made.update({t: f"n{n}:{k}" for k, t in enumerate(outputs) if t >= 0})
-        return graph, made
+        self.defined = graph, made
+        return self.defined
 
     def trace(self, inputs, constants, outputs):
         """Make the function; returns the shapes of its outputs, None where unknown.
 
         `inputs`: (tensor, type, shape), `constants`: tensor -> array, `outputs`: tensors.
         """
+        key = (tuple(inputs), tuple((t, str(value.dtype), value.shape, digest(value)) for t, value in constants.items()))
+        known = self.functions.pop(key, None)
+        if known is None:
+            known = self.make(inputs, constants, outputs)
+        self.functions[key] = known
+        while len(self.functions) > MOST_FUNCTIONS:
+            del self.functions[next(iter(self.functions))]
+        self.function, shapes = known
+        return shapes
+
+    def make(self, inputs, constants, outputs):
+        """A function of TensorFlow's for one set of shapes and constants, and the shapes of its outputs."""
         import tensorflow as tf
 
-        graph, made = self.definitions()
-        for t, type, _ in inputs:
-            add_placeholder(graph, t, type)
+        plain, made = self.definitions()
+        graph = type(plain)()
+        graph.CopyFrom(plain)
+        for t, kind, _ in inputs:
+            add_placeholder(graph, t, kind)
         for t, value in constants.items():
             add_placeholder(graph, t, tf.as_dtype(value.dtype if value.dtype != object else "string").name)
 
@@ -112,10 +151,10 @@ class Part:
             feeds.update({f"t{t}:0": tf.constant(value) for t, value in constants.items()})
             return tf.graph_util.import_graph_def(graph, input_map=feeds, return_elements=[made[t] for t in outputs], name="")
 
-        signature = [tf.TensorSpec(shape, type) for _, type, shape in inputs]
-        self.function = tf.compat.v1.wrap_function(run, signature)
-        shapes = [tensor.shape for tensor in self.function.outputs]
-        return [shape.as_list() if shape.is_fully_defined() else None for shape in shapes]
+        signature = [tf.TensorSpec(shape, kind) for _, kind, shape in inputs]
+        function = tf.compat.v1.wrap_function(run, signature)
+        shapes = [tensor.shape for tensor in function.outputs]
+        return function, [shape.as_list() if shape.is_fully_defined() else None for shape in shapes]
 
     def call(self, values):
         """The outputs of one run, as TensorFlow's tensors."""
@@ -131,6 +170,18 @@ class Part:
             return self.function(*[tf.convert_to_tensor(value) for value in values])
         finally:
             here.function_call_options = before
+
+    def blame(self, error):
+        """The text of an error of TensorFlow's, with the operator that it is about in front."""
+        text = " ".join(str(getattr(error, "message", error)).split())
+        found = re.search(r"\{\{node n(\d+)\}\}", text)
+        who = [f"{op} (node {n})" for n, op, *_ in self.nodes if found is None or n == int(found[1])]
+        return f"TensorFlow refuses to run {', '.join(who)}: {text}"
+
+
+def digest(value):
+    """Equal for equal constants of one type and shape."""
+    return hashlib.blake2b(repr(value.tolist()).encode() if value.dtype == object else value.tobytes()).digest()
 
 
 def node_definition(op, options):
@@ -158,22 +209,24 @@ def add_placeholder(graph, t, type):
     node.attr["dtype"].type = tf.as_dtype(type).as_datatype_enum
 
 
-cdef bint is_handle(const Tensor* tensor) noexcept:
-    return tensor.type == RESOURCE or tensor.type == VARIANT
-
-
 cdef bint is_crossing(const Tensor* tensor) noexcept:
     """True for what can be given to TensorFlow or taken from it."""
     return is_viewable(tensor) or tensor.type == STRING or is_handle(tensor)
 
 
 cdef object part_of(Subgraph g, const Node* node):
-    """(the delegate, the part) of a DELEGATE node."""
+    """The part of a DELEGATE node."""
     for partition in g.partitions:
         if (<Partition>partition).index == node.index:
-            mine = (<Partition>partition).delegate
-            return mine, mine.parts[(g.index, node.index)]
+            return (<Partition>partition).delegate.parts[(g.index, node.index)]
     raise RuntimeError("the function is lost")
+
+
+cdef object foreign_handle(Subgraph g, part, const Tensor* tensor):
+    """The refusal of a handle that no operator of TensorFlow's has made in this invoke."""
+    return ValueError(
+        f"{operators_at(g, [n for n, *_ in part.nodes], tensor.index)}: tensor {tensor.index} of type {type_name(tensor.type)} holds no handle of "
+        "TensorFlow's. What VAR_HANDLE, HASHTABLE or an operator of the user makes cannot be given to TensorFlow's operators, nor can an input of the model.")
 
 
 cdef object value_of(Subgraph g, const Tensor* tensor):
@@ -187,21 +240,22 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef const Tensor* tensor
     cdef Tensor* output
     cdef int i, d
-    _, part = part_of(g, node)
+    part = part_of(g, node)
     inputs, constants = [], {}
     for i in range(node.input_count):
         tensor = g.input(node, i)
+        if is_constant(tensor) and is_handle(tensor):
+            raise foreign_handle(g, part, tensor)
         if is_constant(tensor):
             constants[tensor.index] = value_of(g, tensor)
         else:
             type = type_name(tensor.type)
-            inputs.append((tensor.index, TYPES.get(type, type.lower()), None if is_handle(tensor) else shape_of(tensor)))
+            inputs.append((tensor.index, TYPES.get(type, type.lower()), None if is_handle(tensor) else tuple(shape_of(tensor))))
+    part.definitions()
     try:
         shapes = part.trace(inputs, constants, [node.outputs[i] for i in range(node.output_count)])
-    except ValueError:
-        raise
     except Exception as error:
-        raise ValueError(f"TensorFlow refuses the nodes: {error}") from error
+        raise ValueError(part.blame(error)) from error
     for i in range(node.output_count):
         output = g.output(node, i)
         if is_handle(output):
@@ -227,17 +281,28 @@ cdef int call(Subgraph g, Node* node) noexcept:
     cdef Tensor* output
     cdef int i
     try:
-        mine, part = part_of(g, node)
+        part = part_of(g, node)
         values = []
         for i in range(node.input_count):
             tensor = g.input(node, i)
             if is_constant(tensor):
                 continue
-            values.append(mine.handles[(g.index, tensor.index)] if is_handle(tensor) else value_of(g, tensor))
-        for i, result in enumerate(part.call(values)):
+            if is_handle(tensor):
+                value = g.shared.held(tensor)
+                if value is None:
+                    raise foreign_handle(g, part, tensor)
+                values.append(value)
+            else:
+                values.append(value_of(g, tensor))
+        value = None
+        try:
+            results = part.call(values)
+        except Exception as error:
+            raise RuntimeError(part.blame(error)) from error
+        for i, result in enumerate(results):
             output = g.output(node, i)
             if is_handle(output):
-                mine.handles[(g.index, output.index)] = result
+                g.shared.hold(g.index, output, result)
             else:
                 store_value(g, output, result.numpy(), f"output {i}")
     except BaseException as error:
@@ -246,10 +311,15 @@ cdef int call(Subgraph g, Node* node) noexcept:
 
 
 cdef int prepare_missing(Context context, Node* node) except -1:
+    cdef Subgraph g
+    names = {}
+    for g in (<Subgraph>context).siblings:
+        names.update(dict.fromkeys([g.operator_names[n] for n in g.execution_plan if g.registrations[n] is MISSING]))
     raise ValueError(
-        f"Select TensorFlow op(s), included in the given model, is(are) not supported by this interpreter: {context.operator_name(node)} is run "
-        "by TensorFlow, which is not installed. Install it (pip install 'tflm-cy[flex]'), convert the model without SELECT_TF_OPS, or "
-        "register an operator of this name (tflm_cy.register_custom_op).")
+        f"Select TensorFlow op(s), included in the given model, is(are) not supported by this interpreter: {', '.join(names)} "
+        f"{'is' if len(names) == 1 else 'are'} run by TensorFlow, which is not installed. Install it (pip install 'tflm-cy[flex]'), convert the model "
+        f"without SELECT_TF_OPS, or register {'an operator of this name' if len(names) == 1 else 'operators of these names'} "
+        "(tflm_cy.register_custom_op).")
 
 
 REGISTRATION = register(prepare, version=1)

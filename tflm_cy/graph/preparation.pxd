@@ -19,7 +19,13 @@ cdef class Preparation(Places):
     cdef int stage_zero_end          # and by allocate
     cdef Block later_stages          # which stages are prepared, and for which shapes
 
+    cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
+    cdef readonly set resized        # inputs whose shape changed since the last allocate
+
     cdef int forget_prepared(self) except -1
+    cdef dict save_places(self)
+    cdef int restore_places(self, dict saved) except -1
+    cdef int forget_addresses(self) noexcept
     cdef int prepare_stage(self, int first) except -1
     cdef int prepare_node(self, int step) except -1
     cdef int refuse_when_reached(self, Node* node, bytes text) except -1

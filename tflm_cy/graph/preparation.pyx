@@ -13,7 +13,7 @@ prepared as long as the shapes in front of the stage are the same.
 
 Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared.
 """
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, NO_FINISH, PREPARE, Context, Node, Registration
@@ -49,6 +49,7 @@ cdef class Preparation(Places):
 
     def __cinit__(self):
         self.kept = []
+        self.resized = set()
 
     # ---------------------------------------------------------------- a stage
 
@@ -70,6 +71,42 @@ cdef class Preparation(Places):
                 tensor.allocation = PLANNED
             if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
                 tensor.data = NULL
+        return 0
+
+    cdef dict save_places(self):
+        """Where the last run's inputs and outputs lie, and their shapes: they stay readable when an allocation is refused."""
+        cdef dict saved = {}
+        cdef const Tensor* tensor
+        cdef int i, t
+        for i in range(self.input_count + self.output_count if self.generation > 0 else 0):
+            t = self.inputs[i] if i < self.input_count else self.outputs[i - self.input_count]
+            if t < 0 or t in self.resized:
+                continue
+            tensor = &self.tensors[t]
+            if tensor.allocation == PLANNED and tensor.data != NULL:
+                saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
+        return saved
+
+    cdef int restore_places(self, dict saved) except -1:
+        cdef Tensor* tensor
+        cdef int t
+        for t, (address, size, shape) in saved.items():
+            tensor = &self.tensors[t]
+            if tensor.allocation != PLANNED:
+                continue
+            tensor.data = <void*><uintptr_t>address
+            tensor.bytes = size
+            tensor.rank = len(shape)
+            for i, dimension in enumerate(shape):
+                tensor.dims[<int>i] = dimension
+        return 0
+
+    cdef int forget_addresses(self) noexcept:
+        """No tensor of the head has memory: what was prepared is incomplete, and the last run's memory may be gone."""
+        cdef int t
+        for t in range(self.tensor_count):
+            if self.tensors[t].allocation == PLANNED:
+                self.tensors[t].data = NULL
         return 0
 
     cdef int prepare_stage(self, int first) except -1:

@@ -2,7 +2,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t
 
-from tflm_cy.graph.tensor cimport MAX_RANK, Tensor
+from tflm_cy.graph.tensor cimport MAX_RANK, RESOURCE, VARIANT, Tensor
 
 
 cdef struct Variable:
@@ -14,6 +14,11 @@ cdef struct Variable:
     int32_t dims[MAX_RANK]
     bint assigned
     bint planned             # data lies in an arena: neither grown nor freed here
+
+
+cdef inline bint is_handle(const Tensor* tensor) noexcept nogil:
+    """True for what names something instead of holding it: its memory is 8 bytes, whatever its shape says."""
+    return tensor.type == RESOURCE or tensor.type == VARIANT
 
 
 cdef int reserve(Variable* variable, size_t bytes) noexcept nogil
@@ -29,6 +34,7 @@ cdef class Resources:
     cdef readonly list resources            # number -> Resource
     cdef readonly set initialized           # subgraphs that CALL_ONCE has run
     cdef readonly dict tables               # number -> [type of the keys, dict or None as long as it is not filled]
+    cdef readonly dict handles              # number of a handle -> what a delegate has put there
     cdef int live_views                     # views of any tensor that are alive
     cdef bint engaged                       # the invoke that is under way has the pool of threads
     cdef long runs                          # of subgraphs that no other one has called
@@ -36,3 +42,6 @@ cdef class Resources:
 
     cdef int identifier(self, str container, str name) except -1
     cdef Variable* variable(self, int number) noexcept
+    cdef int hold(self, int subgraph, Tensor* tensor, object value) except -1
+    cdef object held(self, const Tensor* tensor)
+    cdef int hand_on(self, int subgraph, Tensor* target, const Tensor* value) except -1

@@ -14,7 +14,7 @@ cdef class Subgraph(Preparation):
     cdef readonly str name
     cdef readonly Model model
     cdef readonly list siblings      # all subgraphs of the model, this one included
-    cdef Resources shared
+    cdef readonly Resources shared
     cdef const uint8_t* table
     cdef readonly set custom_nodes   # the nodes with a custom operator
     cdef readonly int node_count
@@ -31,7 +31,6 @@ cdef class Subgraph(Preparation):
     cdef bint first                  # the next run is the first since allocate: weights are packed in it
     cdef bint allocating
     cdef bint running
-    cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
     cdef long runs                   # since the last allocate; 0 behind one that failed
     cdef long state_changes          # runs, and writes of variables from outside, since variables were initialized
     cdef bint touched                # an input may have been written to since the last run
@@ -40,7 +39,6 @@ cdef class Subgraph(Preparation):
     cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
     cdef int64_t* clock              # of the run under way, if it is timed
     cdef Trial trial                 # whether threads help it
-    cdef readonly set resized        # inputs whose shape changed since the last allocate
 
     cdef int set_up(self, int threads, bint fuse) except -1
     cdef int make_room_for_bands(self) except -1
@@ -61,9 +59,6 @@ cdef class Subgraph(Preparation):
     cdef int descend(self) except -1
     cdef dict save_inputs(self)
     cdef int restore_inputs(self, dict saved) except -1
-    cdef dict save_places(self)
-    cdef int restore_places(self, dict saved) except -1
-    cdef int forget_addresses(self) noexcept
 
 
 cdef inline void note_write(Subgraph g, int t) noexcept:

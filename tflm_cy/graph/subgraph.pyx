@@ -11,7 +11,7 @@ What a hostile model may try is refused here and there rather than in the operat
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.context cimport PREPARE, Context, Node
@@ -19,6 +19,7 @@ from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.groups cimport engage_hands
 from tflm_cy.graph.preparation cimport Preparation
 from tflm_cy.graph.ranges cimport run_group
+from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport (
     CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
 )
@@ -36,7 +37,6 @@ cdef class Subgraph(Preparation):
     """See the module; made by `graph.loader.load`."""
 
     def __cinit__(self):
-        self.resized = set()
         self.partitions = []
 
     # ---------------------------------------------------------------- what operators ask for
@@ -103,6 +103,10 @@ cdef class Subgraph(Preparation):
         except BaseException as error:
             return caller.fail_because(error)
         return 0
+
+    cdef int store(self, Tensor* target, const Tensor* value) except -1:
+        Preparation.store(self, target, value)
+        return self.shared.hand_on(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -292,42 +296,6 @@ cdef class Subgraph(Preparation):
                 memcpy(self.tensors[t].data, <const char*>value, len(value))
         return 0
 
-    cdef dict save_places(self):
-        """Where the last run's inputs and outputs lie, and their shapes: they stay readable when an allocation is refused."""
-        cdef dict saved = {}
-        cdef const Tensor* tensor
-        cdef int i, t
-        for i in range(self.input_count + self.output_count if self.generation > 0 else 0):
-            t = self.inputs[i] if i < self.input_count else self.outputs[i - self.input_count]
-            if t < 0 or t in self.resized:
-                continue
-            tensor = &self.tensors[t]
-            if tensor.allocation == PLANNED and tensor.data != NULL:
-                saved[t] = (<uintptr_t>tensor.data, tensor.bytes, shape_of(tensor))
-        return saved
-
-    cdef int restore_places(self, dict saved) except -1:
-        cdef Tensor* tensor
-        cdef int t
-        for t, (address, size, shape) in saved.items():
-            tensor = &self.tensors[t]
-            if tensor.allocation != PLANNED:
-                continue
-            tensor.data = <void*><uintptr_t>address
-            tensor.bytes = size
-            tensor.rank = len(shape)
-            for i, dimension in enumerate(shape):
-                tensor.dims[<int>i] = dimension
-        return 0
-
-    cdef int forget_addresses(self) noexcept:
-        """No tensor of the head has memory: what was prepared is incomplete, and the last run's memory may be gone."""
-        cdef int t
-        for t in range(self.tensor_count):
-            if self.tensors[t].allocation == PLANNED:
-                self.tensors[t].data = NULL
-        return 0
-
     # ---------------------------------------------------------------- run
 
     cdef int invoke(self) except -1:
@@ -353,7 +321,10 @@ cdef class Subgraph(Preparation):
                 status = self.run()
         self.running = False
         self.shared.depth -= 1
-        self.shared.runs += self.shared.depth == 0
+        if self.shared.depth == 0:
+            self.shared.runs += 1
+            if self.shared.handles and not self.preserve_all:
+                self.shared.handles.clear()
         self.state_changes += 1
         if status != 0:
             self.runs = 0

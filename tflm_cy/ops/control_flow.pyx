@@ -3,7 +3,8 @@
 IF runs one of two subgraphs on inputs 1 .., CASE one of several (the last one for an index that has none), COMPOSITE its only one on all
 inputs. WHILE copies its inputs to its outputs and, as long as the condition subgraph says
 true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
-in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Calls
+in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Handles, of type RESOURCE
+or VARIANT, have no shape that matters; `graph.resource` tells what copying one means. Calls
 take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
 
 Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
@@ -11,6 +12,7 @@ Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport BOOL, INT32, Tensor, count, same_shape, type_name
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector, vector_i32
 
@@ -55,6 +57,11 @@ cdef int expect_arity(Context callee, int inputs, int outputs) except -1:
     return 0
 
 
+cdef bint alike(const Tensor* a, const Tensor* b) noexcept:
+    """True when their values take the same room: handles do, whatever shapes are written beside them."""
+    return is_handle(a) or same_shape(a, b)
+
+
 cdef int shape_inputs(Context context, Node* node, int skip, Context callee) except -1:
     """Give a callee's inputs the shapes of the node's, and prepare it."""
     cdef const Tensor* given
@@ -67,7 +74,8 @@ cdef int shape_inputs(Context context, Node* node, int skip, Context callee) exc
             continue
         if given.type != wanted.type:
             raise ValueError(f"input {i} has type {type_name(given.type)}, the called subgraph wants {type_name(wanted.type)}")
-        callee.shape_input(i, given.rank, given.dims)
+        if not is_handle(given):
+            callee.shape_input(i, given.rank, given.dims)
     return callee.prepare_call()
 
 
@@ -76,7 +84,8 @@ cdef int pass_value(Context context, const Tensor* value, Context callee, int i)
     cdef Tensor* target = callee.graph_input(i)
     if value == NULL or target == NULL:
         return 0
-    callee.shape_input(i, value.rank, value.dims)
+    if not is_handle(value):
+        callee.shape_input(i, value.rank, value.dims)
     callee.prepare_call()
     return callee.store(callee.graph_input(i), value)
 
@@ -115,7 +124,7 @@ cdef int shape_branches(Context context, Node* node, void** branches, int total,
             b = callee.graph_output(i)
             if a == NULL or b == NULL or a.type != b.type:
                 raise ValueError(f"the branches give different types for output {i}")
-            dynamic = dynamic or not same_shape(a, b)
+            dynamic = dynamic or not alike(a, b)
     for i in range(node.output_count):
         y = context.output(node, i)
         if y == NULL:
@@ -123,7 +132,7 @@ cdef int shape_branches(Context context, Node* node, void** branches, int total,
         a = first.graph_output(i)
         if y.type != a.type:
             raise ValueError(f"output {i} has type {type_name(y.type)}, the branches give {type_name(a.type)}")
-        if dynamic:
+        if dynamic and not is_handle(y):
             context.set_dynamic(y)
         else:
             context.set_shape(y, a.rank, a.dims)
@@ -242,14 +251,14 @@ cdef int prepare_while(Context context, Node* node) except -1:
             raise ValueError(f"the body subgraph omits tensor {i}")
         if body.graph_input(i).type != body.graph_output(i).type:
             raise ValueError(f"the body subgraph changes the type of tensor {i}")
-        dynamic = dynamic or not same_shape(body.graph_input(i), body.graph_output(i))
+        dynamic = dynamic or not alike(body.graph_input(i), body.graph_output(i))
     for i in range(node.output_count):
         y = context.output(node, i)
         if y == NULL:
             raise ValueError("an omitted output of WHILE is not supported")
         if y.type != body.graph_output(i).type:
             raise ValueError(f"output {i} has type {type_name(y.type)}, the body gives {type_name(body.graph_output(i).type)}")
-        if dynamic:
+        if dynamic and not is_handle(y):
             context.set_dynamic(y)
         else:
             context.set_shape(y, body.graph_output(i).rank, body.graph_output(i).dims)
