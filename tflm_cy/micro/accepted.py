@@ -21,6 +21,7 @@ Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by i
 
 import struct
 
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.graph_view import ELEMENT_BYTES
 
 REFUSES, FAILS = "refuses", "fails"
@@ -267,14 +268,16 @@ _CHECKS = {
     "QUANTIZE": _quantize,
     "SOFTMAX": _softmax,
     "STRIDED_SLICE": _strided_slice,
+    "TFLM_DECODE": decode_requests.refusal,
     "TRANSPOSE": _transpose,
 }
 
-# What TFLM computes from memory that is not the tensors': here the node fails when it runs
+# What TFLM computes from memory that is not the tensors', or not at all: here the node fails when it runs
 _BEYOND = {
     "CONV_2D": _short_bias,
     "DEPTHWISE_CONV_2D": _short_bias,
     "FULLY_CONNECTED": _short_bias,
     "STRIDED_SLICE": _few_indices,
+    "TFLM_DECODE": decode_requests.failure,
     "TRANSPOSE_CONV": _short_bias,
 }
