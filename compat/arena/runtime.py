@@ -2,7 +2,6 @@
 
     allocations([(content, arena_size)])          # per model the lines of print_allocations(), or None if refused
     outputs([(content, arena_size)], runs=20)     # per model the bytes of its outputs over seeded random inputs, or None
-    fed([(content, arena_size, feeds)])           # per model what it says after allocating, and its outputs over the feeds
 
 The package prints on file descriptor 2 from C, so the child catches that. Inputs are drawn from a fixed seed: two files
 of one model get the same ones.
@@ -30,14 +29,6 @@ def outputs(models, runs):
     return _in_children("outputs", models, {"runs": runs})
 
 
-def fed(models):
-    """Per (content, arena size, feeds) what `allocations` gives and the outputs, as hex, of an invoke per feed.
-
-    The arrays of a feed are the inputs'. Outputs None: an invoke failed; None alone: refused, or the package died.
-    """
-    return _in_children("fed", models, {})
-
-
 def _in_children(what, models, arguments):
     found, waiting = {}, list(enumerate(models))
     while waiting:
@@ -58,10 +49,10 @@ def _in_children(what, models, arguments):
 def _work(path):
     with open(path, "rb") as file:
         what, jobs, arguments = pickle.load(file)
-    function = {"allocations": _allocations, "outputs": _outputs, "fed": _fed}[what]
-    for number, (content, arena_size, *more) in jobs:
+    function = {"allocations": _allocations, "outputs": _outputs}[what]
+    for number, (content, arena_size) in jobs:
         try:
-            result = function(_interpreter(content, arena_size), *more, **arguments)
+            result = function(_interpreter(content, arena_size), **arguments)
         except Exception:  # whatever it is: the package does not run the model
             result = None
         print(json.dumps([number, result]), flush=True)
@@ -85,20 +76,6 @@ def _allocations(interpreter):
         log.seek(0)
         lines = log.read().decode(errors="replace").replace("\r", "").splitlines()
     return "\n".join(line for line in lines if line.startswith(_PREFIX))
-
-
-def _fed(interpreter, feeds):
-    said, results = _allocations(interpreter), []
-    count = len(list(_details(interpreter.get_output_details)))
-    try:
-        for feed in feeds:
-            for i, array in enumerate(feed):
-                interpreter.set_input(array, i)
-            interpreter.invoke()
-            results.append([interpreter.get_output(i).tobytes().hex() for i in range(count)])
-    except RuntimeError:
-        results = None
-    return said, results
 
 
 def _outputs(interpreter, runs):

@@ -25,7 +25,11 @@ def decoded(d, shape, channels=None, zero_points=None):
     axis = {"first": 0, "last": len(shape) - 1, None: None}[channels]
     count = 1 if axis is None else shape[axis]
     if d.dtype not in ("int8", "int16", "int32"):
-        return Tensor(shape, d.dtype) if axis is None else Tensor(shape, d.dtype, scale=[0.5] * count, zero_point=[0] * count, axis=axis)
+        return (
+            Tensor(shape, d.dtype)
+            if axis is None
+            else Tensor(shape, d.dtype, scale=[0.5] * count, zero_point=[0] * count, axis=axis)
+        )
     zero_points = [0] * count if zero_points is None else zero_points
     return Tensor(shape, d.dtype, scale=[d.scale() for _ in range(count)], zero_point=zero_points, axis=axis or 0)
 
@@ -95,7 +99,14 @@ def long_entries(d):
 
 @cases("TFLM_DECODE", dtypes=("int8",), variants=("three outputs",))
 def three_outputs(d):
-    return case(d, [drawn_tables(d, d.choice(None, "first", "last")), drawn_codes(d, d.flag()), drawn_pruned(d, d.choice(None, "first"))])
+    return case(
+        d,
+        [
+            drawn_tables(d, d.choice(None, "first", "last")),
+            drawn_codes(d, d.flag()),
+            drawn_pruned(d, d.choice(None, "first")),
+        ],
+    )
 
 
 @cases("TFLM_DECODE", dtypes=("int8",), variants=("one table for many scales",))
@@ -115,5 +126,7 @@ def refused(d):
     if d.flag():
         y = Tensor(shape, d.dtype, scale=0.1, zero_point=d.choice(0, 3))
         ancillary = header(d.choice(3, 127, 128, 255), 1, 2) + ancillary[16:] if d.flag() else ancillary
-        ancillary = d.choice(ancillary, header(ancillary[0], 1, 2, 2), header(ancillary[0], 1, 2, 1, 0)) + ancillary[16:]
+        ancillary = (
+            d.choice(ancillary, header(ancillary[0], 1, 2, 2), header(ancillary[0], 1, 2, 1, 0)) + ancillary[16:]
+        )
     return case(d, [(encoded, ancillary, y)])

@@ -268,11 +268,10 @@ _CHECKS = {
     "QUANTIZE": _quantize,
     "SOFTMAX": _softmax,
     "STRIDED_SLICE": _strided_slice,
-    "TFLM_DECODE": decode_requests.refusal,
     "TRANSPOSE": _transpose,
 }
 
-# What TFLM computes from memory that is not the tensors', or not at all: here the node fails when it runs
+# What TFLM computes from memory that is not the tensors': here the node fails when it runs
 _BEYOND = {
     "CONV_2D": _short_bias,
     "DEPTHWISE_CONV_2D": _short_bias,

@@ -37,6 +37,9 @@ def pairs(node):
 
 
 def _decode(node, target):
+    reason = refusal(node)
+    if reason:
+        raise ValueError(reason)
     yield Request(target.size("pointer") * len(node.outputs))
     for _, ancillary, decoded in pairs(node):
         name = method(bytes(ancillary.data[:_HEADER]))
