@@ -115,7 +115,7 @@ def ours(content, feeds, arena_size):
             interpreter.invoke()
             outputs = [interpreter.output(i) for i in range(len(interpreter.outputs))]
             results.append([np.asarray(value).tobytes().hex() for value in outputs])
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         return said, None, str(error)
     return said, results, None
 

@@ -56,7 +56,7 @@ def _run(content, arena_size, feeds):
                 interpreter.set_input(array, i)
             interpreter.invoke()
             results.append([value.tobytes().hex() for value in _outputs(interpreter)])
-    except RuntimeError:
+    except (RuntimeError, ValueError):
         results = None
     return said, results
 
