@@ -82,6 +82,15 @@ def test_what_is_decoded_is_planned_for_its_readers():
     assert lives[y.name] == (1, 2)
 
 
+def test_fewer_tables_than_scales_are_told():
+    y = Tensor([2, 3], "int8", zero_point=[0, 0], name="weights", **SCALES)
+    one, two = (Survey(loaded(decoding((*tables(VALUES, 1, axis), y)))) for axis in (None, 0))
+    assert one.refusals == two.refusals == two.misread == []
+    [text] = one.misread
+    assert "node 0 TFLM_DECODE: output 0 'weights' has 2 scales and 1 look-up table;" in text
+    assert "Compress this tensor per channel" in text
+
+
 def test_the_firmwares_line():
     lines = Survey(loaded(three())).firmware("arm32")
     assert "MicroMutableOpResolver<1> resolver;" in lines

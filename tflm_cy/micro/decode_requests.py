@@ -81,4 +81,18 @@ def failure(node):
     return None
 
 
+def misread(node):
+    """Where TFLM decodes something else than what was compressed: the outputs that have fewer tables than scales, as texts."""
+    if node.op != "TFLM_DECODE" or refusal(node) or failure(node):
+        return
+    for i, (_, ancillary, decoded) in enumerate(pairs(node)):
+        table, channels = ancillary.data[6] * decoded.element_bytes, len(decoded.scales)
+        tables = (len(ancillary.data) - _HEADER) // table if table else channels
+        if ancillary.data[0] == 0 and tables < channels:
+            yield (
+                f"{node}: output {i} '{decoded.name}' has {channels} scales and {tables} look-up table{'s'[: tables != 1]}; TFLM wants "
+                f"a table per scale and takes what lies behind in the file for the others. Compress this tensor per channel"
+            )
+
+
 DECODE = Kernel(prepare=_decode)
