@@ -24,6 +24,7 @@ import numpy as np
 
 from tflm_cy.micro import MicroInterpreter
 from tflm_cy.micro.figures import figures
+from tflm_cy.micro.graph_view import view
 from tflm_cy.schema.model import Model
 
 from ..cases import kinds
@@ -78,7 +79,7 @@ def of_files(compressor, paths, seed, skipped):
     """The models of files, by each method."""
     for path in paths:
         content = Path(path).read_bytes()
-        graph = Model.from_buffer(content).subgraphs[0]
+        graph = view(Model.from_buffer(content)).subgraphs[0]
         for method in METHODS:
             rng = np.random.default_rng([seed, crc32(method.encode())])
             try:
@@ -91,9 +92,7 @@ def of_files(compressor, paths, seed, skipped):
 
 
 def _random(rng, tensor):
-    from tflm_cy.schema.names import TENSOR_TYPE_NAMES
-
-    dtype = np.dtype(TENSOR_TYPE_NAMES[tensor.type].lower())
+    dtype = np.dtype(tensor.type.lower())
     if dtype.kind == "f":
         return rng.standard_normal(tensor.shape).astype(dtype)
     limits = np.iinfo(dtype)
