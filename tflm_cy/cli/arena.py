@@ -158,6 +158,8 @@ def _remarks(survey):
         yield f"TFLM would refuse this model: {printable(reason)}. The figures leave that out."
     for reason in list(survey.demand.failures.values())[:5]:
         yield f"TFLM would allocate this model, but not run it: {printable(reason)}."
+    for reason in survey.misread[:5]:
+        yield f"TFLM would not decode what was compressed: {printable(reason)}."
     if survey.demand.offline is not None:
         yield "The file carries an offline plan; every planner keeps its offsets."
     for problem in survey.offline_problems[:5]:

@@ -7,3 +7,9 @@ class LateRefusalError(ValueError):
 
 class OutOfMemoryError(RuntimeError, MemoryError):
     """Tensors that no memory holds: RuntimeError as TensorFlow raises it, with what is too large; MemoryError for who looks for that."""
+
+
+COMPRESSED = (
+    "The model is compressed for TensorFlow Lite Micro (TFLM_DECODE), and TensorFlow Lite does not run it: use "
+    "tflm_cy.micro.MicroInterpreter, or the model from before it was compressed."
+)

@@ -21,6 +21,7 @@ Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by i
 
 import struct
 
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.graph_view import ELEMENT_BYTES
 
 REFUSES, FAILS = "refuses", "fails"
@@ -276,5 +277,6 @@ _BEYOND = {
     "DEPTHWISE_CONV_2D": _short_bias,
     "FULLY_CONNECTED": _short_bias,
     "STRIDED_SLICE": _few_indices,
+    "TFLM_DECODE": decode_requests.failure,
     "TRANSPOSE_CONV": _short_bias,
 }

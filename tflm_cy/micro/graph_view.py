@@ -42,6 +42,7 @@ class Tensor:
     zero_points: tuple[int, ...]
     data: memoryview = field(repr=False)  # empty unless it is constant
     sparse: bool = False  # the file says so; TFLM does not look
+    axis: int = 0  # along which there is a scale per slice
 
     @property
     def constant(self):
@@ -188,6 +189,7 @@ def _tensor(table, buffers):
         zero_points=quantization.zero_point if quantization else (),
         data=_buffer(buffers, table.buffer),
         sparse=table.sparsity is not None,
+        axis=quantization.quantized_dimension if quantization else 0,
     )
 
 

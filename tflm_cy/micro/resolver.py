@@ -11,6 +11,7 @@ _NAMES = {
     "BATCH_MATMUL": "AddBatchMatMul",
     "CUMSUM": "AddCumSum",
     "PADV2": "AddPadV2",
+    "TFLM_DECODE": "AddDecode",
     "TFLite_Detection_PostProcess": "AddDetectionPostprocess",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "AddUnidirectionalSequenceLSTM",
 }

@@ -1,4 +1,4 @@
-"""What the kernels of TFLM's custom operators ask of the arena: the Signal library and detection.
+"""What the kernels of TFLM's custom operators ask of the arena: the Signal library, detection and (`decode_requests`) TFLM_DECODE.
 
     >>> from tflm_cy.micro.signal_requests import CUSTOM_KERNELS
     >>> CUSTOM_KERNELS["SignalFramer"].op_data
@@ -11,6 +11,7 @@ complex numbers.
 Source: tensorflow/tflite-micro:signal/micro/kernels and tensorflow/lite/micro/kernels/detection_postprocess.cc.
 """
 
+from tflm_cy.micro.decode_requests import DECODE
 from tflm_cy.micro.requests import Kernel, Request, scratch
 
 _KISS_FFT = 264  # bytes of its struct: two ints and 32 pairs of factors
@@ -121,5 +122,6 @@ CUSTOM_KERNELS = {
     "SignalRfft": Kernel(op_data="SignalRfft", prepare=_rfft, init=_rfft_state),
     "SignalStacker": Kernel(op_data="SignalStacker", init=_stacker),
     "SignalWindow": Kernel(op_data="SignalWindow"),
+    "TFLM_DECODE": DECODE,
     "TFLite_Detection_PostProcess": Kernel(op_data="TFLite_Detection_PostProcess", prepare=_detection),
 }

@@ -11,6 +11,7 @@ says why it would.
 
 from functools import cached_property
 
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.demand import demand
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
@@ -65,6 +66,11 @@ class Survey:
     def offline_problems(self):
         """What is wrong with the offline plan in the file, if it has one."""
         return check_plan(self.demand.offline, self.demand.buffers) if self.demand.offline else []
+
+    @property
+    def misread(self):
+        """Compressed constants that TFLM decodes to other values than those compressed, as texts."""
+        return [text for node in self.graph.nodes for text in decode_requests.misread(node)]
 
     def plan(self, name):
         """The plan of one planner, for the buffers of `demand`."""
@@ -186,6 +192,7 @@ class Survey:
             "tflm": {name: self._figures_json(name) for name in self.targets},
             "refusals": self.refusals,
             "failures": list(self.demand.failures.values()),
+            "misread": self.misread,
             "offline_plan": None if self.demand.offline is None else {"problems": self.offline_problems},
             "live_bytes": self.live_bytes,
             "nodes": [None if node is None else node.op for node in self.steps],
