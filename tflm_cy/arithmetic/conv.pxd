@@ -258,7 +258,7 @@ cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
 
     Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
     """
-    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << f.left) * f.value + (1 << 30)) >> 31
+    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << (f.left & 31)) * f.value + (1 << 30)) >> 31
     return (h + f.half + ((h >> 63) & f.away)) >> f.right
 
 

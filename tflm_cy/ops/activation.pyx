@@ -30,7 +30,7 @@ from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, gives_zeros, prepare_binary,
+    Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, rescale_of,
     prepare_unary, without_scales,
     required_input, type_limits,
 )
@@ -54,7 +54,7 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 
 
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
-    """One input and one output of its type and shape; quantized ones have one scale each, or none at all (`gives_zeros`)."""
+    """One input and one output of its type and shape."""
     cdef Unary* op
     x[0] = required_input(context, node, 0, name)
     y[0] = context.output(node, 0)
@@ -62,9 +62,6 @@ cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor**
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
     op = prepare_unary(context, node, name)
-    if (x[0].type == INT8 or x[0].type == UINT8 or x[0].type == INT16) and not without_scales(node, x[0], y[0]):
-        check_per_tensor(x[0], name)
-        check_per_tensor(y[0], name)
     return op
 
 
@@ -80,7 +77,7 @@ cdef int check_symmetric(const Tensor* x, const Tensor* y, str name) except -1:
 cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y, Range32 limits, str name) except NULL:
     """Rescaled alike on both sides; in float32, x_scale / y_scale."""
     cdef TwoSided* t = <TwoSided*>context.persistent(sizeof(TwoSided))
-    t.side[0] = checked_rescale(<double>(x.scale / y.scale), name)
+    t.side[0] = rescale_of(<double>(x.scale / y.scale))
     t.side[1] = t.side[0]
     t.x_zero_point = x.zero_point
     t.y_zero_point = y.zero_point
@@ -136,7 +133,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
         limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
     t = make_two_sided(context, x, y, limits, name)
     if node.arithmetic == MICRO:
-        t.side[0] = t.side[1] = checked_rescale(<double>x.scale / <double>y.scale, name)
+        t.side[0] = t.side[1] = rescale_of(<double>x.scale / <double>y.scale)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -180,10 +177,10 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if gives_zeros(node, x, y):
         return 0
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.side[1] = checked_rescale(<double>(x.scale * alpha / y.scale), name)
+    t.side[1] = rescale_of(<double>(x.scale * alpha / y.scale))
     if node.arithmetic == MICRO:
-        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
-        t.side[1] = checked_rescale(<double>x.scale * <double>alpha / <double>y.scale, name)
+        t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
+        t.side[1] = rescale_of(<double>x.scale * <double>alpha / <double>y.scale)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -211,14 +208,11 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         unsupported(x, name)
     if alpha.scale_count == 0 and gives_zeros(node, x, y):
         return 0
-    check_per_tensor(x, name)
-    check_per_tensor(alpha, name)
-    check_per_tensor(y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.side[1] = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    t.side[1] = rescale_of(<double>(x.scale * alpha.scale / y.scale))
     if node.arithmetic == MICRO:
-        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
-        t.side[1] = checked_rescale(<double>x.scale * <double>alpha.scale / <double>y.scale, name)
+        t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
+        t.side[1] = rescale_of(<double>x.scale * <double>alpha.scale / <double>y.scale)
     t.alpha_zero_point = alpha.zero_point
     op.how = t
     op.b_size = 1
@@ -253,7 +247,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     wide_scale = (<float>1.0 / <float>128.0) * x.scale
     out = quantize_multiplier(<double>(wide_scale / y.scale))
     gate = quantize_multiplier(<double>(wide_scale / (<float>3.0 / <float>32768.0)))
-    if out.shift > 0 or not isfinite(wide_scale / y.scale):
+    if out.shift > 0:
         raise ValueError(f"{name}: the output scale is too small beside the input's (output_multiplier_exponent <= 0 was not true)")
     limits = type_limits(x.type)
     h.x_zero_point = x.zero_point
@@ -286,7 +280,6 @@ cdef int use_fixed_point(Context context, Unary* op, const Tensor* x, bint is_ta
     cdef uint8_t* table = <uint8_t*>context.persistent(256)
     cdef Argument how
     cdef int byte
-    checked_rescale(<double>x.scale * (1 << 27), "LOGISTIC, TANH")
     how = argument_of(x.scale, x.zero_point)
     for byte in range(256):
         table[byte] = <uint8_t>(tanh_s8(byte_value(byte, True), &how) if is_tanh else logistic_s8(byte_value(byte, True), &how))

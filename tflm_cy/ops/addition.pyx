@@ -23,8 +23,8 @@ from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
-    prepare_binary, required_input, share_values, type_limits, whole_range,
+    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_positive,
+    rescale_shifting_right, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -102,13 +102,13 @@ cdef int use_whole(Context context, Binary* op, int type, int activation, int si
 
 cdef Rescale output_rescale(double real, int sign, str name) except *:
     """Above 1 ADD uses the multiplier, SUB shifts by a negative count."""
-    return checked_rescale(real, name) if sign > 0 else checked_rescale_below_one(real, name)
+    return rescale_positive(real, name) if sign > 0 else rescale_shifting_right(real, name)
 
 
 cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:
     """Both operands of a byte as they enter the sum; twice the larger scale is the unit."""
-    cdef Rescale first = checked_rescale(<double>a.scale / twice, name)
-    cdef Rescale second = checked_rescale(<double>b.scale / twice, name)
+    cdef Rescale first = rescale_below_one(<double>a.scale / twice, name)
+    cdef Rescale second = rescale_below_one(<double>b.scale / twice, name)
     cdef bint signed = a.type == INT8
     cdef int byte
     for byte in range(256):
@@ -139,9 +139,6 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     cdef BlockSum8* blocks = <BlockSum8*>context.persistent(sizeof(BlockSum8) if optimized else sizeof(Sum8))
     cdef Sum8* s = &blocks.tail
     cdef double twice
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    check_per_tensor(y, name)
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
     fill_operands(s, a, b, 20, sign, twice, name)
     s.out = output_rescale(twice / <double>(<float>(1 << 20) * y.scale), sign, name)
@@ -167,9 +164,6 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     cdef int32_t y_log2 = 0
     cdef double twice
     cdef bint shifted = node.options != NULL and table_bool(node.options, POT_SCALE_INT16, True)
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    check_per_tensor(y, name)
     check_zero_point_0(a, name)
     check_zero_point_0(b, name)
     check_zero_point_0(y, name)
@@ -189,8 +183,8 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     blocks = <BlockSum16*>context.persistent(sizeof(BlockSum16))
     s = &blocks.tail
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
-    s.a = checked_rescale(<double>a.scale / twice, name)
-    s.b = checked_rescale(<double>b.scale / twice, name)
+    s.a = rescale_below_one(<double>a.scale / twice, name)
+    s.b = rescale_below_one(<double>b.scale / twice, name)
     s.out = output_rescale(twice / <double>(<float>(1 << 15) * y.scale), sign, name)
     s.b_sign = sign
     s.range = fused_clamp(activation, y)
@@ -226,7 +220,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         s = <Sum8*>context.persistent(sizeof(Sum8))
         twice = <double>(<float>2.0 * max(a.scale, b.scale))
         fill_operands(s, a, b, 7, -1, twice, name)
-        s.out = checked_rescale(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
+        s.out = rescale_positive(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
         s.zero_point = y.zero_point
         s.range = type_limits(INT8)
         op.how = s
@@ -237,7 +231,6 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
 
 
 cdef int check_zero_point_fits(const Tensor* tensor, str name) except -1:
-    check_per_tensor(tensor, name)
     if tensor.zero_point < -128 or tensor.zero_point > 127:
         raise ValueError(f"{name}: zero point {tensor.zero_point} of tensor {tensor.index} is outside of int8")
     return 0

@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.strings cimport has_strings, same_string
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
+    Binary, check_same_type, is_quantized, prepare_binary, required_input, rescale_shifting_right,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
@@ -155,8 +155,7 @@ cdef int compare_strings(Context context, const Node* node, bint wanted) noexcep
 cdef int fill_side(int32_t* side, const Tensor* x, str name) except -1:
     cdef Rescale scale
     cdef int byte
-    check_per_tensor(x, name)
-    scale = checked_rescale_below_one(x.scale, name)
+    scale = rescale_shifting_right(x.scale, name)
     for byte in range(256):
         side[byte] = side_value(byte_value(byte, x.type == INT8), x.zero_point, scale)
     return 0
@@ -172,10 +171,8 @@ cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b
 
 cdef int use_scaled(Context context, Binary* op, const Tensor* a, const Tensor* b, str name) except -1:
     cdef Scaled* scaled = <Scaled*>context.persistent(sizeof(Scaled))
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    scaled.a = checked_rescale_below_one(a.scale, name)
-    scaled.b = checked_rescale_below_one(b.scale, name)
+    scaled.a = rescale_shifting_right(a.scale, name)
+    scaled.b = rescale_shifting_right(b.scale, name)
     scaled.a_zero_point = a.zero_point
     scaled.b_zero_point = b.zero_point
     op.how = scaled

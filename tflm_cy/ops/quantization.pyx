@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, invoke_unary, prepare_unary, required_input, type_limits,
+    Unary, UnaryKernel, check_zero_point_0, invoke_unary, prepare_unary, required_input, rescale_of, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
@@ -113,9 +113,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
     if x.type == INT16 and y.type == INT16:
         check_zero_point_0(x, "QUANTIZE")
         check_zero_point_0(y, "QUANTIZE")
-    check_per_tensor(x, "QUANTIZE")
-    check_per_tensor(y, "QUANTIZE")
-    r.rescale = checked_rescale(<double>x.scale / <double>y.scale, "QUANTIZE")
+    r.rescale = rescale_of(<double>x.scale / <double>y.scale)
     r.x_zero_point = x.zero_point
     r.y_zero_point = y.zero_point
     r.low = limits.low if y.type != INT32 else INT32_MIN
