@@ -72,10 +72,20 @@ cdef inline int32_t high_product(int32_t a, int32_t b) noexcept nogil:
 cdef inline int32_t round_shift(int32_t x, int n) noexcept nogil:
     """RoundingDivideByPOT: x / 2^n, half away from zero, 0 <= n <= 31. Others as x86 does: shifts by n mod 32, the mask of the rest being
     a 64-bit 2^(n mod 64) - 1 cut to 32 bits."""
+    return (x >> (n & 31)) + rest_rounds(x, n)
+
+
+cdef inline int32_t round_shift_in_block(int32_t x, int n) noexcept nogil:
+    """`round_shift` by a negative count as TensorFlow's vector code does it: the sign is all that such a shift leaves."""
+    return (x >> 31) + rest_rounds(x, n)
+
+
+cdef inline int32_t rest_rounds(int32_t x, int n) noexcept nogil:
+    """1 where what a right shift loses rounds the quotient up."""
     cdef int32_t mask = -1 if n & 32 else <int32_t>((<uint32_t>1 << (n & 31)) - 1)
     cdef int32_t rest = x & mask
     cdef int32_t threshold = (mask >> 1) + (1 if x < 0 else 0)
-    return (x >> (n & 31)) + (1 if rest > threshold else 0)
+    return 1 if rest > threshold else 0
 
 
 cdef inline int32_t multiply(int32_t x, int32_t value, int32_t shift) noexcept nogil:
@@ -106,7 +116,10 @@ cdef inline float clamp_f32(float x, float low, float high) noexcept nogil:
 
 
 cdef inline int32_t quantize_edge(float value, float scale, int32_t zero_point) noexcept nogil:
-    return wrap32(<int64_t>zero_point + <int64_t>roundf(value / scale))
+    """What no int32 holds, NaN too, is INT32_MIN before the zero point is added, as x86 converts; the sum wraps."""
+    cdef float edge = roundf(value / scale)
+    cdef int32_t whole = <int32_t>edge if <float>-2147483648.0 <= edge < <float>2147483648.0 else INT32_MIN
+    return wrap32(<int64_t>zero_point + <int64_t>whole)
 
 
 cdef inline Range32 activation_range(int activation, float scale, int32_t zero_point, int32_t low, int32_t high) noexcept nogil:

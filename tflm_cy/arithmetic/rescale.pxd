@@ -31,9 +31,11 @@ cdef inline Rescale ready(Multiplier m) noexcept nogil:
 
 
 cdef inline Rescale ready_up(Multiplier m) noexcept nogil:
-    """Halves of the right shift go up, not away from zero: the vector code of the optimized kernels."""
+    """As the vector code of the optimized kernels: halves of the right shift go up, not away from zero; a left shift beyond 31 leaves 0."""
     cdef Rescale r = ready(m)
     r.ones = 0
+    if m.shift > 31:
+        r.value = 0
     return r
 
 

@@ -9,8 +9,7 @@ LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32, int8, uint8
 
 Source: LiteRT:tflite/kernels/activations.cc.
 """
-from libc.math cimport isfinite
-from libc.stdint cimport int16_t, int32_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport (
     HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,
@@ -23,6 +22,7 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, 
 from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
+from tflm_cy.arithmetic.multiplication cimport low_bits
 from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
 )
@@ -255,7 +255,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     h.out_value = half_multiplier(out.value)
     h.out_shift = -out.shift
     h.relu_value = half_multiplier(gate.value)
-    h.relu_exponent = min(gate.shift, 31)
+    h.relu_exponent = gate.shift
     h.low = limits.low
     h.high = limits.high
     table = <uint8_t*>context.persistent(256)
@@ -309,7 +309,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
         check_symmetric(x, y, name)
         op.kernel = <UnaryKernel>logistic_s16
-        if use_sigmoid_16(context, op, x, 0) and node.arithmetic == OPTIMIZED:
+        if use_sigmoid_16(context, op, x, 0) != GENERAL and node.arithmetic == OPTIMIZED:
             op.kernel = <UnaryKernel>logistic_run_s16
     else:
         unsupported(x, name)
@@ -323,6 +323,7 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     cdef int32_t y_log2 = 0
     cdef int32_t* left
+    cdef int kind
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>tanh_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_run
     elif x.type == FLOAT16:
@@ -340,9 +341,10 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
                              "(output_scale_log2_rounded != -kOutputFractionalBits)")
         check_symmetric(x, y, name)
         op.kernel = <UnaryKernel>tanh_s16
-        if use_sigmoid_16(context, op, x, 1) and node.arithmetic == OPTIMIZED:
+        kind = use_sigmoid_16(context, op, x, 1)
+        if kind != GENERAL and node.arithmetic == OPTIMIZED:
             left = <int32_t*>context.persistent(sizeof(int32_t))
-            left[0] = 0 if (<const Sigmoid16*>op.how).multiplier == 3 else 1
+            left[0] = 1 if kind == DOUBLED else 0
             op.how = left
             op.kernel = <UnaryKernel>tanh_run_s16
     else:
@@ -350,24 +352,34 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     return 0
 
 
+cdef enum:                       # how the optimized arithmetic computes LOGISTIC and TANH of int16
+    GENERAL = 0                  # as the reference
+    AS_IT_IS = 1                 # in gemmlowp's fixed point
+    DOUBLED = 2
+
+
 cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest_shift) except -1:
-    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3: returns 1; any other a multiplier in (2^14, 2^15] and a right shift."""
+    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3; any other a multiplier in (2^14, 2^15] and a right shift. Scales that are
+    too small or too large for one are taken for such powers of two."""
     cdef Sigmoid16* s = <Sigmoid16*>context.persistent(sizeof(Sigmoid16))
     cdef int32_t log2 = 0
+    cdef int kind
     cdef bint exact = power_of_two(x.scale, &log2)
     cdef double multiplier = <double>x.scale * 4096.0 * 3.0
     fill_sigmoid_table(s.table)
     op.how = s
     if exact and 0 <= log2 + 12 <= largest_shift:
         s.multiplier = 3 << (log2 + 12)
-        return 1
+        return AS_IT_IS if log2 == -12 else DOUBLED
     while multiplier <= 32767.0 / 2.0 and s.shift <= 30:
         s.shift += 1
         multiplier *= 2.0
-    if multiplier >= 2147483648.0:
-        raise ValueError(f"the input scale {x.scale} is too large")
-    s.multiplier = <int32_t>multiplier
-    return 0
+    s.multiplier = low_bits(multiplier)
+    kind = GENERAL if s.multiplier > 0 else AS_IT_IS if s.shift == 0 else DOUBLED
+    if s.multiplier == 0:
+        s.multiplier = <int32_t>(<uint32_t>3 << s.shift)
+        s.shift = 0
+    return kind
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:

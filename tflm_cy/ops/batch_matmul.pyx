@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.elementwise cimport without_scales
-from tflm_cy.ops.weighted cimport check_quantized
+from tflm_cy.ops.weighted cimport check_product, check_quantized
 from tflm_cy.schema.table cimport table_bool
 
 cdef enum:                       # BatchMatMulOptions
@@ -169,6 +169,7 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     if not bare:
         check_quantized(x, "BATCH_MATMUL", "lhs")
         check_quantized(y, "BATCH_MATMUL", "rhs")
+        check_product(x, y, "BATCH_MATMUL")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0 or z.zero_point != 0):
         raise ValueError("BATCH_MATMUL: int16 zero_point != 0")
     real = 0 if bare else <double><float>(x.scale * y.scale) / <double>z.scale

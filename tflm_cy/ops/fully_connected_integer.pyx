@@ -33,7 +33,7 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed8, run_fixed_conv8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_quantized, check_zero_points, prepare_bias_as,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_product, check_quantized, check_zero_points, prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport plan_conv8
@@ -129,6 +129,7 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.m.rows} rows")
     else:
         check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+        check_product(x, w, "FULLY_CONNECTED")
     scales = <double*>context.persistent(sizeof(double) * (op.m.rows + MOST_LANES))
     memset(scales + op.m.rows, 0, sizeof(double) * MOST_LANES)
     real = <double>x.scale * <double>w.scale / <double>y.scale
@@ -199,6 +200,7 @@ cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -
     if w.scale_count > 1:
         raise ValueError("FULLY_CONNECTED: input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true: scales per row")
     check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+    check_product(x, w, "FULLY_CONNECTED")
     set_activation_range(table_i8(node.options, FUSED_ACTIVATION, 0), y, &out)
     real = <double><float>(x.scale * w.scale) / <double>y.scale
     op.m = m[0]

@@ -18,7 +18,8 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
 from tflm_cy.arithmetic.optimized.conversion cimport (
-    SplitBytes, SplitFloats, dequantize_split, dequantized_in_block, lookup_split, quantize_split,
+    SplitBytes, SplitFloats, dequantize_split, dequantize_split_4, dequantize_split_s16, dequantized_in_block, lookup_split,
+    quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
@@ -181,11 +182,14 @@ cdef int choose_dequantize(Context context, const Node* node, Unary* op, const T
 cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized) except -1:
     cdef Affine* q
     if (x.type == INT8 or x.type == UINT8) and optimized:
-        op.how = split_table(context, x)
+        op.how = split_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_split
     elif x.type == INT8 or x.type == UINT8:
         op.how = dequantize_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_8
+    elif x.type == INT4 and optimized:
+        op.how = split_table(context, x, 4, True)
+        op.kernel = <UnaryKernel>dequantize_split_4
     elif x.type == INT4:
         op.how = dequantize_table(context, x, 4, True)
         op.kernel = <UnaryKernel>dequantize_4
@@ -197,7 +201,7 @@ cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimi
         q = <Affine*>context.persistent(sizeof(Affine))
         q.scale = x.scale
         op.how = q
-        op.kernel = <UnaryKernel>dequantize_s16
+        op.kernel = <UnaryKernel>dequantize_split_s16 if optimized else <UnaryKernel>dequantize_s16
     else:
         raise ValueError(f"DEQUANTIZE: Type {type_name(x.type)} not supported.")
     return 0
@@ -208,17 +212,22 @@ cdef float* dequantize_table(Context context, const Tensor* x, int bits, bint si
     cdef float* table = <float*>context.persistent(4 << bits)
     cdef int pattern
     for pattern in range(1 << bits):
-        table[pattern] = dequantized(pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern, x.scale, x.zero_point)
+        table[pattern] = dequantized(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
     return table
 
 
-cdef SplitFloats* split_table(Context context, const Tensor* x) except NULL:
+cdef SplitFloats* split_table(Context context, const Tensor* x, int bits, bint signed) except NULL:
+    """Both results of every pattern."""
     cdef SplitFloats* table = <SplitFloats*>context.persistent(sizeof(SplitFloats))
-    cdef int byte
-    for byte in range(256):
-        table.body[byte] = dequantized_in_block(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
-        table.tail[byte] = dequantized(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
+    cdef int pattern
+    for pattern in range(1 << bits):
+        table.body[pattern] = dequantized_in_block(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
+        table.tail[pattern] = dequantized(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
     return table
+
+
+cdef int32_t pattern_value(int pattern, int bits, bint signed) noexcept nogil:
+    return pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern
 
 
 cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) except -1:

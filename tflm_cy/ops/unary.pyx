@@ -37,6 +37,7 @@ ctypedef fused stored:
 cdef struct Root:                # SQRT and RSQRT of quantized values
     Unary unary                  # first: node.data is this one
     int32_t lowest
+    float scale
     const char* message
 
 
@@ -233,6 +234,7 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
     root = <Root*>context.persistent(sizeof(Root))
     root.unary = op[0]
     root.lowest = x[0].zero_point
+    root.scale = x[0].scale if name == "Sqrt" else 1      # of RSQRT the sign alone counts
     root.message = message
     node.data = root
     node.invoke = invoke_root_s8 if x[0].type == INT8 else invoke_root_s16
@@ -244,7 +246,7 @@ cdef int invoke_root(Context context, Node* node, stored* _type) noexcept nogil:
     cdef const stored* x = <const stored*>context.input(node, 0).data
     cdef int64_t i
     for i in range(root.unary.count):
-        if x[i] < root.lowest:
+        if not root.scale * <float>(<int32_t>x[i] - root.lowest) >= 0:      # NaN neither
             return context.fail(root.message)
     root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
     return 0
