@@ -30,9 +30,8 @@ from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, rescale_of,
-    prepare_unary, without_scales,
-    required_input, type_limits,
+    Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary,
+    required_input, rescale_of, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32

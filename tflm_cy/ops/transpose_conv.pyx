@@ -89,7 +89,9 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
     if op.shape.stride_h <= 0 or op.shape.stride_w <= 0:
         refuse_strides(context, op, shape, y)
-    op.columns = node.arithmetic == OPTIMIZED and not is_empty(&op.shape) and (x.type != FLOAT32 or w.type == FLOAT32) and (x.type != INT16 or bias_option == INT32)
+    op.columns = (
+        node.arithmetic == OPTIMIZED and not is_empty(&op.shape) and (x.type != FLOAT32 or w.type == FLOAT32)
+        and (x.type != INT16 or bias_option == INT32))
     op.dynamic = not is_constant(shape)
     if op.dynamic:
         context.set_dynamic(y)
