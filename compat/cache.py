@@ -18,7 +18,7 @@ from pathlib import Path
 from .outcome import Outcome
 from .sides import load_side
 
-FORMAT = 4  # of what is kept: another number makes all that was kept before unfindable
+FORMAT = 5  # of what is kept: another number makes all that was kept before unfindable
 
 
 def cache_folder():

@@ -94,6 +94,28 @@ CRASHES = (
     Crash(
         "STABLEHLO_AND/*/plain#*", "STABLEHLO_AND of floats dies in a kernel that does not look at the type", TENSORFLOW
     ),
+    # ---- `python -m compat --odd`
+    *(
+        Crash(
+            f"{op}/*/odd scale *#*",
+            "a quotient of scales that must lie between 0 and 1, or that must not be 1, ends TensorFlow's process",
+            TENSORFLOW,
+        )
+        for op in (
+            *("ADD", "SUB", "SQUARED_DIFFERENCE", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS"),
+            *("LESS_EQUAL", "STABLEHLO_COMPOSITE"),
+        )
+    ),
+    Crash(
+        "TFLite_Detection_PostProcess/uint8/odd scale *#*",
+        "scores that are NaN or infinite lead its sort outside of memory",
+        TENSORFLOW,
+    ),
+    Crash(
+        "*CONV_2D/*/zero size *#*",
+        "an image without channels is divided by, and what a filter larger than an empty image overlaps is read",
+        TENSORFLOW,
+    ),
     # ---- `python -m compat --options`
     Crash(
         "CONV_2D/*/Conv2DOptions.padding=1#*",

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from .details import described
 from .outcome import Array, Outcome
 
 
@@ -54,6 +55,8 @@ def _run(open_interpreter, case, mode, threads, outcome, plans):
         outcome.stage = "get_tensor"
         outputs = interpreter.get_output_details()
         outcome.invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+    outcome.stage = "get_tensor_details"
+    outcome.details = described(interpreter)
 
 
 def _plan(interpreter, case, outcome, plans):

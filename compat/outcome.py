@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
+from .details import details_difference
+
 
 @dataclass
 class Array:
@@ -42,7 +44,8 @@ class Outcome:
 
     `delegates[n]` are the inputs and the outputs of the n-th node named DELEGATE after allocation; None when it was not
     reached, or the interpreter does not show its nodes. `plans[g]` are the execution plan of subgraph g and its delegate
-    nodes [node, nodes that it runs, inputs, outputs]; None likewise.
+    nodes [node, nodes that it runs, inputs, outputs]; None likewise. `details` are the main graph's tensors after the last
+    invoke, as `details.described` has them.
     """
 
     status: str
@@ -53,6 +56,7 @@ class Outcome:
     seconds: float = 0.0
     delegates: list[list[list[int]]] | None = None
     plans: list | None = None
+    details: dict | None = None
 
     def summary(self):
         """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
@@ -92,7 +96,7 @@ def difference(a, b, calls=True):
                 return f"invoke {i}, output {k}: {found}"
     if len(a.invokes) != len(b.invokes):
         return f"{len(a.invokes)} <> {len(b.invokes)} invokes"
-    return None
+    return details_difference(a.details, b.details)
 
 
 def _delegates_difference(a, b):

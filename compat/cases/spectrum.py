@@ -24,13 +24,15 @@ def map_of(**numbers):
 @cases(
     "RFFT2D",
     dtypes=("float32",),
-    variants=("random", "fed", "cut", "filled", "zeros", "impulse", "not a power", "long"),
+    variants=("random", "fed", "cut", "filled", "zeros", "impulse", "not a power", "long", "narrow"),
 )
 @cases("RFFT2D", dtypes=("int32",))
 def rfft2d(d):
     lengths = np.array([2 ** d.between(1, 5), 2 ** d.between(1, 5)], np.int32)
     if d.variant == "long":
         lengths = np.array([2 ** d.between(1, 2), 2 ** d.between(8, 11)], np.int32)
+    if d.variant == "narrow":
+        lengths = np.array([2 ** d.between(0, 4), 1], np.int32)
     size = [int(n) for n in lengths]
     if d.variant == "cut":
         size = [n + d.between(0, 3) for n in size]

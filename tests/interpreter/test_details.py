@@ -3,7 +3,7 @@
 import numpy as np
 
 from compat.builder import Model, Sparsity, Tensor
-from tflm_cy import Interpreter
+from tflm_cy import Interpreter, OpResolverType
 
 KEYS = [
     "name",
@@ -87,6 +87,48 @@ def test_sparsity_is_described():
     assert described["traversal_order"].tolist() == [0, 1]
     assert described["dim_metadata"][0] == {"format": 0, "dense_size": 2}
     assert described["dim_metadata"][1]["array_indices"].tolist() == [1, 0]
+
+
+def sparse_constant(**sparsity):
+    x, y = Tensor([4], "float32"), Tensor([4], "float32")
+    model = Model.single("NEG", [x], [y])
+    described = Sparsity([0, 1], [("dense", 2), ("csr", [0, 1, 2], [1, 0])], **sparsity)
+    model.subgraphs[0].tensor(Tensor([2, 2], "float32", data=np.array([7, 8], np.float32), sparsity=described))
+    return Interpreter(model_content=model.to_bytes()).get_tensor_details()[2]["sparsity_parameters"]
+
+
+def test_a_block_map_is_described_where_the_file_has_one():
+    described = sparse_constant(block_map=[])
+    assert list(described) == ["traversal_order", "block_map", "dim_metadata"]
+    assert described["block_map"].dtype == np.int32 and described["block_map"].shape == (0,)
+
+
+def test_a_string_tensor_that_is_written_loses_its_signature():
+    texts = [Tensor([2], "string", shape_signature=[-1]) for _ in range(2)]
+    model = Model.single("EQUAL", texts, [Tensor([2], "bool", shape_signature=[-1])], 4)
+    interpreter = Interpreter(model_content=model.to_bytes())
+    interpreter.allocate_tensors()
+    assert [d["shape_signature"].tolist() for d in interpreter.get_input_details()] == [[-1], [-1]]
+    interpreter.set_tensor(0, np.array([b"a", b"b"], object))
+    assert [d["shape_signature"].tolist() for d in interpreter.get_input_details()] == [[2], [-1]]
+    interpreter.resize_tensor_input(0, [2])
+    interpreter.allocate_tensors()
+    assert interpreter.get_input_details()[0]["shape_signature"].tolist() == [2]
+
+
+def test_kernels_name_tensors_and_repeat_scales():
+    x, y = Tensor([2, 2], "float32"), Tensor([2, 2], "float32")
+    sparsity = Sparsity([0, 1], [("dense", 2), ("csr", [0, 1, 2], [1, 0])])
+    stored = Tensor([2, 2], "float32", data=np.array([7, 8], np.float32), sparsity=sparsity)
+    dense = Tensor([2, 2], "float32", name="w")
+    model = Model()
+    graph = model.subgraph()
+    graph.op("DENSIFY", [stored], [dense])
+    graph.op("ADD", [x, dense], [y])
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    assert "w" in [d["name"] for d in interpreter.get_tensor_details()]
+    interpreter.allocate_tensors()
+    assert "Densify_output" in [d["name"] for d in interpreter.get_tensor_details()]
 
 
 def test_operators_are_described():

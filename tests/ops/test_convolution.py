@@ -343,3 +343,34 @@ def test_transposed_to_fewer_columns_than_the_input_has(resolver, second):
     geometry = {"stride_h": 1, "stride_w": 1, "padding": "VALID", "resolver": getattr(OpResolverType, resolver)}
     [y] = run("TRANSPOSE_CONV", inputs, [Tensor([1], "float32")], **geometry)
     assert y.ravel().tolist() == [9, 1, 2, *second]
+
+
+@pytest.mark.parametrize("resolver", [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_an_image_without_rows_gives_one_without_rows(dtype, resolver):
+    weights, bias = TYPES[dtype][1:]
+    for op, filter_shape, channels in (("CONV_2D", [4, 1, 2, 3], 4), ("DEPTHWISE_CONV_2D", [1, 1, 2, 3], 3)):
+        image = Tensor([1, 0, 11, 3], dtype, **quantized(dtype, 0.5))
+        y = Tensor([1, 0, 11, channels], dtype, **quantized(dtype, 0.5))
+        w = Tensor.constant(np.ones(filter_shape, weights), **quantized(weights, 0.5))
+        b = Tensor.constant(np.ones(channels, bias), **quantized(bias, 0.25))
+        options = {"stride_h": 1, "stride_w": 1, "padding": "SAME"}
+        found = run(op, [(np.zeros([1, 0, 11, 3], dtype), image), w, b], [y], 3, resolver=resolver, **options)
+        assert found[0].shape == (1, 0, 11, channels)
+
+
+@pytest.mark.parametrize("resolver", [OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES])
+def test_transpose_conv_of_nothing_is_the_bias(resolver):
+    image, y = Tensor([1, 0, 2, 3], "float32"), Tensor([1, 4, 4, 2], "float32")
+    w, b = np.ones([2, 2, 2, 3], np.float32), np.array([5, -7], np.float32)
+    options = {"stride_h": 2, "stride_w": 2, "padding": "SAME"}
+    shape = np.array([1, 4, 4, 2], np.int32)
+    found = run(
+        "TRANSPOSE_CONV",
+        [shape, w, (np.zeros([1, 0, 2, 3], np.float32), image), b],
+        [y],
+        3,
+        resolver=resolver,
+        **options,
+    )
+    assert (found[0] == b).all()

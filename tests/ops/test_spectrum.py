@@ -35,6 +35,15 @@ def test_a_transform_of_nothing_and_of_a_constant():
 
 
 @pytest.mark.parametrize("lengths", [[3, 4], [4, 6], [0, 4], [4, -4], [2**30, 2**30]])
+@pytest.mark.parametrize("fed", [False, True])
+def test_rfft2d_of_one_column_is_not_transformed(fed):
+    """What TensorFlow's library leaves of it: halves of sums and differences of the rows that mirror each other."""
+    got = rfft2d(np.array([[1], [4], [9], [16]], np.float32), [4, 1], fed)
+    assert got.ravel().tolist() == [1 - 1j, 10 - 10j, 9 - 0j, 10 + 10j]
+    assert rfft2d(np.array([[3, 5]], np.float32), [1, 1], fed).ravel().tolist() == [3 - 3j]
+    assert rfft2d(np.array([[1], [4]], np.float32), [2, 1], fed).ravel().tolist() == [1 - 1j, 4 - 0j]
+
+
 @pytest.mark.parametrize("fed", [True, False])
 def test_rfft2d_refuses(lengths, fed):
     with pytest.raises(REFUSED):

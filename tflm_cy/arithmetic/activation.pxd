@@ -202,8 +202,8 @@ cdef inline int16_t round_shift_16(int16_t x, int n) noexcept nogil:
 
 
 cdef inline int16_t shift_left_16(int16_t x, int n) noexcept nogil:
-    """Saturating."""
-    return <int16_t>max(-32768, min(32767, <int64_t>x * (<int64_t>1 << n)))
+    """Saturating; the factor is an int32, by mod 32 as x86 shifts."""
+    return <int16_t>max(-32768, min(32767, <int64_t>x * <int64_t><int32_t>(<uint32_t>1 << (n & 31))))
 
 
 cdef inline int32_t hard_swish(int32_t x, const HardSwish* h) noexcept nogil:

@@ -6,7 +6,9 @@ Source: LiteRT:tflite/kernels/internal/reference/{add,sub}.h and squared_differe
 """
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, round_shift
+from tflm_cy.arithmetic.fixed_point cimport (
+    Multiplier, Range32, RangeF, clamp32, clamp_f32, high_product, round_shift, round_shift_in_block,
+)
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Whole:
@@ -31,6 +33,14 @@ cdef struct Sum16:               # int16, any scales; b_sign -1: subtract
     Rescale out
     int32_t b_sign
     Range32 range
+
+cdef struct FourSum8:            # of SUB, for a multiplier above 1: blocks of four
+    Sum8 sum
+    Multiplier out
+
+cdef struct FourSum16:
+    Sum16 sum
+    Multiplier out
 
 cdef struct Shifted16:           # int16, scales that are powers of two
     int32_t a_shift
@@ -103,6 +113,37 @@ cdef inline void sum_s16(const void* how, const int16_t* a, const int16_t* b, in
         first = <uint32_t>rescale(<int32_t>a[i] * 32768, s.a)
         second = <uint32_t>rescale(<int32_t>b[i] * 32768, s.b) * <uint32_t>s.b_sign
         y[i] = <int16_t>clamp32(rescale(<int32_t>(first + second), s.out), s.range.low, s.range.high)
+
+
+cdef inline int32_t multiply_shifting_right(int32_t x, Multiplier m, bint in_block) noexcept nogil:
+    """A multiplier above 1, as if it were below: the count of the right shift is negative."""
+    cdef int32_t high = high_product(x, m.value)
+    return round_shift_in_block(high, -m.shift) if in_block else round_shift(high, -m.shift)
+
+
+cdef inline void sub_8_in_fours(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    """n is the whole tensor."""
+    cdef const FourSum8* four = <const FourSum8*>how
+    cdef const Sum8* s = &four.sum
+    cdef int64_t body = n - n % 4
+    cdef int32_t total
+    cdef int64_t i
+    for i in range(n):
+        total = <int32_t>(<uint32_t>s.a[a[i]] + <uint32_t>s.b[b[i]])
+        total = <int32_t>(<uint32_t>multiply_shifting_right(total, four.out, i < body) + <uint32_t>s.zero_point)
+        y[i] = <uint8_t>clamp32(total, s.range.low, s.range.high)
+
+
+cdef inline void sub_s16_in_fours(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+    """n is the whole tensor."""
+    cdef const FourSum16* four = <const FourSum16*>how
+    cdef Sum16 s = four.sum
+    cdef int64_t body = n - n % 4
+    cdef uint32_t total
+    cdef int64_t i
+    for i in range(n):
+        total = <uint32_t>rescale(<int32_t>a[i] * 32768, s.a) - <uint32_t>rescale(<int32_t>b[i] * 32768, s.b)
+        y[i] = <int16_t>clamp32(multiply_shifting_right(<int32_t>total, four.out, i < body), s.range.low, s.range.high)
 
 
 cdef inline void sum_shifted_s16(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:

@@ -6,6 +6,7 @@ Source: LiteRT:tflite/kernels/internal/reference/comparisons.h, maximum_minimum.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, round_shift, round_shift_in_block
 from tflm_cy.arithmetic.half cimport half_to_f32
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
@@ -14,6 +15,20 @@ cdef struct Scaled:              # of a quantized int16 comparison
     Rescale b
     int32_t a_zero_point
     int32_t b_zero_point
+
+cdef struct Fours:               # of a quantized comparison with a multiplier above 1: blocks of four
+    Multiplier a
+    Multiplier b
+    int32_t a_zero_point
+    int32_t b_zero_point
+    bint orders                  # whether the left side is to be less, else equal
+    bint negated                 # NOT_EQUAL; LESS_EQUAL is a right side that is not less, with the sides swapped
+    bint swapped
+
+ctypedef fused Stored:
+    int8_t
+    uint8_t
+    int16_t
 
 ctypedef fused Ordered:
     float
@@ -122,6 +137,23 @@ cdef inline void less_equal_8(const void* how, const uint8_t* a, const uint8_t* 
     cdef int64_t i
     for i in range(n):
         y[i] = s.a[a[i]] <= s.b[b[i]]
+
+
+cdef inline int32_t side_in_block(int32_t x, int32_t zero_point, Multiplier m, bint in_block) noexcept nogil:
+    cdef int32_t high = high_product(<int32_t>((<uint32_t>x - <uint32_t>zero_point) << 8), m.value)
+    return round_shift_in_block(high, -m.shift) if in_block and m.shift > 0 else round_shift(high, -m.shift)
+
+
+cdef inline void compare_in_fours(const void* how, const Stored* a, const Stored* b, uint8_t* y, int64_t n) noexcept nogil:
+    """n is the whole tensor. A multiplier above 1 shifts right by a negative count."""
+    cdef Fours s = (<const Fours*>how)[0]
+    cdef int64_t body = n - n % 4
+    cdef int32_t left, right
+    cdef int64_t i
+    for i in range(n):
+        left = side_in_block(a[i], s.a_zero_point, s.a, i < body)
+        right = side_in_block(b[i], s.b_zero_point, s.b, i < body)
+        y[i] = ((right < left if s.swapped else left < right) if s.orders else left == right) != s.negated
 
 
 # ---- quantized int16: equality of scaled values only, order is that of raw ones

@@ -243,9 +243,10 @@ cdef inline void position_sums(
 
 
 cdef inline Factor factor_of(Multiplier m, bint up) noexcept nogil:
-    """`up`: halves of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels."""
+    """`up`: halves of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels; there
+    a left shift beyond 31 leaves 0."""
     cdef Factor f
-    f.value = m.value
+    f.value = m.value if m.shift <= 31 or not up else 0
     f.left = m.shift if m.shift > 0 else 0
     f.right = -m.shift if m.shift < 0 else 0
     f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
@@ -258,7 +259,7 @@ cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
 
     Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
     """
-    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << f.left) * f.value + (1 << 30)) >> 31
+    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << (f.left & 31)) * f.value + (1 << 30)) >> 31
     return (h + f.half + ((h >> 63) & f.away)) >> f.right
 
 

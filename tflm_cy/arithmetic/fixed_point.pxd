@@ -6,7 +6,7 @@ Source: LiteRT:tflite/kernels/internal/{quantization_util,common}; bytes checked
     cdef Multiplier m = quantize_multiplier(<double>x_scale * <double>w_scale / <double>y_scale)
     y = multiply(acc, m.value, m.shift) + y_zero_point
 """
-from libc.math cimport frexp, round, roundf
+from libc.math cimport frexp, isfinite, round, roundf
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -32,13 +32,13 @@ cdef struct RangeF:              # inclusive clamp of a float output
 
 
 cdef inline Multiplier quantize_multiplier(double real) noexcept nogil:
-    """A double as a 31-bit multiplier and a power of two; below 2^-31 it is zero."""
+    """A double as a 31-bit multiplier and a power of two; below 2^-31 it is zero, and so are NaN and the infinities."""
     cdef Multiplier m
     cdef int exponent = 0
     cdef int64_t value, bits
     m.value = 0
     m.shift = 0
-    if real == 0.0 or real != real:
+    if real == 0.0 or not isfinite(real):
         return m
     if 1e-300 < real < 1e300:        # what frexp and round give, from the bits: models have thousands of multipliers
         memcpy(&bits, &real, 8)
@@ -70,11 +70,22 @@ cdef inline int32_t high_product(int32_t a, int32_t b) noexcept nogil:
 
 
 cdef inline int32_t round_shift(int32_t x, int n) noexcept nogil:
-    """RoundingDivideByPOT: x / 2^n, half away from zero, 0 <= n <= 31. Beyond 31 as x86 does: shifts by n mod 32, mask all ones."""
-    cdef int32_t mask = -1 if n > 31 else <int32_t>((<uint32_t>1 << n) - 1 if n < 32 else 0xFFFFFFFF)
+    """RoundingDivideByPOT: x / 2^n, half away from zero, 0 <= n <= 31. Others as x86 does: shifts by n mod 32, the mask of the rest being
+    a 64-bit 2^(n mod 64) - 1 cut to 32 bits."""
+    return (x >> (n & 31)) + rest_rounds(x, n)
+
+
+cdef inline int32_t round_shift_in_block(int32_t x, int n) noexcept nogil:
+    """`round_shift` by a negative count as TensorFlow's vector code does it: the sign is all that such a shift leaves."""
+    return (x >> 31) + rest_rounds(x, n)
+
+
+cdef inline int32_t rest_rounds(int32_t x, int n) noexcept nogil:
+    """1 where what a right shift loses rounds the quotient up."""
+    cdef int32_t mask = -1 if n & 32 else <int32_t>((<uint32_t>1 << (n & 31)) - 1)
     cdef int32_t rest = x & mask
     cdef int32_t threshold = (mask >> 1) + (1 if x < 0 else 0)
-    return (x >> (n & 31)) + (1 if rest > threshold else 0)
+    return 1 if rest > threshold else 0
 
 
 cdef inline int32_t multiply(int32_t x, int32_t value, int32_t shift) noexcept nogil:
@@ -85,10 +96,10 @@ cdef inline int32_t multiply(int32_t x, int32_t value, int32_t shift) noexcept n
 
 
 cdef inline int32_t multiply_wide(int64_t x, int32_t value, int32_t shift) noexcept nogil:
-    """MultiplyByQuantizedMultiplier on int64 (int16 activations): a 16-bit multiplier, one rounding."""
+    """MultiplyByQuantizedMultiplier on int64 (int16 activations): a 16-bit multiplier, one rounding. Shifts are mod 64, as x86 does them."""
     cdef int64_t reduced = ((<int64_t>value + (1 << 15)) >> 16) if value < 0x7FFF0000 else 0x7FFF
     cdef int total = 15 - shift
-    return <int32_t><uint32_t><uint64_t>((<int64_t>(<uint64_t>x * <uint64_t>reduced + (<uint64_t>1 << (total - 1)))) >> total)
+    return <int32_t><uint32_t><uint64_t>((<int64_t>(<uint64_t>x * <uint64_t>reduced + (<uint64_t>1 << (total - 1 & 63)))) >> (total & 63))
 
 
 cdef inline int32_t clamp32(int32_t x, int32_t low, int32_t high) noexcept nogil:
@@ -105,7 +116,10 @@ cdef inline float clamp_f32(float x, float low, float high) noexcept nogil:
 
 
 cdef inline int32_t quantize_edge(float value, float scale, int32_t zero_point) noexcept nogil:
-    return wrap32(<int64_t>zero_point + <int64_t>roundf(value / scale))
+    """What no int32 holds, NaN too, is INT32_MIN before the zero point is added, as x86 converts; the sum wraps."""
+    cdef float edge = roundf(value / scale)
+    cdef int32_t whole = <int32_t>edge if <float>-2147483648.0 <= edge < <float>2147483648.0 else INT32_MIN
+    return wrap32(<int64_t>zero_point + <int64_t>whole)
 
 
 cdef inline Range32 activation_range(int activation, float scale, int32_t zero_point, int32_t low, int32_t high) noexcept nogil:

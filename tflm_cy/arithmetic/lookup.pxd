@@ -27,21 +27,24 @@ cdef inline int32_t truncate(float x) noexcept nogil:
     return <int32_t>x
 
 
-cdef inline int32_t saturate(float x, int32_t low, int32_t high) noexcept nogil:
-    """Clamped before it is truncated, so that infinity is the highest value."""
-    return high if x > <float>high else truncate(x) if x > <float>low else low
+cdef inline int32_t saturate_8(float x, bint signed) noexcept nogil:
+    """int8 is clamped before it is truncated, so that infinity is the highest value, and NaN, which passes, has lowest bits of 0;
+    uint8 is truncated before."""
+    cdef int32_t whole
+    if signed:
+        return 0 if x != x else 127 if x > <float>127.0 else truncate(x) if x > <float>-128.0 else -128
+    whole = truncate(x)
+    return 0 if whole < 0 else 255 if whole > 255 else whole
 
 
 cdef inline void fill_8(uint8_t* table, Function function, float parameter, float x_scale, int32_t x_zero_point, float y_scale,
                         int32_t y_zero_point, bint signed) noexcept nogil:
     cdef float inverse = <float>1.0 / y_scale
-    cdef int32_t low = -128 if signed else 0
-    cdef int32_t high = 127 if signed else 255
     cdef float value
     cdef int byte
     for byte in range(256):
         value = function(x_scale * <float>(byte_value(byte, signed) - x_zero_point), parameter)
-        table[byte] = <uint8_t>saturate(roundf(value * inverse) + <float>y_zero_point, low, high)
+        table[byte] = <uint8_t>saturate_8(roundf(value * inverse) + <float>y_zero_point, signed)
 
 
 cdef inline void lookup_8(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:

@@ -2,7 +2,7 @@
 
 SaturatingRoundingDoublingHighMul of x by a multiplier other than INT32_MIN is floor((x * value + 2^30) / 2^31): the reference's truncating
 division with a sign-dependent nudge rounds halves up. RoundingDivideByPOT by n is (x + 2^(n-1) - (x < 0)) >> n. Multipliers made by
-`quantize_multiplier` lie between 2^30 and 2^31 in magnitude and shift right by at most 31.
+`quantize_multiplier` lie between 2^30 and 2^31 in magnitude and shift right by at most 31; left shifts beyond 31 are mod 32, as x86 does them.
 
     cdef Rescale r = ready(quantize_multiplier(<double>(x_scale / y_scale)))
     y = rescale(x, r) + y_zero_point
@@ -23,7 +23,7 @@ cdef struct Rescale:
 cdef inline Rescale ready(Multiplier m) noexcept nogil:
     cdef Rescale r
     r.value = m.value
-    r.left = m.shift if m.shift > 0 else 0
+    r.left = m.shift & 31 if m.shift > 0 else 0
     r.right = -m.shift if m.shift < 0 else 0
     r.half = <int64_t>1 << (r.right - 1) if r.right > 0 else 0
     r.ones = -1 if r.right > 0 else 0
@@ -31,21 +31,23 @@ cdef inline Rescale ready(Multiplier m) noexcept nogil:
 
 
 cdef inline Rescale ready_up(Multiplier m) noexcept nogil:
-    """Halves of the right shift go up, not away from zero: the vector code of the optimized kernels."""
+    """As the vector code of the optimized kernels: halves of the right shift go up, not away from zero; a left shift beyond 31 leaves 0."""
     cdef Rescale r = ready(m)
     r.ones = 0
+    if m.shift > 31:
+        r.value = 0
     return r
 
 
 cdef inline Rescale ready_below_one(Multiplier m) noexcept nogil:
     """For kernels that expect a multiplier below 1 and shift right by a negative count when it is not: on x86 that is the count mod 32
-    with a remainder's mask of ones, so that 1 is added to what is not negative."""
+    with a remainder's mask of ones (if it is 32 or more mod 64), so that 1 is added to what is not negative. See `round_shift`."""
     cdef Rescale r = ready(m)
     if m.shift > 0:
         r.left = 0
         r.right = -m.shift & 31
-        r.half = <int64_t>1 << r.right
-        r.ones = -r.half
+        r.half = <int64_t>1 << r.right if -m.shift & 32 else <int64_t>1 << r.right >> 1
+        r.ones = -r.half if -m.shift & 32 else -1 if r.right > 0 else 0
     return r
 
 

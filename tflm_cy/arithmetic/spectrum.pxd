@@ -75,6 +75,29 @@ cdef struct Plane:               # RFFT2D of one slice
     double* columns              # (width / 2 + 1) * height complex numbers
 
 
+cdef inline void rfft2d_narrow(const Plane* p, const float* x, float* y) noexcept nogil:
+    """A width of 1, for which fft2d transforms no column: it takes rows apart that it never put together, and the first row's imaginary
+    part is its real one."""
+    cdef ptrdiff_t i, other
+    cdef double re, im, above, below
+    for i in range(p.height):
+        other = (p.height - i) % p.height
+        re = im = narrow_value(p, x, i)
+        if i == other:
+            im = im if i == 0 else 0.0
+        elif i > 0:
+            above = narrow_value(p, x, min(i, other))
+            below = narrow_value(p, x, max(i, other))
+            re = (above + 0.0) - 0.5 * ((above + 0.0) - (below + 0.0))
+            im = 0.5 * (above + below) if i < other else -(0.5 * (above + below))
+        y[2 * i] = <float>(re + 0.0)
+        y[2 * i + 1] = <float>-im
+
+
+cdef inline double narrow_value(const Plane* p, const float* x, ptrdiff_t i) noexcept nogil:
+    return <double>x[i * p.in_width] if i < p.in_height and p.in_width > 0 else 0.0
+
+
 cdef inline void rfft2d(const Plane* p, const float* x, float* y) noexcept nogil:
     """y: height * (width / 2 + 1) complex numbers, sums with e^(-2 pi i ...)."""
     cdef ptrdiff_t bins = p.width // 2 + 1

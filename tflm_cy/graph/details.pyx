@@ -17,6 +17,8 @@ from tflm_cy.schema.slots cimport (
 )
 from tflm_cy.schema.table cimport Vector, load_i32, table_i8, table_i32, table_table, table_u8, table_vector, vector_table
 
+from tflm_cy.graph.shown import shown
+
 ARITHMETICS = ("reference", "optimized", "xnnpack", "micro")          # by Node.arithmetic
 
 
@@ -28,7 +30,7 @@ cdef dict tensor_details(Subgraph g, int t):
     signature = signature_of(g, t)
     single = tensor.scale_count == 1
     return {
-        "name": tensor_name(g, t),
+        "name": shown(g.kept or (), t, "name") or tensor_name(g, t),
         "index": t,
         "shape": shape,
         "shape_signature": np.array(signature, dtype=np.int32) if signature else shape.copy(),
@@ -45,7 +47,9 @@ cdef list stored_shape(const uint8_t* table):
 
 
 cdef list signature_of(Subgraph g, int t):
-    """shape_signature of the file, [] when it has none."""
+    """shape_signature of the file, [] when it has none, or a string tensor has been written: writing forgets it."""
+    if g.tensors[t].type == STRING and g.owned != NULL and g.owned[t] != NULL:
+        return []
     cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
 
@@ -70,6 +74,7 @@ cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -
 cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
     cdef const uint8_t* details
     cdef int i
+    cdef int repeats = shown(g.kept or (), tensor.index, "repeats") or 1
     if table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == 2:
         details = table_table(table, QUANTIZATION_DETAILS)
         zeros = table_i32(details, BLOCKWISE_ZERO_POINTS, -1)
@@ -80,7 +85,7 @@ cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
             "block_size": table_i32(details, BLOCKWISE_BLOCK_SIZE, 0),
         }
     return {
-        "scales": np.array([tensor.scales[i] for i in range(tensor.scale_count)], dtype=np.float32),
+        "scales": np.array([tensor.scales[i] for i in range(tensor.scale_count)] * repeats, dtype=np.float32),
         "zero_points": np.array([tensor.zero_points[i] for i in range(tensor.zero_point_count)], dtype=np.int32),
         "quantized_dimension": tensor.quantized_dimension,
         "block_size": 0,
@@ -168,7 +173,7 @@ cdef dict sparsity(const uint8_t* table):
     if table == NULL:
         return {}
     result = {"traversal_order": index_vector(table_vector(table, SPARSITY_TRAVERSAL_ORDER))}
-    if block_map.length > 0:
+    if block_map.data != NULL:
         result["block_map"] = index_vector(block_map)
     for i in range(dimensions.length):
         dimension = vector_table(dimensions, i)

@@ -238,8 +238,9 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
     tensor.scale_count = scales.length
     tensor.zero_point_count = zeros.length
     tensor.quantized_dimension = table_i32(table, QUANTIZATION_DIMENSION, 0)
-    tensor.scale = tensor.scales[0]
-    tensor.zero_point = tensor.zero_points[0]
+    if scales.length == 1 or g.micro:                # TensorFlow's params: of several scales there is none
+        tensor.scale = tensor.scales[0]
+        tensor.zero_point = tensor.zero_points[0]
     return 0
 
 

@@ -9,8 +9,7 @@ LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32, int8, uint8
 
 Source: LiteRT:tflite/kernels/activations.cc.
 """
-from libc.math cimport isfinite
-from libc.stdint cimport int16_t, int32_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport (
     HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,
@@ -23,6 +22,7 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, 
 from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
+from tflm_cy.arithmetic.multiplication cimport low_bits
 from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
 )
@@ -30,9 +30,8 @@ from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, gives_zeros, prepare_binary,
-    prepare_unary, without_scales,
-    required_input, type_limits,
+    Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary,
+    required_input, rescale_of, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32
@@ -54,7 +53,7 @@ cdef int unsupported(const Tensor* x, str name) except -1:
 
 
 cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor** y, str name) except NULL:
-    """One input and one output of its type and shape; quantized ones have one scale each, or none at all (`gives_zeros`)."""
+    """One input and one output of its type and shape."""
     cdef Unary* op
     x[0] = required_input(context, node, 0, name)
     y[0] = context.output(node, 0)
@@ -62,9 +61,6 @@ cdef Unary* prepare_activation(Context context, Node* node, Tensor** x, Tensor**
         raise ValueError(f"{name}: the output is missing")
     check_same_type(x[0], y[0], name)
     op = prepare_unary(context, node, name)
-    if (x[0].type == INT8 or x[0].type == UINT8 or x[0].type == INT16) and not without_scales(node, x[0], y[0]):
-        check_per_tensor(x[0], name)
-        check_per_tensor(y[0], name)
     return op
 
 
@@ -80,7 +76,7 @@ cdef int check_symmetric(const Tensor* x, const Tensor* y, str name) except -1:
 cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y, Range32 limits, str name) except NULL:
     """Rescaled alike on both sides; in float32, x_scale / y_scale."""
     cdef TwoSided* t = <TwoSided*>context.persistent(sizeof(TwoSided))
-    t.side[0] = checked_rescale(<double>(x.scale / y.scale), name)
+    t.side[0] = rescale_of(<double>(x.scale / y.scale))
     t.side[1] = t.side[0]
     t.x_zero_point = x.zero_point
     t.y_zero_point = y.zero_point
@@ -136,7 +132,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
         limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
     t = make_two_sided(context, x, y, limits, name)
     if node.arithmetic == MICRO:
-        t.side[0] = t.side[1] = checked_rescale(<double>x.scale / <double>y.scale, name)
+        t.side[0] = t.side[1] = rescale_of(<double>x.scale / <double>y.scale)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -180,10 +176,10 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if gives_zeros(node, x, y):
         return 0
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.side[1] = checked_rescale(<double>(x.scale * alpha / y.scale), name)
+    t.side[1] = rescale_of(<double>(x.scale * alpha / y.scale))
     if node.arithmetic == MICRO:
-        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
-        t.side[1] = checked_rescale(<double>x.scale * <double>alpha / <double>y.scale, name)
+        t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
+        t.side[1] = rescale_of(<double>x.scale * <double>alpha / <double>y.scale)
     use_two_sided(context, op, x, t)
     return 0
 
@@ -211,14 +207,11 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         unsupported(x, name)
     if alpha.scale_count == 0 and gives_zeros(node, x, y):
         return 0
-    check_per_tensor(x, name)
-    check_per_tensor(alpha, name)
-    check_per_tensor(y, name)
     t = make_two_sided(context, x, y, type_limits(x.type), name)
-    t.side[1] = checked_rescale(<double>(x.scale * alpha.scale / y.scale), name)
+    t.side[1] = rescale_of(<double>(x.scale * alpha.scale / y.scale))
     if node.arithmetic == MICRO:
-        t.side[0] = checked_rescale(<double>x.scale / <double>y.scale, name)
-        t.side[1] = checked_rescale(<double>x.scale * <double>alpha.scale / <double>y.scale, name)
+        t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
+        t.side[1] = rescale_of(<double>x.scale * <double>alpha.scale / <double>y.scale)
     t.alpha_zero_point = alpha.zero_point
     op.how = t
     op.b_size = 1
@@ -253,7 +246,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     wide_scale = (<float>1.0 / <float>128.0) * x.scale
     out = quantize_multiplier(<double>(wide_scale / y.scale))
     gate = quantize_multiplier(<double>(wide_scale / (<float>3.0 / <float>32768.0)))
-    if out.shift > 0 or not isfinite(wide_scale / y.scale):
+    if out.shift > 0:
         raise ValueError(f"{name}: the output scale is too small beside the input's (output_multiplier_exponent <= 0 was not true)")
     limits = type_limits(x.type)
     h.x_zero_point = x.zero_point
@@ -261,7 +254,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     h.out_value = half_multiplier(out.value)
     h.out_shift = -out.shift
     h.relu_value = half_multiplier(gate.value)
-    h.relu_exponent = min(gate.shift, 31)
+    h.relu_exponent = gate.shift
     h.low = limits.low
     h.high = limits.high
     table = <uint8_t*>context.persistent(256)
@@ -286,7 +279,6 @@ cdef int use_fixed_point(Context context, Unary* op, const Tensor* x, bint is_ta
     cdef uint8_t* table = <uint8_t*>context.persistent(256)
     cdef Argument how
     cdef int byte
-    checked_rescale(<double>x.scale * (1 << 27), "LOGISTIC, TANH")
     how = argument_of(x.scale, x.zero_point)
     for byte in range(256):
         table[byte] = <uint8_t>(tanh_s8(byte_value(byte, True), &how) if is_tanh else logistic_s8(byte_value(byte, True), &how))
@@ -316,7 +308,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
         check_symmetric(x, y, name)
         op.kernel = <UnaryKernel>logistic_s16
-        if use_sigmoid_16(context, op, x, 0) and node.arithmetic == OPTIMIZED:
+        if use_sigmoid_16(context, op, x, 0) != GENERAL and node.arithmetic == OPTIMIZED:
             op.kernel = <UnaryKernel>logistic_run_s16
     else:
         unsupported(x, name)
@@ -330,6 +322,7 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     cdef int32_t y_log2 = 0
     cdef int32_t* left
+    cdef int kind
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>tanh_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_run
     elif x.type == FLOAT16:
@@ -347,9 +340,10 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
                              "(output_scale_log2_rounded != -kOutputFractionalBits)")
         check_symmetric(x, y, name)
         op.kernel = <UnaryKernel>tanh_s16
-        if use_sigmoid_16(context, op, x, 1) and node.arithmetic == OPTIMIZED:
+        kind = use_sigmoid_16(context, op, x, 1)
+        if kind != GENERAL and node.arithmetic == OPTIMIZED:
             left = <int32_t*>context.persistent(sizeof(int32_t))
-            left[0] = 0 if (<const Sigmoid16*>op.how).multiplier == 3 else 1
+            left[0] = 1 if kind == DOUBLED else 0
             op.how = left
             op.kernel = <UnaryKernel>tanh_run_s16
     else:
@@ -357,24 +351,34 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     return 0
 
 
+cdef enum:                       # how the optimized arithmetic computes LOGISTIC and TANH of int16
+    GENERAL = 0                  # as the reference
+    AS_IT_IS = 1                 # in gemmlowp's fixed point
+    DOUBLED = 2
+
+
 cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest_shift) except -1:
-    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3: returns 1; any other a multiplier in (2^14, 2^15] and a right shift."""
+    """A scale of 2^-12 (TANH: or 2^-11) is a multiplication by 3; any other a multiplier in (2^14, 2^15] and a right shift. Scales that are
+    too small or too large for one are taken for such powers of two."""
     cdef Sigmoid16* s = <Sigmoid16*>context.persistent(sizeof(Sigmoid16))
     cdef int32_t log2 = 0
+    cdef int kind
     cdef bint exact = power_of_two(x.scale, &log2)
     cdef double multiplier = <double>x.scale * 4096.0 * 3.0
     fill_sigmoid_table(s.table)
     op.how = s
     if exact and 0 <= log2 + 12 <= largest_shift:
         s.multiplier = 3 << (log2 + 12)
-        return 1
+        return AS_IT_IS if log2 == -12 else DOUBLED
     while multiplier <= 32767.0 / 2.0 and s.shift <= 30:
         s.shift += 1
         multiplier *= 2.0
-    if multiplier >= 2147483648.0:
-        raise ValueError(f"the input scale {x.scale} is too large")
-    s.multiplier = <int32_t>multiplier
-    return 0
+    s.multiplier = low_bits(multiplier)
+    kind = GENERAL if s.multiplier > 0 else AS_IT_IS if s.shift == 0 else DOUBLED
+    if s.multiplier == 0:
+        s.multiplier = <int32_t>(<uint32_t>3 << s.shift)
+        s.shift = 0
+    return kind
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:

@@ -5,15 +5,16 @@ ADD, SUB: float32, int8, uint8, int16 (ADD: not quantized, too), int32, int64. S
 - int16 with option pot_scale_int16 (the schema's default is true; an absent options table means false) and three scales that are powers of
   two: one operand must have the output's scale, the other a smaller one; it is shifted, and the sum saturates. Else the general path.
 - An output scale that is tiny beside the inputs' makes a multiplier above 1. ADD uses it, where TensorFlow aborts; SUB shifts by a negative
-  count, as x86 does it.
+  count, as x86 does it: of equal shapes four values at once, as its vector instructions do it.
+- A scale that is 0, infinite or NaN, which ends TensorFlow's process, is refused.
 
 Source: LiteRT:tflite/kernels/{add,sub,squared_difference}.cc.
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.addition cimport (
-    Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s32, sub_f32,
-    sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
+    FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32,
+    squared_difference_s32, sub_8_in_fours, sub_f32, sub_s16_in_fours, sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
@@ -23,8 +24,8 @@ from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, checked_rescale_below_one, is_quantized,
-    prepare_binary, required_input, share_values, type_limits, whole_range,
+    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_positive,
+    rescale_shifting_right, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -72,6 +73,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
         raise LateRefusalError(f"Type {type_name(y.type)} is unsupported by op Add.")
     else:
         raise LateRefusalError(f"SUB: output type {type_name(y.type)} is not supported, requires float|uint8|int32 types.")
+    if op.kernel == <BinaryKernel>sub_8_in_fours or op.kernel == <BinaryKernel>sub_s16_in_fours:
+        return 0                                       # which take the whole
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -102,13 +105,18 @@ cdef int use_whole(Context context, Binary* op, int type, int activation, int si
 
 cdef Rescale output_rescale(double real, int sign, str name) except *:
     """Above 1 ADD uses the multiplier, SUB shifts by a negative count."""
-    return checked_rescale(real, name) if sign > 0 else checked_rescale_below_one(real, name)
+    return rescale_positive(real, name) if sign > 0 else rescale_shifting_right(real, name)
+
+
+cdef bint in_fours(const Binary* op, double real) noexcept:
+    """SUB of equal shapes, whose vector code shifts by a negative count in another way than its tail."""
+    return real > 1 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands
 
 
 cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:
     """Both operands of a byte as they enter the sum; twice the larger scale is the unit."""
-    cdef Rescale first = checked_rescale(<double>a.scale / twice, name)
-    cdef Rescale second = checked_rescale(<double>b.scale / twice, name)
+    cdef Rescale first = rescale_below_one(<double>a.scale / twice, name)
+    cdef Rescale second = rescale_below_one(<double>b.scale / twice, name)
     cdef bint signed = a.type == INT8
     cdef int byte
     for byte in range(256):
@@ -136,15 +144,13 @@ cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twic
 
 cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation, int sign,
                bint optimized, str name) except -1:
-    cdef BlockSum8* blocks = <BlockSum8*>context.persistent(sizeof(BlockSum8) if optimized else sizeof(Sum8))
+    cdef BlockSum8* blocks = <BlockSum8*>context.persistent(sizeof(BlockSum8) if optimized else sizeof(FourSum8))
     cdef Sum8* s = &blocks.tail
-    cdef double twice
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    check_per_tensor(y, name)
+    cdef double twice, real
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
     fill_operands(s, a, b, 20, sign, twice, name)
-    s.out = output_rescale(twice / <double>(<float>(1 << 20) * y.scale), sign, name)
+    real = twice / <double>(<float>(1 << 20) * y.scale)
+    s.out = output_rescale(real, sign, name)
     s.zero_point = y.zero_point
     s.range = fused_clamp(activation, y)
     op.how = blocks
@@ -152,7 +158,10 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     if optimized and five_fold(&op.plan):
         fill_blocks(blocks, a, b, twice, op)
         op.kernel = <BinaryKernel>sum_8_in_blocks
-    if kernels().loops.fits != NULL and kernels().loops.fits(&s.out):
+    if sign < 0 and in_fours(op, real):
+        (<FourSum8*>blocks).out = quantize_multiplier(real)
+        op.kernel = <BinaryKernel>sub_8_in_fours
+    elif kernels().loops.fits != NULL and kernels().loops.fits(&s.out):
         op.kernel = kernels().loops.sum_8 if op.kernel == <BinaryKernel>sum_8 else kernels().loops.sum_8_in_blocks
     return 0
 
@@ -165,11 +174,8 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     cdef int32_t a_log2 = 0
     cdef int32_t b_log2 = 0
     cdef int32_t y_log2 = 0
-    cdef double twice
+    cdef double twice, real
     cdef bint shifted = node.options != NULL and table_bool(node.options, POT_SCALE_INT16, True)
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    check_per_tensor(y, name)
     check_zero_point_0(a, name)
     check_zero_point_0(b, name)
     check_zero_point_0(y, name)
@@ -189,13 +195,17 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     blocks = <BlockSum16*>context.persistent(sizeof(BlockSum16))
     s = &blocks.tail
     twice = <double>(<float>2.0 * max(a.scale, b.scale))
-    s.a = checked_rescale(<double>a.scale / twice, name)
-    s.b = checked_rescale(<double>b.scale / twice, name)
-    s.out = output_rescale(twice / <double>(<float>(1 << 15) * y.scale), sign, name)
+    s.a = rescale_below_one(<double>a.scale / twice, name)
+    s.b = rescale_below_one(<double>b.scale / twice, name)
+    real = twice / <double>(<float>(1 << 15) * y.scale)
+    s.out = output_rescale(real, sign, name)
     s.b_sign = sign
     s.range = fused_clamp(activation, y)
     op.how = blocks
     op.kernel = <BinaryKernel>sum_s16
+    if sign < 0 and in_fours(op, real):
+        (<FourSum16*>blocks).out = quantize_multiplier(real)
+        op.kernel = <BinaryKernel>sub_s16_in_fours
     if node.arithmetic == OPTIMIZED and sign > 0 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands:
         blocks.a = quantize_multiplier(<double>a.scale / twice)
         blocks.b = quantize_multiplier(<double>b.scale / twice)
@@ -226,7 +236,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         s = <Sum8*>context.persistent(sizeof(Sum8))
         twice = <double>(<float>2.0 * max(a.scale, b.scale))
         fill_operands(s, a, b, 7, -1, twice, name)
-        s.out = checked_rescale(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
+        s.out = rescale_positive(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
         s.zero_point = y.zero_point
         s.range = type_limits(INT8)
         op.how = s
@@ -237,7 +247,6 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
 
 
 cdef int check_zero_point_fits(const Tensor* tensor, str name) except -1:
-    check_per_tensor(tensor, name)
     if tensor.zero_point < -128 or tensor.zero_point > 127:
         raise ValueError(f"{name}: zero point {tensor.zero_point} of tensor {tensor.index} is outside of int8")
     return 0

@@ -3,6 +3,7 @@
 Source: LiteRT:tflite/kernels/arg_min_max.cc.
 """
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register, spanning
@@ -68,13 +69,13 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     if a.known_axis:
         if not fill_shape(a, x, axis, dims):
             raise ValueError(f"axis out of range for an input of rank {x.rank}")
-        if a.size == 0:
+        if a.size == 0 and node.arithmetic == MICRO:
             raise ValueError("Cannot compute ArgMin/ArgMax over an empty axis.")
         context.set_shape(y, x.rank - 1, dims)
     else:
         context.set_dynamic(y)
     node.invoke = arg_reduce
-    if a.known_axis and by_rows(a, x):
+    if a.known_axis and a.size > 0 and by_rows(a, x):
         return context.divide(node, compute_rows, spanning(a.outer, 1, 1), a.outer * (1 + 0.05 * a.size))
     return 0
 
@@ -135,10 +136,13 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
     if not a.known_axis:
         if not fill_shape(a, x, context.input(node, 1), dims):
             return context.fail(b"axis out of range")
-        if a.size == 0:
+        if a.size == 0 and node.arithmetic == MICRO:
             return context.fail(b"Cannot compute ArgMin/ArgMax over an empty axis.")
         if context.resize(y, x.rank - 1, dims):
             return -1
+    if a.size == 0:                     # the first of nothing
+        memset(y.data, 0, y.bytes)
+        return 0
     if a.outer == 0 or a.inner == 0:
         return 0
     if by_rows(a, x):

@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.elementwise cimport without_scales
-from tflm_cy.ops.weighted cimport check_multiplier, check_quantized
+from tflm_cy.ops.weighted cimport check_product, check_quantized
 from tflm_cy.schema.table cimport table_bool
 
 cdef enum:                       # BatchMatMulOptions
@@ -169,13 +169,11 @@ cdef int prepare_quantized(Context context, Node* node, BatchMatmul* op) except 
     if not bare:
         check_quantized(x, "BATCH_MATMUL", "lhs")
         check_quantized(y, "BATCH_MATMUL", "rhs")
-        if not (z.scale > 0):
-            raise ValueError(f"BATCH_MATMUL: the output's scale {z.scale} is not positive")
+        check_product(x, y, "BATCH_MATMUL")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0 or z.zero_point != 0):
         raise ValueError("BATCH_MATMUL: int16 zero_point != 0")
     real = 0 if bare else <double><float>(x.scale * y.scale) / <double>z.scale
     m = quantize_multiplier(real)
-    check_multiplier(m, real, x.type == INT16, "BATCH_MATMUL")
     factors = <Factor*>context.persistent(sizeof(Factor) * op.n + 8)
     for j in range(op.n):
         factors[j] = factor_of(m, False)

@@ -13,17 +13,18 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.comparison cimport (
-    Scaled, Sides, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
+    Fours, Scaled, Sides, compare_in_fours, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
     logical_and, logical_or, maximum,
     maximum_half, minimum, minimum_half, never, not_equal, not_equal_8, not_equal_half, not_equal_scaled_s16, side_value,
 )
+from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.rescale cimport Rescale
 from tflm_cy.arithmetic.strings cimport has_strings, same_string
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, checked_rescale_below_one, is_quantized, prepare_binary, required_input,
+    Binary, check_same_type, is_quantized, prepare_binary, required_input, rescale_shifting_right,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
@@ -100,6 +101,7 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     elif a.type == INT16 and is_quantized(a) and (relation == EQUAL_TO or relation == NOT_EQUAL_TO):
         use_scaled(context, op, a, b, name)
         op.kernel = <BinaryKernel>equal_scaled_s16 if relation == EQUAL_TO else <BinaryKernel>not_equal_scaled_s16
+        use_fours(context, node, op, a, b, relation)
     elif a.type == INT16 and node.arithmetic == MICRO:
         op.kernel = <BinaryKernel>never
     elif a.type == INT16:
@@ -111,6 +113,7 @@ cdef int prepare_comparison(Context context, Node* node, Relation relation, bint
     elif a.type == INT8 or a.type == UINT8:
         use_sides(context, op, a, b, name)
         op.kernel = by_type.quantized
+        use_fours(context, node, op, a, b, relation)
     elif a.type == BOOL and relation == EQUAL_TO:
         op.kernel = <BinaryKernel>equal[uint8_t]
     elif a.type == BOOL and relation == NOT_EQUAL_TO:
@@ -155,8 +158,7 @@ cdef int compare_strings(Context context, const Node* node, bint wanted) noexcep
 cdef int fill_side(int32_t* side, const Tensor* x, str name) except -1:
     cdef Rescale scale
     cdef int byte
-    check_per_tensor(x, name)
-    scale = checked_rescale_below_one(x.scale, name)
+    scale = rescale_shifting_right(x.scale, name)
     for byte in range(256):
         side[byte] = side_value(byte_value(byte, x.type == INT8), x.zero_point, scale)
     return 0
@@ -170,12 +172,27 @@ cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b
     return 0
 
 
+cdef int use_fours(Context context, const Node* node, Binary* op, const Tensor* a, const Tensor* b, Relation relation) except -1:
+    """Where a scale is above 1, for equal shapes: TensorFlow's vector code shifts by a negative count in another way than its tail."""
+    cdef Fours* fours
+    if op.plan.loops > 0 or op.plan.a_stands or op.plan.b_stands or max(a.scale, b.scale) <= 1 or node.arithmetic == MICRO:
+        return 0
+    fours = <Fours*>context.persistent(sizeof(Fours))
+    fours.a, fours.b = quantize_multiplier(a.scale), quantize_multiplier(b.scale)
+    fours.a_zero_point, fours.b_zero_point = a.zero_point, b.zero_point
+    fours.orders = relation == LESS_THAN or relation == LESS_OR_EQUAL
+    fours.swapped = relation == LESS_OR_EQUAL
+    fours.negated = relation == NOT_EQUAL_TO or relation == LESS_OR_EQUAL
+    op.how = fours
+    op.kernel = <BinaryKernel>compare_in_fours[int8_t] if a.type == INT8 else (
+        <BinaryKernel>compare_in_fours[uint8_t] if a.type == UINT8 else <BinaryKernel>compare_in_fours[int16_t])
+    return 0
+
+
 cdef int use_scaled(Context context, Binary* op, const Tensor* a, const Tensor* b, str name) except -1:
     cdef Scaled* scaled = <Scaled*>context.persistent(sizeof(Scaled))
-    check_per_tensor(a, name)
-    check_per_tensor(b, name)
-    scaled.a = checked_rescale_below_one(a.scale, name)
-    scaled.b = checked_rescale_below_one(b.scale, name)
+    scaled.a = rescale_shifting_right(a.scale, name)
+    scaled.b = rescale_shifting_right(b.scale, name)
     scaled.a_zero_point = a.zero_point
     scaled.b_zero_point = b.zero_point
     op.how = scaled

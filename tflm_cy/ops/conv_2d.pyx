@@ -17,7 +17,7 @@ from tflm_cy.ops.conv_2d_hybrid cimport prepare_hybrid
 from tflm_cy.ops.conv_2d_integer cimport prepare_integer
 from tflm_cy.ops.conv_2d_layer cimport Conv
 from tflm_cy.ops.weighted cimport check_bias_type, prepare_bias, prepare_bias_micro, prepare_weights
-from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
+from tflm_cy.ops.window_2d cimport is_empty, no_values, set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef enum:                       # Conv2DOptions
@@ -57,6 +57,9 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {c.shape.oc})")
     dims = [<int32_t>c.shape.batches, <int32_t>c.shape.oh, <int32_t>c.shape.ow, <int32_t>c.shape.oc]
     context.set_shape(y, 4, dims)
+    if is_empty(&c.shape) and count(y) == 0:
+        node.invoke = no_values
+        return 0
     if x.type != FLOAT32 or w.type == FLOAT32:         # else all images would be quantized together
         flatten_pointwise(&c.shape)
     if w.type != FLOAT32:
@@ -94,7 +97,7 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
         raise ValueError(
             f"CONV_2D: input_channel % filter_input_channel != 0: {g.ic} channels, filter of {g.group_ic}, {g.oc} output channels")
     g.groups = g.ic / g.group_ic
-    return set_window(g, table_i8(node.options, PADDING, 0), "CONV_2D")
+    return set_window(g, table_i8(node.options, PADDING, 0), "CONV_2D", node.arithmetic != MICRO)
 
 
 cdef int flatten_pointwise(ConvShape* g) except -1:

@@ -22,6 +22,7 @@ from tflm_cy.schema.table cimport (
 )
 
 from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.shown import Shown
 
 cdef enum:
     LEVELS = 2 * MAX_RANK
@@ -70,6 +71,7 @@ cdef int prepare(Context context, Node* node) except -1:
     read_sparsity(&expansion, x)
     node.data = memcpy(context.persistent(kept_bytes(&expansion)), &expansion, kept_bytes(&expansion))
     node.invoke = write_out
+    context.keep(Shown(y.index, name="Densify_output"))
     context.compute_later(node, y)
     return 0
 

@@ -21,7 +21,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport (
     FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
 )
@@ -30,7 +30,7 @@ from tflm_cy.ops.weighted cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
 )
-from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
+from tflm_cy.ops.window_2d cimport is_empty, no_values, set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -91,6 +91,9 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
+    if is_empty(&op.shape) and count(y) == 0:
+        node.invoke = no_values
+        return 0
     if w.type != FLOAT32:
         context.settle(w)
     prepare_weights(context, w, &op.weights)
@@ -143,7 +146,7 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
         raise ValueError("DEPTHWISE_CONV_2D: params->stride_width <= INT16_MAX was not true (strides and dilations)")
     if g.ic <= 0 or g.oc % g.ic != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: output_channels % input_channels != 0 ({g.oc}, {g.ic})")
-    return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D")
+    return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO)
 
 
 cdef bint use_ordered32(Context context, const Node* node, Depthwise* op) except -1:

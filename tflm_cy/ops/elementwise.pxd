@@ -8,6 +8,7 @@
 
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
+from libc.float cimport DBL_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
@@ -19,9 +20,6 @@ from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.graph.context cimport MICRO, Context, Extent, Node, WorkFunction, extent_of, spanning
 from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
-
-cdef extern from "<math.h>" nogil:
-    bint isfinite(double)
 
 ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
 
@@ -63,13 +61,6 @@ cdef inline bint is_quantized(const Tensor* tensor) noexcept nogil:
     return tensor.scale_count > 0
 
 
-cdef inline int check_per_tensor(const Tensor* tensor, str name) except -1:
-    """A quantized operand must have exactly one scale."""
-    if tensor.scale_count != 1 or not isfinite(tensor.scale) or tensor.scale <= 0:
-        raise ValueError(f"{name}: {type_name(tensor.type)} tensor {tensor.index} wants one positive scale, has {tensor.scale_count}")
-    return 0
-
-
 cdef inline bint without_scales(const Node* node, const Tensor* x, const Tensor* y) noexcept nogil:
     """Integers that should be quantized and are not. TensorFlow computes with a scale of 0, which makes every product 0; TFLM does not."""
     return node.arithmetic != MICRO and x.scale_count == 0 and y.scale_count == 0
@@ -95,17 +86,29 @@ cdef inline int check_zero_point_0(const Tensor* tensor, str name) except -1:
     return 0
 
 
-cdef inline Rescale checked_rescale(double real, str name) except *:
-    """A multiplier for inner loops; refuses what cannot be shifted within 32 bits."""
-    cdef Multiplier m = quantize_multiplier(real)
-    if not isfinite(real) or m.shift > 31:
-        raise ValueError(f"{name}: the scales' quotient {real} is out of range")
-    return ready(m)
+cdef inline Rescale rescale_of(double real) noexcept nogil:
+    """A quotient of scales as a multiplier for inner loops, whatever it is."""
+    return ready(quantize_multiplier(real))
 
 
-cdef inline Rescale checked_rescale_below_one(double real, str name) except *:
-    """As `checked_rescale`, for kernels that expect a multiplier below 1."""
-    checked_rescale(real, name)
+cdef inline Rescale rescale_below_one(double real, str name) except *:
+    """As `rescale_of`, for kernels whose multiplier must lie between 0 and 1: otherwise TensorFlow's process ends."""
+    if not 0 < real < 1:
+        raise ValueError(f"{name}: the scales' quotient {real} is out of range, it must lie between 0 and 1")
+    return rescale_of(real)
+
+
+cdef inline Rescale rescale_positive(double real, str name) except *:
+    """As `rescale_below_one`, but what is above 1 multiplies."""
+    if not 0 < real <= DBL_MAX:
+        raise ValueError(f"{name}: the scales' quotient {real} is out of range, it must be positive")
+    return rescale_of(real)
+
+
+cdef inline Rescale rescale_shifting_right(double real, str name) except *:
+    """As `rescale_of`, for kernels that multiply as if the quotient, which is positive and not 1, were below 1."""
+    if not real > 0 or real == 1:
+        raise ValueError(f"{name}: the scales' quotient {real} is out of range, it must be positive and not 1")
     return ready_below_one(quantize_multiplier(real))
 
 

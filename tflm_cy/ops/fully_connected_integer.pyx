@@ -33,7 +33,7 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed8, run_fixed_conv8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_multiplier, check_quantized, check_zero_points, prepare_bias_as,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_product, check_quantized, check_zero_points, prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport plan_conv8
@@ -123,12 +123,13 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
     if x.type == INT16 and y.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
-    set_activation_range(activation, y, &op.fixed, "FULLY_CONNECTED")
+    set_activation_range(activation, y, &op.fixed)
     if w.scale_count > 1:
         if not natural or unsigned or w.quantized_dimension != 0 or w.scale_count != op.m.rows:
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.m.rows} rows")
     else:
         check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
+        check_product(x, w, "FULLY_CONNECTED")
     scales = <double*>context.persistent(sizeof(double) * (op.m.rows + MOST_LANES))
     memset(scales + op.m.rows, 0, sizeof(double) * MOST_LANES)
     real = <double>x.scale * <double>w.scale / <double>y.scale
@@ -199,13 +200,13 @@ cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -
     if w.scale_count > 1:
         raise ValueError("FULLY_CONNECTED: input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true: scales per row")
     check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
-    set_activation_range(table_i8(node.options, FUSED_ACTIVATION, 0), y, &out, "FULLY_CONNECTED")
+    check_product(x, w, "FULLY_CONNECTED")
+    set_activation_range(table_i8(node.options, FUSED_ACTIVATION, 0), y, &out)
     real = <double><float>(x.scale * w.scale) / <double>y.scale
     op.m = m[0]
     op.low = -32768 if node.arithmetic == OPTIMIZED else out.low
     op.high = 32767 if node.arithmetic == OPTIMIZED else out.high
     op.multiplier = quantize_multiplier(real)
-    check_multiplier(op.multiplier, real, False, "FULLY_CONNECTED")
     context.set_shape(operands, operands.rank, operands.dims)          # as the file has it
     node.data = op
     node.invoke = refuse_operands
@@ -250,7 +251,6 @@ cdef int prepare_fixed(
             real = op.rescale.scales[o]
         if w.scale_count > 1 or o == 0:
             m = quantize_multiplier(real)
-            check_multiplier(m, real, wide, "FULLY_CONNECTED")
             factor = factor_of(m, up)
         factors[o] = factor
     op.fixed.factors = factors

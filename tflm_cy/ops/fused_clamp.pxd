@@ -13,7 +13,7 @@ from tflm_cy.graph.tensor cimport INT8, UINT8, Tensor
 
 cdef inline bint edge_fits(float edge, float scale) noexcept nogil:
     cdef float quantized = roundf(edge / scale)
-    return quantized >= <float>-2147483648.0 and quantized < <float>2147483648.0      # not NaN either
+    return quantized >= <float>-2147483648.0 and quantized <= <float>2147483648.0      # not NaN either
 
 
 cdef inline bint clamp_exists(int activation, float scale) noexcept nogil:

@@ -13,7 +13,7 @@ that is a constant is refused: TensorFlow gives it memory that nobody wrote.
 
 Source: LiteRT:tflite/kernels/lstm.cc.
 """
-from libc.math cimport fabs, isfinite, log2, round
+from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, uint8_t
 from libc.string cimport memcpy
@@ -140,8 +140,6 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
     if round(exponent) != -11:
         node.invoke = refuse_bits
         return 0
-    if not isfinite(real) or real < 0 or quantize_multiplier(real).shift > 31:
-        raise ValueError(f"LSTM: the bias's scale {context.input(node, BIAS).scale} is out of range")
     s.factor = factor_of(quantize_multiplier(real), True)
     node.invoke = run_quantized
     return 0

@@ -25,8 +25,7 @@ from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, invoke_binary, is_quantized,
-    prepare_binary, required_input, whole_range, without_scales,
+    Binary, check_same_type, invoke_binary, is_quantized, prepare_binary, required_input, rescale_of, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -105,17 +104,14 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     cdef Product* p = &blocks.product
     cdef double real = <double>(a.scale * b.scale / y.scale)
     cdef bint stands = op.plan.a_stands or op.plan.b_stands
-    check_per_tensor(a, "MUL")
-    check_per_tensor(b, "MUL")
-    check_per_tensor(y, "MUL")
-    if a.type == INT16:
-        check_zero_point_0(a, "MUL")
-        check_zero_point_0(b, "MUL")
-    if y.type == INT16:
-        check_zero_point_0(y, "MUL")
+    if y.type == INT16 and not (a.zero_point == 0 and b.zero_point == 0 and y.zero_point == 0):
+        raise LateRefusalError(f"op_params.input1_offset != 0.0: int16 wants zero points of 0, not {a.zero_point}, {b.zero_point}, {y.zero_point}")
     if arithmetic == MICRO:
         real = <double>a.scale * <double>b.scale / <double>y.scale
-    p.rescale = checked_rescale(real, "MUL")
+    p.rescale = rescale_of(real)
+    blocks.rescale = p.rescale
+    if quantize_multiplier(real).shift > 31:
+        blocks.rescale.value = 0                       # vector shifts leave nothing
     p.a_zero_point = a.zero_point
     p.b_zero_point = b.zero_point
     p.y_zero_point = y.zero_point
@@ -126,7 +122,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     blocks.cuts = y.type == UINT8 and stands
     if a.type == INT16:
         op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
-    elif kernels().loops.fits != NULL and kernels().loops.fits(&p.rescale):
+    elif kernels().loops.fits != NULL and kernels().loops.fits(&p.rescale) and quantize_multiplier(real).shift <= 31:
         op.kernel = kernels().loops.mul_8[y.type == UINT8]
         if arithmetic == OPTIMIZED and five_fold(&op.plan):
             op.kernel = kernels().loops.mul_8_in_blocks[y.type == UINT8]
@@ -192,25 +188,15 @@ cdef int prepare_div(Context context, Node* node) except -1:
         op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>div_s32
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
-        use_quantized_div(context, node, op, a, b, y, activation)
+        use_quantized_div(context, op, a, b, y, activation)
     else:
         raise LateRefusalError(f"Div only supports FLOAT32, INT32 and quantized INT8, UINT8, INT16 now, got {type_name(y.type)}.")
     return 0
 
 
-cdef int use_quantized_div(Context context, const Node* node, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
+cdef int use_quantized_div(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, int activation) except -1:
     cdef Quotient* q = <Quotient*>context.persistent(sizeof(Quotient))
-    cdef double real
-    cdef Multiplier m
-    if activation == ACT_NONE and b.scale_count == 0 and without_scales(node, a, y):
-        m = quantize_multiplier(0)
-    else:
-        check_per_tensor(a, "DIV")
-        check_per_tensor(b, "DIV")
-        check_per_tensor(y, "DIV")
-        real = <double>(a.scale / (b.scale * y.scale))
-        checked_rescale(real, "DIV")
-        m = quantize_multiplier(real)
+    cdef Multiplier m = quantize_multiplier(<double>(a.scale / (b.scale * y.scale)))
     q.value = m.value
     q.shift = m.shift
     q.a_zero_point = a.zero_point

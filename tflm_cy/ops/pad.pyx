@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memmove
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
     is_constant, type_name, type_size,
@@ -67,7 +67,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     if value != NULL:
         want_type_of(value, x)
         want_one(value, "the padding value")
-        if (x.type == UINT8 or x.scale_count > 0) and x.type in (UINT8, INT8, INT16):
+        if node.arithmetic == MICRO and (x.type == UINT8 or x.scale_count > 0) and x.type in (UINT8, INT8, INT16):
             want_same_quantization(value, y)
     elif x.type == UINT8 or (x.scale_count > 0 and x.type in (INT8, INT16)):
         zero_point = y.zero_point if y.scale_count == 1 else 0

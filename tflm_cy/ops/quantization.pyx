@@ -18,7 +18,8 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
 from tflm_cy.arithmetic.optimized.conversion cimport (
-    SplitBytes, SplitFloats, dequantize_split, dequantized_in_block, lookup_split, quantize_split,
+    SplitBytes, SplitFloats, dequantize_split, dequantize_split_4, dequantize_split_s16, dequantized_in_block, lookup_split,
+    quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
@@ -26,7 +27,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_per_tensor, check_zero_point_0, checked_rescale, invoke_unary, prepare_unary, required_input, type_limits,
+    Unary, UnaryKernel, check_zero_point_0, invoke_unary, prepare_unary, required_input, rescale_of, type_limits,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
@@ -113,9 +114,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
     if x.type == INT16 and y.type == INT16:
         check_zero_point_0(x, "QUANTIZE")
         check_zero_point_0(y, "QUANTIZE")
-    check_per_tensor(x, "QUANTIZE")
-    check_per_tensor(y, "QUANTIZE")
-    r.rescale = checked_rescale(<double>x.scale / <double>y.scale, "QUANTIZE")
+    r.rescale = rescale_of(<double>x.scale / <double>y.scale)
     r.x_zero_point = x.zero_point
     r.y_zero_point = y.zero_point
     r.low = limits.low if y.type != INT32 else INT32_MIN
@@ -183,11 +182,14 @@ cdef int choose_dequantize(Context context, const Node* node, Unary* op, const T
 cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized) except -1:
     cdef Affine* q
     if (x.type == INT8 or x.type == UINT8) and optimized:
-        op.how = split_table(context, x)
+        op.how = split_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_split
     elif x.type == INT8 or x.type == UINT8:
         op.how = dequantize_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_8
+    elif x.type == INT4 and optimized:
+        op.how = split_table(context, x, 4, True)
+        op.kernel = <UnaryKernel>dequantize_split_4
     elif x.type == INT4:
         op.how = dequantize_table(context, x, 4, True)
         op.kernel = <UnaryKernel>dequantize_4
@@ -199,7 +201,7 @@ cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimi
         q = <Affine*>context.persistent(sizeof(Affine))
         q.scale = x.scale
         op.how = q
-        op.kernel = <UnaryKernel>dequantize_s16
+        op.kernel = <UnaryKernel>dequantize_split_s16 if optimized else <UnaryKernel>dequantize_s16
     else:
         raise ValueError(f"DEQUANTIZE: Type {type_name(x.type)} not supported.")
     return 0
@@ -210,17 +212,22 @@ cdef float* dequantize_table(Context context, const Tensor* x, int bits, bint si
     cdef float* table = <float*>context.persistent(4 << bits)
     cdef int pattern
     for pattern in range(1 << bits):
-        table[pattern] = dequantized(pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern, x.scale, x.zero_point)
+        table[pattern] = dequantized(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
     return table
 
 
-cdef SplitFloats* split_table(Context context, const Tensor* x) except NULL:
+cdef SplitFloats* split_table(Context context, const Tensor* x, int bits, bint signed) except NULL:
+    """Both results of every pattern."""
     cdef SplitFloats* table = <SplitFloats*>context.persistent(sizeof(SplitFloats))
-    cdef int byte
-    for byte in range(256):
-        table.body[byte] = dequantized_in_block(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
-        table.tail[byte] = dequantized(byte_value(byte, x.type == INT8), x.scale, x.zero_point)
+    cdef int pattern
+    for pattern in range(1 << bits):
+        table.body[pattern] = dequantized_in_block(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
+        table.tail[pattern] = dequantized(pattern_value(pattern, bits, signed), x.scale, x.zero_point)
     return table
+
+
+cdef int32_t pattern_value(int pattern, int bits, bint signed) noexcept nogil:
+    return pattern - (1 << bits) if signed and pattern >> (bits - 1) else pattern
 
 
 cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) except -1:

@@ -238,7 +238,7 @@ cdef int prepare_folding(Context context, Node* node, int folding) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     if is_narrow(x.type) and (x.scale != y.scale or x.zero_point != y.zero_point):
-        raise ValueError("input->params.scale != op_context.output->params.scale: input and output must be quantized alike")
+        raise LateRefusalError("input->params.scale != op_context.output->params.scale: input and output must be quantized alike")
     if x.type == BOOL:
         r.folding = FOLD_ALL if folding in (FOLD_PROD, FOLD_MIN, FOLD_ALL) else FOLD_ANY
         r.refused = node.arithmetic == OPTIMIZED and folding != FOLD_ALL and folding != FOLD_ANY

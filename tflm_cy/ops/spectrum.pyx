@@ -18,7 +18,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.spectrum cimport (
-    MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, squared_spectrum,
+    MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, squared_spectrum,
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
@@ -148,7 +148,10 @@ cdef int rfft2d_slices(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t i
     for i in range(count_range(x, 0, x.rank - 2)):
-        rfft2d(p, <const float*>x.data + i * p.in_height * p.in_width, y + i * 2 * p.height * (p.width // 2 + 1))
+        if p.width == 1:
+            rfft2d_narrow(p, <const float*>x.data + i * p.in_height * p.in_width, y + i * 2 * p.height)
+        else:
+            rfft2d(p, <const float*>x.data + i * p.in_height * p.in_width, y + i * 2 * p.height * (p.width // 2 + 1))
     return 0
 
 

@@ -30,7 +30,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Ten
 from tflm_cy.ops.weighted cimport (
     Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
-from tflm_cy.ops.window_2d cimport pad_before, windows_along
+from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -89,7 +89,9 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"TRANSPOSE_CONV: NumElements(bias) != SizeOfDimension(weights, 0) ({count(b)} != {op.shape.oc})")
     if op.shape.stride_h <= 0 or op.shape.stride_w <= 0:
         refuse_strides(context, op, shape, y)
-    op.columns = node.arithmetic == OPTIMIZED and (x.type != FLOAT32 or w.type == FLOAT32) and (x.type != INT16 or bias_option == INT32)
+    op.columns = (
+        node.arithmetic == OPTIMIZED and not is_empty(&op.shape) and (x.type != FLOAT32 or w.type == FLOAT32)
+        and (x.type != INT16 or bias_option == INT32))
     op.dynamic = not is_constant(shape)
     if op.dynamic:
         context.set_dynamic(y)
@@ -135,7 +137,7 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     g.dilation_w = 1
     if g.stride_h > 32767 or g.stride_w > 32767:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are too long")
-    if g.ih <= 0 or g.iw <= 0 or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:
+    if (is_empty(g) and node.arithmetic == MICRO) or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0:
         raise ValueError(f"TRANSPOSE_CONV: empty input {shape_of(x)} or weights {shape_of(w)}")
     if g.ic != g.group_ic:
         raise ValueError(f"TRANSPOSE_CONV: SizeOfDimension(input, 3) != SizeOfDimension(weights, 3) ({g.ic} != {g.group_ic})")
@@ -189,7 +191,7 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
     cdef Tensor* w = context.input(node, 1)
     cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
     op.packed = NULL
-    if node.arithmetic == OPTIMIZED:
+    if node.arithmetic == OPTIMIZED and not is_empty(&op.shape):
         return prepare_eigen(context, node, op)
     if is_constant(w):
         op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.shape.oc, depth))

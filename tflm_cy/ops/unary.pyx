@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.unary cimport (
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Unary, UnaryKernel, check_per_tensor, check_same_type, check_zero_point_0, checked_rescale, gives_zeros, is_quantized, prepare_unary,
+    Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of,
     required_input, type_limits, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
@@ -37,6 +37,7 @@ ctypedef fused stored:
 cdef struct Root:                # SQRT and RSQRT of quantized values
     Unary unary                  # first: node.data is this one
     int32_t lowest
+    float scale
     const char* message
 
 
@@ -51,12 +52,9 @@ cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y
     op = prepare_unary(context, node, name)
     if bare and without_scales(node, x[0], y[0]):
         return op
-    if x[0].type == INT8 or (x[0].type == INT16 and is_quantized(x[0])):
-        check_per_tensor(x[0], name)
-        check_per_tensor(y[0], name)
-        if x[0].type == INT16:
-            check_zero_point_0(x[0], name)
-            check_zero_point_0(y[0], name)
+    if x[0].type == INT16 and is_quantized(x[0]):
+        check_zero_point_0(x[0], name)
+        check_zero_point_0(y[0], name)
     return op
 
 
@@ -74,8 +72,6 @@ cdef int use_table(Context context, Unary* op, Function function, float paramete
         op.how = bytes_8
         op.kernel = <UnaryKernel>lookup_8
     else:
-        check_per_tensor(x, "int16")
-        check_per_tensor(y, "int16")
         entries = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(entries, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point)
         op.how = entries
@@ -177,7 +173,7 @@ cdef int prepare_abs(Context context, Node* node) except -1:
     a = <Abs*>context.persistent(sizeof(Abs))
     a.same_scale = x.scale == y.scale
     real = <double>x.scale / <double>y.scale if node.arithmetic == MICRO else <double>(x.scale / y.scale)
-    a.rescale = checked_rescale(real, "ABS")
+    a.rescale = rescale_of(real)
     a.x_zero_point = x.zero_point
     a.y_zero_point = y.zero_point
     a.low = limits.low
@@ -235,11 +231,10 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
         return op
     if x[0].type == INT16 and x[0].scale_count == 0 and name == "Rsqrt":       # TensorFlow looks at the values before it looks them up
         raise LateRefusalError("Rsqrt is only defined for positive values, and for INT16 with a scale")
-    check_per_tensor(x[0], name)
-    check_per_tensor(y[0], name)
     root = <Root*>context.persistent(sizeof(Root))
     root.unary = op[0]
     root.lowest = x[0].zero_point
+    root.scale = x[0].scale if name == "Sqrt" else 1      # of RSQRT the sign alone counts
     root.message = message
     node.data = root
     node.invoke = invoke_root_s8 if x[0].type == INT8 else invoke_root_s16
@@ -251,7 +246,7 @@ cdef int invoke_root(Context context, Node* node, stored* _type) noexcept nogil:
     cdef const stored* x = <const stored*>context.input(node, 0).data
     cdef int64_t i
     for i in range(root.unary.count):
-        if x[i] < root.lowest:
+        if not root.scale * <float>(<int32_t>x[i] - root.lowest) >= 0:      # NaN neither
             return context.fail(root.message)
     root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
     return 0
@@ -309,14 +304,12 @@ cdef int prepare_rsqrt(Context context, Node* node) except -1:
         op.kernel = <UnaryKernel>rsqrt_f32
     elif x.type == INT16 and node.arithmetic == MICRO:
         how = <Multiplier*>context.persistent(sizeof(Multiplier))
-        checked_rescale(1.0 / <double>(sqrtf(x.scale) * y.scale), "RSQRT")
         how[0] = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
         op.how = how
         op.kernel = <UnaryKernel>rsqrt_s16
     elif x.type == INT16:
         use_table(context, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
     elif x.type == INT8:
-        checked_rescale(1.0 / <double>(sqrtf(x.scale) * y.scale), "RSQRT")
         m = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
         table = <uint8_t*>context.persistent(256)
         for byte in range(256):

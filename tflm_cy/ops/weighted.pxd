@@ -5,7 +5,7 @@
 
 Checks raise ValueError with TensorFlow's key phrase. Source: LiteRT:tflite/kernels/kernel_util.cc.
 """
-from libc.math cimport fabs, isfinite
+from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
@@ -152,6 +152,13 @@ cdef inline int check_bias_scale(const Tensor* x, const Tensor* w, const Tensor*
     return 0
 
 
+cdef inline int check_product(const Tensor* x, const Tensor* w, str name) except -1:
+    """The product of the input scales must not be negative, or NaN, where it is a float32."""
+    if not x.scale * w.scale >= 0:
+        raise ValueError(f"{name}: input_product_scale >= 0 was not true: {x.scale} * {w.scale}")
+    return 0
+
+
 cdef inline int check_bias_type(const Tensor* x, const Tensor* b, int option, str name) except -1:
     """int32, with int16 activations int64 or (when the option says so) int32; float32 with float32."""
     if x.type != INT16:
@@ -179,21 +186,11 @@ cdef inline bint read_as_bytes(const Tensor* x, const Tensor* w) noexcept nogil:
     return type_size(w.type) >= 1 and (x.type != UINT8 or 0 <= w.zero_point <= 255)
 
 
-cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* out, str name) except -1:
-    cdef Range32 r
-    if not (y.scale > 0):
-        raise ValueError(f"{name}: the output's scale {y.scale} is not positive")
-    r = fused_clamp(activation, y)
+cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* out) except -1:
+    cdef Range32 r = fused_clamp(activation, y)
     out.low = r.low
     out.high = r.high
     out.zero_point = y.zero_point
-    return 0
-
-
-cdef inline int check_multiplier(Multiplier m, double real, bint wide, str name) except -1:
-    """Shifts beyond the width of the sum are undefined in TensorFlow."""
-    if not isfinite(real) or real < 0 or m.shift > (14 if wide else 31):
-        raise ValueError(f"{name}: scales give the multiplier {real}, out of range")
     return 0
 
 
@@ -258,7 +255,6 @@ cdef inline int plan_rescale(
     bint wide, ptrdiff_t up, Rescale* out, Multipliers* m, str name,
 ) except -1:
     """As prepare_rescale, all but `own_factors`."""
-    cdef ptrdiff_t c
     check_quantized(x, name, "input")
     check_quantized(w, name, "filter")
     if w.scale_count != 1 and w.scale_count != channels:
@@ -268,9 +264,10 @@ cdef inline int plan_rescale(
             raise ValueError(f"{name}: per-channel scales with uint8 (input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true)")
         if w.quantized_dimension < 0 or w.quantized_dimension >= w.rank or w.dims[w.quantized_dimension] != channels:
             raise ValueError(f"{name}: quantized_dimension {w.quantized_dimension} of the filter does not count its {channels} channels")
-    set_activation_range(activation, y, out, name)
+    set_activation_range(activation, y, out)
     if x.type == UINT8:
         check_bias_scale(x, w, b, y, name)
+        check_product(x, w, name)
     m.x_scale = <double><float>(x.scale * w.scale) if x.type == UINT8 else <double>x.scale
     m.y_scale = y.scale
     m.scales = NULL if x.type == UINT8 else w.scales
@@ -278,9 +275,6 @@ cdef inline int plan_rescale(
     m.channels = channels
     m.up = up
     m.factors = NULL
-    if not are_small(m):
-        for c in range(channels):
-            check_multiplier(quantize_multiplier(multiplier_of(m, c)), multiplier_of(m, c), wide, name)
     out.factors = NULL
     out.wide = wide
     out.longest = LONGEST_16BIT if x.type == INT16 else LONGEST_8BIT

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport Tensor
 
 
@@ -25,13 +26,23 @@ cdef inline int64_t pad_before(int64_t size, int64_t filter, int64_t stride, int
     return total / 2 if total > 0 else 0
 
 
-cdef inline int set_window(ConvShape* g, int padding, str name) except -1:
-    """Fill in oh, ow and the padding from input, filter, strides and dilations."""
+cdef inline bint is_empty(const ConvShape* g) noexcept nogil:
+    """No rows or no columns."""
+    return g.ih <= 0 or g.iw <= 0
+
+
+cdef inline int no_values(Context context, Node* node) noexcept nogil:
+    """What is done for an image without pixels whose output has none."""
+    return 0
+
+
+cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothing=False) except -1:
+    """Fill in oh, ow and the padding from input, filter, strides and dilations. `takes_nothing`: an image may have no rows or no columns."""
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"{name}: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
     if g.dilation_h <= 0 or g.dilation_w <= 0:
         raise ValueError(f"{name}: params->dilation_height_factor > 0 was not true (dilations {g.dilation_h}, {g.dilation_w})")
-    if g.ih <= 0 or g.iw <= 0 or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
+    if (is_empty(g) and not takes_nothing) or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
         raise ValueError(f"{name}: empty image {g.ih}x{g.iw}x{g.ic} or filter {g.kh}x{g.kw} for {g.oc} channels")
     g.oh = windows_along(padding, g.ih, g.kh, g.stride_h, g.dilation_h)
     g.ow = windows_along(padding, g.iw, g.kw, g.stride_w, g.dilation_w)

@@ -4,13 +4,13 @@
 | --- | --- | --- |
 | float32 to 8 or 16 bits, blocks of 8 | x * (float)(1 / scale), ties to even | (double)x / scale, halves away from zero |
 | 8 bits to 8 bits, blocks of 16 | halves of the last shift up | halves away from zero |
-| 8 bits to float32, blocks of 8 | (float)q * scale + (float)(-zero_point * scale) | (float)((double)scale * (q - zero_point)) |
+| 4, 8, 16 bits to float32, blocks of 8 | (float)q * scale + (float)(-zero_point * scale) | (float)((double)scale * (q - zero_point)) |
 
 What int32 cannot hold is INT32_MIN before the (wrapping) addition of the zero point, as in the reference.
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport fabsf
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp32
@@ -58,6 +58,28 @@ cdef inline void lookup_split(const void* how, const uint8_t* x, uint8_t* y, int
 
 cdef inline float dequantized_in_block(int32_t q, float scale, int32_t zero_point) noexcept nogil:
     return <float>q * scale + <float>(<double>-zero_point * <double>scale)
+
+
+cdef inline void dequantize_split_s16(const void* how, const int16_t* x, float* y, int64_t n) noexcept nogil:
+    """The zero point is 0, which a block adds: to a zero below zero, and to what a scale that is no number makes of it."""
+    cdef float scale = (<const Affine*>how).scale
+    cdef int64_t body = n - n % FLOAT_BLOCK
+    cdef int64_t i
+    for i in range(body):
+        y[i] = dequantized_in_block(x[i], scale, 0)
+    for i in range(body, n):
+        y[i] = <float>(<double>scale * <double>x[i])
+
+
+cdef inline void dequantize_split_4(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    """Two values a byte; `how` has the results by pattern."""
+    cdef const SplitFloats* table = <const SplitFloats*>how
+    cdef int64_t body = n - n % FLOAT_BLOCK
+    cdef int64_t i
+    for i in range(body):
+        y[i] = table.body[(x[i >> 1] >> (4 * (i & 1))) & 15]
+    for i in range(body, n):
+        y[i] = table.tail[(x[i >> 1] >> (4 * (i & 1))) & 15]
 
 
 cdef inline void dequantize_split(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:

@@ -9,7 +9,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.multiplication cimport Product, mul_q
-from tflm_cy.arithmetic.rescale cimport rescale
+from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Byte:
     int8_t
@@ -17,6 +17,7 @@ ctypedef fused Byte:
 
 cdef struct BlockProduct:
     Product product              # first: what mul_q takes
+    Rescale rescale              # of the blocks
     int64_t run
     int64_t block
     bint cuts
@@ -35,7 +36,7 @@ cdef inline void mul_8_in_blocks(const void* how, const Byte* a, const Byte* b, 
         end = min(start + s.run, n)
         body = end - (end - start) % s.block
         for i in range(start, body):
-            v = rescale((<int32_t>a[i] - p.a_zero_point) * (<int32_t>b[i] - p.b_zero_point), p.rescale)
+            v = rescale((<int32_t>a[i] - p.a_zero_point) * (<int32_t>b[i] - p.b_zero_point), s.rescale)
             v = <int16_t>v if s.cuts else clamp32(v, -32768, 32767)
             v = clamp32(<int16_t><uint32_t>(v + p.y_zero_point), lowest, highest)
             y[i] = <Byte>clamp32(v, p.range.low, p.range.high)

@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp
 from tflm_cy.arithmetic.fixed_point cimport clamp32
-from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
@@ -64,14 +64,12 @@ cdef inline void softmax_row_table(
 cdef inline void log_softmax_row_table(
     const float* table, const input8* x, input8* y, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
 ) noexcept nogil:
-    cdef int32_t lowest = -128 if input8 is int8_t else 0
-    cdef int32_t highest = 127 if input8 is int8_t else 255
     cdef int32_t top = row_maximum(x, depth)
     cdef float scale = x_scale / y_scale
     cdef float less = (x_scale * <float>top + logf(sum_of_exponentials(table, x, depth, top))) / y_scale
     cdef int64_t c
     for c in range(depth):
-        y[c] = <input8>clamp32(truncate(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point), lowest, highest)
+        y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
 
 
 cdef inline float larger(float a, float b) noexcept nogil:

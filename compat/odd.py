@@ -1,0 +1,117 @@
+"""Odd but running quantization, and sides of size 0: `python -m compat --odd`.
+
+"odd scale": of one case for each operator and type, each quantized tensor's scale in turn becomes 0, a denormal, tiny, huge, infinite, NaN,
+or itself times a power of two that leads multipliers over the ends of their range; then all tensors' scales do, and each zero point goes to
+the ends of its type. "zero size": each dimension of each input in turn becomes 0 by a resize; then the case's own
+shapes return. Tensors are called by index (`t3`), inputs by position.
+
+TensorFlow decides which call raises and, where it runs, every byte.
+"""
+
+import numpy as np
+
+from .builder import read_model, write_model
+from .builder.schema import ENUMS
+from .case import Case
+from .cases import kinds
+from .options import UNFIT
+
+_TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
+SCALES = {
+    **{"0": 0.0, "denormal": 1e-45, "1e-30": 1e-30, "1e-6": 1e-6, "1": 1.0, "1e30": 1e30, "largest": 3.4028235e38},
+    **{"inf": np.inf, "nan": np.nan},
+}
+FACTORS = {f"times 2^{k}": 2.0**k for k in (-70, -34, -31, -12, -1, 1, 7, 12, 31, 34, 70)}
+ENDLESS = ("WHILE",)  # whose condition stays as it is where the counter is empty
+_ALL = ("0", "denormal", "1e-30", "1", "1e30", "largest")
+
+
+def patterns(ops, dtype=None):
+    """A kind of each operator and type that makes a sensible model: "random" before others."""
+    seen = set()
+    for kind in sorted(kinds(ops, dtype), key=lambda kind: kind.variant != "random"):
+        if kind.op == "GRAPH" or (kind.op, kind.dtype) in seen or "mixture" in kind.variant:
+            continue
+        if not any(word in kind.variant for word in (*UNFIT, "zero", "scale")):
+            seen.add((kind.op, kind.dtype))
+            yield kind
+
+
+def quantized(model):
+    """(graph, tensor) of every tensor with scales."""
+    for g, graph in enumerate(model["subgraphs"]):
+        for t, tensor in enumerate(graph["tensors"]):
+            if len((tensor.get("quantization") or {}).get("scale", ())):
+                yield g, t
+
+
+def _changed(case, what, change, places):
+    """The case with `change(quantization, tensor)` made at some places."""
+    model = read_model(case.model)
+    for g, t in places:
+        tensor = model["subgraphs"][g]["tensors"][t]
+        tensor["quantization"] = {**tensor["quantization"], **change(tensor["quantization"], tensor)}
+    return Case(case.op, case.dtype, what, case.seed, write_model(model), case.feeds, case.text, None)
+
+
+def _scale(value):
+    return lambda quantization, _: {"scale": np.full(len(quantization["scale"]), value, np.float32)}
+
+
+def _times(factor):
+    def change(quantization, _):
+        with np.errstate(all="ignore"):
+            return {"scale": (np.asarray(quantization["scale"], np.float64) * factor).astype(np.float32)}
+
+    return change
+
+
+def _zero_point(end):
+    def change(quantization, tensor):
+        name = _TYPES[tensor.get("type", 0)]
+        bits = {"int2": 2, "int4": 4}.get(name)
+        limits = np.iinfo(name if name in ("int8", "uint8", "int16") else "int32")
+        low, high = (-1 << bits - 1, (1 << bits - 1) - 1) if bits else (limits.min, limits.max)
+        value = low if end == "lowest" else high
+        return {"zero_point": np.full(max(len(quantization.get("zero_point", ())), 1), value, np.int64)}
+
+    return change
+
+
+def odd_scales(case):
+    """Cases with one quantized tensor changed, or all of them."""
+    places = list(quantized(read_model(case.model)))
+    changes = {**{k: _scale(v) for k, v in SCALES.items()}, **{k: _times(v) for k, v in FACTORS.items()}}
+    changes.update({f"zero point {end}": _zero_point(end) for end in ("lowest", "highest")})
+    for g, t in places:
+        where = f"t{t}" if g == 0 else f"g{g} t{t}"
+        for name, change in changes.items():
+            yield f"odd scale {where} {name}", change, [(g, t)]
+    for name in _ALL if len(places) > 1 else ():
+        yield f"odd scale all {name}", _scale(SCALES[name]), places
+
+
+def zero_sizes(case):
+    """(what, feeds) with one dimension of one input 0 at first, as the case has it then."""
+    for i, array in enumerate(case.feeds[0] if case.feeds else ()):
+        for d in range(array.ndim):
+            if array.shape[d]:
+                empty = [a.take([], axis=d) if k == i else a for k, a in enumerate(case.feeds[0])]
+                yield f"zero size input {i} dim {d}", [empty, *case.feeds[1:]]
+    ranks = {a.ndim for a in case.feeds[0]} if case.feeds else set()
+    if len(ranks) == 1 and len(case.feeds[0]) > 1:
+        for d in range(ranks.pop()):
+            if all(a.shape[d] for a in case.feeds[0]):
+                yield f"zero size all dim {d}", [[a.take([], axis=d) for a in case.feeds[0]], *case.feeds[1:]]
+
+
+def odd_cases(seeds, invokes, ops=None, dtype=None, variant=None):
+    for seed in seeds:
+        for kind in patterns(ops, dtype):
+            case = kind.case(seed, invokes)
+            for what, change, places in odd_scales(case):
+                if (variant or "") in what:
+                    yield _changed(case, what, change, places)
+            for what, feeds in zero_sizes(case) if kind.op not in ENDLESS else ():
+                if (variant or "") in what:
+                    yield Case(case.op, case.dtype, what, seed, case.model, feeds, case.text, None)

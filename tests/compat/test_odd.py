@@ -1,0 +1,38 @@
+"""Cases with odd scales and empty inputs: one thing changed in each, names that find them again."""
+
+import numpy as np
+
+from compat.builder import read_model
+from compat.details import details_difference
+from compat.odd import odd_cases
+
+
+def scales(case):
+    found = read_model(case.model)["subgraphs"][0]["tensors"]
+    return [t["quantization"]["scale"].tolist() for t in found if t["quantization"] is not None]
+
+
+def test_each_case_changes_one_tensor_or_all():
+    cases = list(odd_cases([0], 1, ops=["ADD"], dtype="int8", variant="odd scale"))
+    usual = scales(next(odd_cases([0], 1, ops=["ADD"], dtype="int8", variant="zero size")))
+    changed = {case.variant: [a != b for a, b in zip(scales(case), usual, strict=True)] for case in cases}
+    assert changed["odd scale t1 0"] == [False, True, False]
+    assert changed["odd scale all 1e30"] == [True, True, True]
+    assert changed["odd scale t2 zero point lowest"] == [False, False, False]
+    assert len({case.id for case in cases}) == len(cases)
+
+
+def test_a_zero_size_is_the_first_feed_s_only():
+    for case in odd_cases([0], 2, ops=["MUL"], dtype="float32", variant="zero size input 0"):
+        first, second = ([a.shape for a in feed] for feed in case.feeds)
+        assert 0 in first[0] and 0 not in second[0] and first[1:] == second[1:]
+        assert np.prod(second[0]) > 0
+
+
+def test_details_compare_by_key_and_kernels_tensors_are_left_out():
+    ours = {"0": {"name": "'x'", "shape": "int32 [1]"}}
+    assert details_difference({**ours, "1": {"name": "'scratch'"}}, ours) is None
+    assert details_difference(ours, {**ours, "1": {"name": "'y'"}}) == "details of tensor 1: none <> 'y'"
+    other = {"0": {"name": "'x'", "shape": "int32 [2]"}}
+    assert details_difference(ours, other) == "details of tensor 0: shape int32 [1] <> int32 [2]"
+    assert details_difference(None, ours) is None
