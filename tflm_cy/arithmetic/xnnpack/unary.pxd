@@ -326,26 +326,27 @@ cdef inline f32x8 newton8(f32x8 x, f32x8 y) noexcept nogil:
     return y - (x * (y * y) - splat8(1)) * (splat8(<float>0.5) * y)
 
 
+cdef inline f32x8 root8(bint inverse, f32x8 v, f32x8 first) noexcept nogil:
+    """1 / sqrt(v) when inverse, else v times that, from a first approximation."""
+    cdef f32x8 r = newton8(v, first)
+    if inverse:
+        return select8(equal8(v, floats8(splat_bits8(0x7F800000))), splat8(0), r)
+    return v * select8(equal8(v, splat8(0)), splat8(0), r)
+
+
 cdef inline void roots8(Approximation approximate, bint inverse, const float* x, float* y, int64_t n) noexcept nogil:
-    """1 / sqrt(x) when inverse, else x times that."""
     cdef float[ROOTS] first
     cdef int64_t done = 0
-    cdef int64_t now, i, lanes
-    cdef f32x8 v, r
+    cdef int64_t now, i
     while done < n:
         now = min(n - done, <int64_t>ROOTS)
         approximate(x + done, first, now)
         i = 0
-        while i < now:
-            lanes = min(now - i, <int64_t>8)
-            v = load_part8(x + done + i, lanes)
-            r = newton8(v, load8(first + i))
-            if inverse:
-                r = select8(equal8(v, floats8(splat_bits8(0x7F800000))), splat8(0), r)
-            else:
-                r = v * select8(equal8(v, splat8(0)), splat8(0), r)
-            store_part8(y + done + i, r, lanes)
+        while i + 8 <= now:
+            store8(y + done + i, root8(inverse, load8(x + done + i), load8(first + i)))
             i += 8
+        if i < now:
+            store_part8(y + done + i, root8(inverse, load_part8(x + done + i, now - i), load8(first + i)), now - i)
         done += now
 
 

@@ -35,7 +35,130 @@ cdef struct Mapping:
     Unary unary                  # first: node.data is this one
     Function8 function
     Parameters parameters
-    MapKernel fast               # with a vector kernel
+    MapKernel run
+
+
+# ---- one loop for each function, which is inlined
+cdef void map_abs(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(abs8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_neg(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(neg8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_square(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(square8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_round_down(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_down8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_round_up(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_up8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_round_nearest(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_nearest8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_sin(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(sin8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_cos(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(cos8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_relu(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(relu8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_leaky_avx2(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(leaky8_avx2, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_leaky_avx512(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(leaky8_avx512, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_hard_swish(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(hard_swish8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_logistic_avx2(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(logistic8_avx2, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_logistic_avx512(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(logistic8_avx512, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_tanh(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(tanh8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_exp(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(exp8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_elu_avx2(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(elu8_avx2, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_elu_avx512(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(elu8_avx512, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_gelu(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(gelu8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_gelu_tanh(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(gelu_tanh8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef MapKernel loop_of(Function8 f) noexcept:
+    if f == abs8:
+        return map_abs
+    if f == neg8:
+        return map_neg
+    if f == square8:
+        return map_square
+    if f == round_down8:
+        return map_round_down
+    if f == round_up8:
+        return map_round_up
+    if f == round_nearest8:
+        return map_round_nearest
+    if f == sin8:
+        return map_sin
+    if f == cos8:
+        return map_cos
+    if f == relu8:
+        return map_relu
+    if f == leaky8_avx2:
+        return map_leaky_avx2
+    if f == leaky8_avx512:
+        return map_leaky_avx512
+    if f == hard_swish8:
+        return map_hard_swish
+    if f == logistic8_avx2:
+        return map_logistic_avx2
+    if f == logistic8_avx512:
+        return map_logistic_avx512
+    if f == tanh8:
+        return map_tanh
+    if f == exp8:
+        return map_exp
+    if f == elu8_avx2:
+        return map_elu_avx2
+    if f == elu8_avx512:
+        return map_elu_avx512
+    if f == gelu8:
+        return map_gelu
+    return map_gelu_tanh
 
 
 cdef Mapping* prepare_shapes(Context context, Node* node) except NULL:
@@ -60,31 +183,33 @@ cdef int prepare_function(Context context, Node* node, Function8 function) excep
 
 
 cdef int choose(Context context, Node* node) except -1:
-    """The vector kernel of the function, if there is one."""
+    """The vector kernel of the function, or its loop here."""
     cdef Mapping* m = <Mapping*>node.data
-    m.fast = NULL
+    m.run = NULL
     if m.function == relu8:
-        m.fast = kernels().float32.relu
+        m.run = kernels().float32.relu
     elif m.function == leaky8_avx512:
-        m.fast = kernels().float32.leaky
+        m.run = kernels().float32.leaky
     elif m.function == leaky8_avx2:
-        m.fast = kernels().float32.leaky_signed
+        m.run = kernels().float32.leaky_signed
     elif m.function == hard_swish8:
-        m.fast = kernels().float32.hard_swish
+        m.run = kernels().float32.hard_swish
     elif m.function == logistic8_avx512:
-        m.fast = kernels().float32.logistic
+        m.run = kernels().float32.logistic
     elif m.function == tanh8:
-        m.fast = kernels().float32.tanh
+        m.run = kernels().float32.tanh
     elif m.function == exp8:
-        m.fast = kernels().float32.exp
+        m.run = kernels().float32.exp
     elif m.function == elu8_avx512:
-        m.fast = kernels().float32.elu
+        m.run = kernels().float32.elu
     elif m.function == gelu8:
-        m.fast = kernels().float32.gelu
+        m.run = kernels().float32.gelu
     elif m.function == gelu_tanh8:
-        m.fast = kernels().float32.gelu_tanh
-    node.invoke = map_lanes if m.fast == NULL else map_vectors
-    return share_single(context, node, 0, compute_lanes, CHEAP_TIME if is_cheap(m.function) else FUNCTION_TIME)
+        m.run = kernels().float32.gelu_tanh
+    if m.run == NULL:
+        m.run = loop_of(m.function)
+    node.invoke = map_values
+    return share_single(context, node, 0, map_range, CHEAP_TIME if is_cheap(m.function) else FUNCTION_TIME)
 
 
 cdef bint is_cheap(Function8 f) noexcept:
@@ -94,28 +219,16 @@ cdef bint is_cheap(Function8 f) noexcept:
     )
 
 
-cdef void compute_lanes(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
     cdef Mapping* m = <Mapping*>node.data
     cdef int64_t n = channels_of(context.output(node, 0))
-    cdef const float* x = <const float*>context.input(node, 0).data + first * n
-    cdef float* y = <float*>context.output(node, 0).data + first * n
-    if m.fast != NULL:
-        m.fast(&m.parameters, x, y, (end - first) * n)
-    else:
-        map8(m.function, &m.parameters, x, y, (end - first) * n)
+    m.run(
+        &m.parameters, <const float*>context.input(node, 0).data + first * n, <float*>context.output(node, 0).data + first * n, (end - first) * n)
 
 
-cdef int map_vectors(Context context, Node* node) noexcept nogil:
+cdef int map_values(Context context, Node* node) noexcept nogil:
     cdef Mapping* m = <Mapping*>node.data
-    m.fast(&m.parameters, context.input(node, 0).data, context.output(node, 0).data, m.unary.count)
-    return 0
-
-
-cdef int map_lanes(Context context, Node* node) noexcept nogil:
-    cdef Mapping* m = <Mapping*>node.data
-    map8(
-        m.function, &m.parameters, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data, m.unary.count,
-    )
+    m.run(&m.parameters, context.input(node, 0).data, context.output(node, 0).data, m.unary.count)
     return 0
 
 
