@@ -140,7 +140,9 @@ def _plain(value):
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist() if value.dtype.kind != "V" else value.astype(np.float32).tolist())  # V: bfloat16
+        value = value.astype(np.float32) if value.dtype.kind == "V" else value  # V: bfloat16
+        is_plain = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
+        return value.tolist() if is_plain else _plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
