@@ -18,12 +18,12 @@ from pathlib import Path
 
 from .case import Case
 from .models import find_models
-from .verdict import UsageError, judge
 from .outcome import difference
 from .process import SideFailedError
 from .progress import track
 from .report import Tally, to_text
 from .run import DEVIATES, DIFFERS, EQUAL, NOT_COMPARED, REFUSED, Side, run
+from .verdict import UsageError, judge
 
 DELEGATE = "TfLiteXNNPackDelegate"  # in the text of an allocation that fails by its node
 

@@ -1,6 +1,7 @@
 """`python -m tflm_cy diff`: finds the node that differs, on the values of the other side."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -59,6 +60,29 @@ def test_denormals_differ_in_one_node(tmp_path, capsys):
         rows = list(csv.DictReader(file))
     assert [(r["operator"], r["differing"], r["first"]) for r in rows] == [("RESHAPE", "0", ""), ("MUL", "2", "0 1")]
     assert "2 of 4" in page.read_text() and "MUL" in page.read_text()
+
+
+def test_the_keys_of_json(scaled, capsys):
+    assert main(["diff", scaled, "--json", "-"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert list(document) == ["model", "a", "b", "equal", "nodes", "not_compared", "outputs", "quirks"]
+    distances = ["elements", "differing", "largest", "unit", "first", "histogram"]
+    assert list(document["nodes"][1]) == ["node", "op", "tensor", "name", *distances, "reason"]
+    assert list(document["outputs"][0]) == ["name", *distances]
+    assert [node["differing"] > 0 for node in document["nodes"]] == [False, True, False] and not document["equal"]
+
+
+def test_a_state_is_what_it_was_before_a_has_run(tmp_path, capsys):
+    """Both sides begin with zeros; a variable's new value is no difference."""
+    x, state, y = Tensor([1, 2], "float32"), Tensor([1, 6], "float32", variable=True), Tensor([1, 2], "float32")
+    features, times = Tensor.constant(np.ones((2, 2), np.float32)), Tensor.constant(np.ones((2, 3), np.float32))
+    model = Model()
+    graph = model.subgraph("main")
+    graph.op("SVDF", [x, features, times, None, state], [y], rank=1)
+    graph.inputs, graph.outputs = [x], [y]
+    path = store(tmp_path, model)
+    assert main(["diff", path, "--a", "BUILTIN_REF", "--b", "BUILTIN_REF"]) == 0
+    assert "all 1 nodes give equal bytes" in capsys.readouterr().out
 
 
 def test_quirks_are_named(tmp_path, capsys):

@@ -1,7 +1,10 @@
 """`python -m tflm_cy inspect`: the tables say what the model holds; and what the command line does as a whole."""
 
+import io
+import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,8 @@ import pytest
 import tflm_cy.demo
 from compat.builder import Model, Tensor
 from tflm_cy.cli import main
+from tflm_cy.schema.model import Model as Loaded
+from tflm_cy.schema.writer import rewritten
 
 FOLDER = Path(tflm_cy.demo.__file__).parent
 INT8 = str(FOLDER / "digits_int8.tflite")
@@ -79,6 +84,84 @@ def test_several_subgraphs_each_have_their_tensors(tmp_path, capsys):
     assert "2 subgraphs, the main one of 1 operator, 2 tensors" in summary
     assert column(tables["Tensors of subgraph 1"], "name") == ["second_x", "second_y"]
     assert column(tables["Tensors of subgraph 0"], "role") == ["input", "output"]
+
+
+def test_options_of_all_subgraphs_are_shown(tmp_path, capsys):
+    model = Model()
+    main_graph, second = model.subgraph("main"), model.subgraph("second")
+    x, w = Tensor([1, 8, 8, 3], "float32"), Tensor.constant(np.zeros((4, 3, 3, 3), np.float32))
+    main_graph.op("CONV_2D", [x, w], [Tensor([1, 8, 8, 4], "float32")], stride_w=2, stride_h=1, dilation_h_factor=2)
+    y = Tensor([1, 8, 8, 3], "float32")
+    second.op(
+        "MIRROR_PAD",
+        [y, Tensor.constant(np.zeros((4, 2), np.int32))],
+        [Tensor([1, 8, 8, 3], "float32")],
+        mode="SYMMETRIC",
+    )
+    second.op("RESHAPE", [y], [Tensor([192], "float32")], new_shape=[192])
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.to_bytes())
+    _, tables = sections(capsys, path)
+    assert column(tables["Operators of subgraph 0"], "options") == [
+        "padding=SAME stride_w=2 stride_h=1 dilation_h_factor=2"
+    ]
+    title = next(title for title in tables if title.startswith("Operators of subgraph 1"))
+    assert title == "Operators of subgraph 1 'second'"
+    assert column(tables[title], "options") == ["mode=SYMMETRIC", "new_shape=[192]"]
+
+
+def test_long_names_lose_their_middle(tmp_path, capsys):
+    name = "head/" + "middle/" * 40 + "tail"
+    x, y = Tensor([1], "float32", name=name), Tensor([1], "float32")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(Model.single("NEG", [x], [y]).to_bytes())
+    shown = column(sections(capsys, path)[1]["Tensors"], "name")[0]
+    assert shown.startswith("head/middle/") and shown.endswith("/tail") and "..." in shown and len(shown) == 64
+    assert main(["inspect", str(path), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["subgraphs"][0]["tensors"][0]["name"] == name
+
+
+def test_metadata_and_associated_files(tmp_path, capsys):
+    path = tmp_path / "m.tflite"
+    files = io.BytesIO()
+    with zipfile.ZipFile(files, "w") as archive:
+        archive.writestr("labels.txt", "one\ntwo\n")
+        archive.writestr("vocabulary.txt", "x" * 1000)
+    path.write_bytes(rewritten(Loaded.from_path(INT8), {"TFLITE_METADATA": bytes(100)}) + files.getvalue())
+    tables = sections(capsys, path)[1]
+    assert column(tables["Metadata"], "name") == ["TFLITE_METADATA"] and column(tables["Metadata"], "bytes") == ["100"]
+    assert column(tables["Associated files"], "name") == ["labels.txt", "vocabulary.txt"]
+    assert column(tables["Associated files"], "bytes") == ["8", "1000"]
+    damaged = path.read_bytes()[:-40] + b"PK\x05\x06" + bytes(18)
+    path.write_bytes(damaged)
+    assert "Associated files" not in sections(capsys, path)[1]
+
+
+def test_the_keys_of_json(capsys):
+    assert main(["inspect", INT8, "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    keys = "model bytes version description metadata associated_files signatures subgraphs"
+    assert list(document) == keys.split()
+    assert list(document["signatures"][0]) == ["key", "subgraph", "inputs", "outputs"]
+    (graph,) = document["subgraphs"]
+    assert list(graph) == ["index", "name", "inputs", "outputs", "tensors", "operators"]
+    tensor = "index name type shape shape_signature role bytes sparse quantization"
+    assert list(graph["tensors"][0]) == tensor.split()
+    assert list(graph["tensors"][1]["quantization"]) == ["scales", "zero_points", "axis", "details"]
+    operator = "index op custom version inputs outputs intermediates options custom_options options_table"
+    assert list(graph["operators"][0]) == operator.split()
+    assert graph["operators"][0]["options"]["fused_activation_function"] == "RELU"
+
+
+def test_custom_options_are_told_as_far_as_they_are_a_map(tmp_path, capsys):
+    x, y, z = (Tensor([4], "float32") for _ in range(3))
+    model = Model()
+    graph = model.subgraph("main")
+    graph.op("Mine", [x], [y], custom_options=bytes.fromhex("6e0001030101010304022401"))
+    graph.op("Other", [y], [z], custom_options=b"\xff" * 9)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model.to_bytes())
+    assert column(sections(capsys, path)[1]["Operators"], "options") == ["n=3", "custom_options=9 bytes"]
 
 
 def test_a_damaged_model_is_one_line(tmp_path, capsys):

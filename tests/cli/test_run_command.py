@@ -1,5 +1,6 @@
 """`python -m tflm_cy run`: what it shows and stores is what the interpreter computes; one line for each mistake."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import tflm_cy.demo
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
 from tflm_cy.cli import main
+from tflm_cy.micro import MicroInterpreter
 
 FOLDER = Path(tflm_cy.demo.__file__).parent
 FLOAT, INT8 = (str(FOLDER / f"digits_{name}.tflite") for name in ("float", "int8"))
@@ -80,6 +82,43 @@ def test_outputs_without_or_with_the_same_names_are_all_stored(tmp_path, capsys)
     with np.load(stored) as data:
         assert list(data) == ["output_0", "y", "y_2"]
         assert all(data[name].tolist() == [1, 2] for name in data)
+
+
+def test_tflm_s_rules_are_a_mode(tmp_path, capsys):
+    x = np.random.default_rng(3).integers(-128, 128, (1, 8, 8, 1)).astype(np.int8)
+    stored = tmp_path / "y.npz"
+    arguments = ["run", INT8, "--mode", "MICRO", "--input", saved(tmp_path, "x.npy", x), "--output", str(stored)]
+    assert main(arguments) == 0
+    micro = MicroInterpreter(INT8)
+    micro.set_input(0, x)
+    micro.invoke()
+    np.testing.assert_array_equal(np.load(stored)["probabilities"], micro.output(0))
+    capsys.readouterr()
+    wide = saved(tmp_path, "wide.npy", np.zeros((3, 8, 8, 1), np.int8))
+    assert "with TensorFlow Lite Micro shapes stay" in refusal(capsys, "run", INT8, "--mode", "MICRO", "--input", wide)
+
+
+def test_the_keys_of_json(tmp_path, capsys):
+    x = np.random.default_rng(4).random((1, 8, 8, 1), np.float32)
+    path = saved(tmp_path, "x.npy", x)
+    assert main(["run", FLOAT, "--input", path, "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document) == ["model", "mode", "stopped", "inputs", "outputs"]
+    assert document["inputs"] == [
+        {"name": "image", "index": 0, "type": "float32", "shape": [1, 8, 8, 1], "source": path}
+    ]
+    (output,) = document["outputs"]
+    assert list(output) == ["name", "index", "type", "shape", "values"]
+    np.testing.assert_array_equal(np.float32(output["values"]), computed(FLOAT, x))
+
+
+def test_values_that_json_has_no_numbers_for(tmp_path, capsys):
+    x, y = Tensor([3], "float32", name="x"), Tensor([3], "float32", name="y")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(Model.single("NEG", [x], [y]).to_bytes())
+    values = saved(tmp_path, "x.npy", np.float32([np.nan, np.inf, -np.inf]))
+    assert main(["run", str(path), "--input", values, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"][0]["values"] == ["NaN", "-Infinity", "Infinity"]
 
 
 def refusal(capsys, *arguments):

@@ -111,3 +111,24 @@ def test_reshape_says_its_two_counts(mode):
             RuntimeError, match=rf"num_input_elements != num_output_elements \(4 != {product}\).*RESHAPE"
         ):
             interpreter.invoke()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tensor_behind_a_dynamic_one(mode):
+    shape, row = Tensor([2], "int32", name="shape"), Tensor([1 << 22], "float32", name="row")
+    column, wide = Tensor([1, 1], "float32", name="column"), Tensor([1, 1 << 22], "float32", name="wide")
+    model = Model()
+    graph = model.subgraph("main")
+    graph.op("FILL", [shape, Tensor.constant(np.float32(1).reshape(()))], [column])
+    graph.op("DIV", [column, row], [wide])
+    graph.inputs, graph.outputs = [shape, row], [wide]
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=mode)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(0, np.int32([1 << 24, 1]))
+    with pytest.raises(RuntimeError, match=r"'wide'.*failed to allocate its output") as caught:
+        interpreter.invoke()
+    assert "DIV" in str(caught.value)
+    interpreter.set_tensor(0, np.int32([1, 1]))
+    interpreter.set_tensor(interpreter.get_input_details()[1]["index"], np.ones(1 << 22, np.float32))
+    interpreter.invoke()
+    assert interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).shape == (1, 1 << 22)

@@ -196,9 +196,9 @@ def _compare(a, b, name_a):
             if value_a is None or value_b is None:
                 yield None
                 continue
-            kind = _kind(details, value_b)
-            reason = _reason(details["op_name"], kind, _arithmetic(a, n, taken_a, name_a), _arithmetic(b, n, taken, ""))
-            apart = compared(value_a, value_b)
+            apart, kind = compared(value_a, value_b), _kind(details, value_b)
+            computed = _arithmetic(a, n, taken_a, name_a), _arithmetic(b, n, taken, "")
+            reason = _reason(details["op_name"], kind, *computed, apart.differing)
             yield NodeDifference(n, details["op_name"], int(t), names[int(t)], apart, reason)
 
 
@@ -239,9 +239,13 @@ def compared(a, b):
     return distance(a, b)
 
 
-def _reason(op, kind, arithmetic_a, arithmetic_b):
+def _reason(op, kind, arithmetic_a, arithmetic_b, differing):
     one, other = explain(op, kind, arithmetic_a), explain(op, kind, arithmetic_b)
-    return one if one == other else f"{arithmetic_a}: {one}; {arithmetic_b}: {other}"
+    if one != other:
+        return f"{arithmetic_a}: {one}; {arithmetic_b}: {other}"
+    if differing and arithmetic_a != arithmetic_b:
+        return f"{arithmetic_a} and {arithmetic_b} compute it by rules without a name here"
+    return one
 
 
 def _arithmetic(interpreter, node, taken, name):

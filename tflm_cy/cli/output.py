@@ -40,14 +40,18 @@ def check_outputs(paths, model=None):
         if path in given[:i]:
             what = "standard output" if path == STANDARD_OUTPUT else path
             raise UserError(f"{what} is given for two outputs; each wants its own")
-        if path == STANDARD_OUTPUT:
-            continue
-        if Path(path).is_dir():
-            raise UserError(f"{path}: a folder; the output wants a file")
-        if not Path(path).absolute().parent.is_dir():
-            raise UserError(f"{path}: No such file or directory: its folder does not exist")
-        if model and model != "-" and Path(path).is_file() and Path(path).samefile(model):
-            raise UserError(f"{path}: the model itself, which would be overwritten")
+        if path != STANDARD_OUTPUT:
+            with refused(path):
+                _check(Path(path), model)
+
+
+def _check(path, model):
+    if path.is_dir():
+        raise UserError(f"{path}: a folder; the output wants a file")
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{path}: No such file or directory: its folder does not exist")
+    if model and model != "-" and path.is_file() and Path(model).exists() and path.samefile(model):
+        raise UserError(f"{path}: the model itself, which would be overwritten")
 
 
 def deliver(text, files=()):
@@ -136,7 +140,9 @@ def _plain(value):
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist() if value.dtype.kind != "V" else value.astype(np.float32).tolist())  # V: bfloat16
+        value = value.astype(np.float32) if value.dtype.kind == "V" else value  # V: bfloat16
+        is_plain = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
+        return value.tolist() if is_plain else _plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):

@@ -127,10 +127,11 @@ def _load(paths, inputs):
 
 
 def _load_array(path):
-    if not Path(path).exists():
-        raise UserError(f"{path}: no such file")
-    if Path(path).is_dir():
-        raise UserError(f"{path}: a folder, not an array as numpy.save writes it")
+    with refused(path):
+        if not Path(path).exists():
+            raise UserError(f"{path}: no such file")
+        if Path(path).is_dir():
+            raise UserError(f"{path}: a folder, not an array as numpy.save writes it")
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:

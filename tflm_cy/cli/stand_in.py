@@ -14,7 +14,8 @@ def add_parser(subparsers):
         "with",
         help="run a program that imports another interpreter on this one",
         description=__doc__,
-        epilog="python -m tflm_cy with tflite_runtime,tensorflow -m some.module ARGUMENTS runs a module",
+        epilog="python -m tflm_cy with tflite_runtime,tensorflow -m some.module ARGUMENTS runs a module; the exit code is the "
+        "program's, 2 when there is none",
     )
     command.add_argument("packages", help=f"one or more of {','.join(PACKAGES)}, separated by commas")
     command.add_argument("program", nargs=argparse.REMAINDER, help="program.py ARGUMENTS, or -m MODULE ARGUMENTS")
