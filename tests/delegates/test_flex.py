@@ -47,6 +47,49 @@ def test_without_tensorflow_the_operator_and_the_ways_out_are_named(without_tens
         interpreter.allocate_tensors()
 
 
+def test_without_tensorflow_operators_of_all_subgraphs_are_named(without_tensorflow):
+    made = Model()
+    main, condition, body = (made.subgraph(name) for name in ("main", "condition", "body"))
+    k, a = Tensor([1], "int32"), Tensor([], "variant")
+    condition.inputs = [condition.tensor(k), condition.tensor(a)]
+    condition.outputs = condition.op("LESS", [k, Tensor.constant(np.array([3], np.int32))], [Tensor([1], "bool")])
+    k, a = Tensor([1], "int32"), Tensor([], "variant")
+    body.inputs = [body.tensor(k), body.tensor(a)]
+    body.outputs = [k, *body.op("FlexTensorListSetItem", [a, k], [Tensor([], "variant")])]
+    k, x = Tensor([1], "int32"), Tensor([2], "float32")
+    lists = main.op("FlexTensorListReserve", [x], [Tensor([], "variant")])
+    outputs = [Tensor([1], "int32"), Tensor([], "variant")]
+    _, a = main.op("WHILE", [k, *lists], outputs, cond_subgraph_index=condition, body_subgraph_index=body)
+    main.outputs = main.op("FlexTensorListStack", [a], [Tensor([2], "float32")])
+    main.inputs = [k, x]
+    names = "FlexTensorListReserve, FlexTensorListStack, FlexTensorListSetItem are run by TensorFlow"
+    with pytest.raises(RuntimeError, match=rf"Select TensorFlow op\(s\).*{names}.*tflm-cy\[flex\].*Node number 0"):
+        Interpreter(model_content=made.to_bytes()).allocate_tensors()
+
+
+def test_what_the_user_has_registered_is_not_missing(without_tensorflow):
+    made = Model()
+    main, then, other = (made.subgraph(name) for name in ("main", "then", "else"))
+    for graph, op in ((then, "FlexTan"), (other, "NEG")):
+        given = Tensor([2], "float32")
+        graph.inputs = [graph.tensor(given)]
+        graph.outputs = graph.op(op, [given], [Tensor([2], "float32")])
+    choice, x = Tensor([1], "bool"), Tensor([2], "float32")
+    a = main.op("FlexErf", [x], [Tensor([2], "float32")])
+    main.outputs = main.op(
+        "IF", [choice, *a], [Tensor([2], "float32")], then_subgraph_index=then, else_subgraph_index=other
+    )
+    main.inputs = [choice, x]
+    interpreter = InterpreterWithCustomOps(
+        [lambda resolver: resolver.register_custom_op("FlexErf", None, lambda node: None)],
+        model_content=made.to_bytes(),
+    )
+    with pytest.raises(
+        RuntimeError, match=r": FlexTan is run by TensorFlow.*\(FlexTan\) failed to prepare.*\(IF\) failed to prepare"
+    ):
+        interpreter.allocate_tensors()
+
+
 def test_an_operator_of_the_user_comes_first(without_tensorflow):
     interpreter = InterpreterWithCustomOps(
         [lambda resolver: resolver.register_custom_op("FlexErf", None, lambda node: node.outputs[0].fill(3))],

@@ -6,16 +6,18 @@ graph optimization, so that every node runs as the kernel that its NodeDef names
 
 Values cross the border as copies. Resources and variants, which only TensorFlow understands, stay on its side: their tensors hold handles,
 which travel between partitions and through IF, WHILE and other calls as `graph.resource` tells. An output whose shape TensorFlow
-can infer is static, else it is shaped while invoking.
+can infer is static, else it is shaped while invoking. What has a name in TensorFlow (tables) is each interpreter's own (`containers`).
 
 Source of the options' layout: LiteRT:tflite/delegates/flex/kernel.cc.
 """
+import functools
 import hashlib
 import importlib.util
 import re
 
 from libc.stdint cimport int32_t
 
+from tflm_cy.delegates.containers import Container, destroy_abandoned
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.description cimport array_of, is_viewable, store_value, strings_of
@@ -68,6 +70,7 @@ class FlexDelegate(Delegate):
 
     def __init__(self):
         self.parts = {}                  # (subgraph, DELEGATE node) -> Part
+        self.container = Container()
 
     def claim(self, Subgraph subgraph):
         return flex_nodes(subgraph)
@@ -78,15 +81,16 @@ class FlexDelegate(Delegate):
             if not is_crossing(&subgraph.tensors[t]):
                 partition.defect = (
                     f"{operators_at(subgraph, partition.nodes, t)}: tensor {t} of type {type_name(subgraph.tensors[t].type)} cannot be given to TensorFlow.")
-        self.parts[(subgraph.index, partition.index)] = Part(subgraph, partition)
+        self.parts[(subgraph.index, partition.index)] = Part(subgraph, partition, self.container)
         subgraph.registrations[partition.index] = REGISTRATION
 
 
 class Part:
     """One partition: what each node computes, and the function of the shapes at hand."""
 
-    def __init__(self, Subgraph g, Partition partition):
+    def __init__(self, Subgraph g, Partition partition, container):
         cdef const Node* node
+        self.container = container
         self.nodes = []
         for n in partition.nodes:
             node = &g.nodes[n]
@@ -106,14 +110,19 @@ class Part:
             return self.defined
         graph = graph_pb2.GraphDef()
         made = {}
+        before = None
         for n, op, options, inputs, outputs in self.nodes:
             definition = node_definition(op, options)
             definition.name = f"n{n}"
             definition.device = ""
             del definition.input[:]
+            self.container.settle(definition)
             for t in inputs:
                 if t >= 0:
                     definition.input.append(made.get(t, f"t{t}:0"))
+            if before is not None:
+                definition.input.append(f"^{before}")                    # tables and variables are read and written in the plan's order
+            before = definition.name
             graph.node.append(definition)
             made.update({t: f"n{n}:{k}" for k, t in enumerate(outputs) if t >= 0})
         self.defined = graph, made
@@ -138,7 +147,9 @@ class Part:
         """A function of TensorFlow's for one set of shapes and constants, and the shapes of its outputs."""
         import tensorflow as tf
 
+        destroy_abandoned()
         plain, made = self.definitions()
+        last = f"n{self.nodes[len(self.nodes) - 1][0]}"
         graph = type(plain)()
         graph.CopyFrom(plain)
         for t, kind, _ in inputs:
@@ -149,7 +160,10 @@ class Part:
         def run(*given):
             feeds = {f"t{t}:0": value for (t, _, _), value in zip(inputs, given, strict=True)}
             feeds.update({f"t{t}:0": tf.constant(value) for t, value in constants.items()})
-            return tf.graph_util.import_graph_def(graph, input_map=feeds, return_elements=[made[t] for t in outputs], name="")
+            wanted = [*[made[t] for t in outputs], last]
+            *results, end = tf.graph_util.import_graph_def(graph, input_map=feeds, return_elements=wanted, name="")
+            tf.compat.v1.get_default_graph().control_outputs.append(end)         # every node runs, also where nobody sees what it does
+            return results
 
         signature = [tf.TensorSpec(shape, kind) for _, kind, shape in inputs]
         function = tf.compat.v1.wrap_function(run, signature)
@@ -161,11 +175,9 @@ class Part:
         import tensorflow as tf
         from tensorflow.python.eager import context
 
-        plain = tf.compat.v1.ConfigProto()
-        plain.graph_options.rewrite_options.disable_meta_optimizer = True
         here = context.context()
         before = here.function_call_options
-        here.function_call_options = context.FunctionCallOptions(config_proto=plain)
+        here.function_call_options = as_written()
         try:
             return self.function(*[tf.convert_to_tensor(value) for value in values])
         finally:
@@ -173,10 +185,21 @@ class Part:
 
     def blame(self, error):
         """The text of an error of TensorFlow's, with the operator that it is about in front."""
-        text = " ".join(str(getattr(error, "message", error)).split())
-        found = re.search(r"\{\{node n(\d+)\}\}", text)
+        text = " ".join(str(getattr(error, "message", error)).split()).rpartition("<stack traces unavailable> ")[2]
+        found = re.search(r"\{\{node n(\d+)(_\d+)?\}\}", text)
         who = [f"{op} (node {n})" for n, op, *_ in self.nodes if found is None or n == int(found[1])]
         return f"TensorFlow refuses to run {', '.join(who)}: {text}"
+
+
+@functools.cache
+def as_written():
+    """Options of a call that let every node run as it is."""
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+
+    plain = tf.compat.v1.ConfigProto()
+    plain.graph_options.rewrite_options.disable_meta_optimizer = True
+    return context.FunctionCallOptions(config_proto=plain)
 
 
 def digest(value):
