@@ -6,6 +6,7 @@ python -m compat --op CONV_2D --dtype int8 --seed 7           # one operator and
 python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of several operators
 python -m compat --retype --mode all --seeds 1                # every operator with every type: what only one side runs
 python -m compat --options --mode all --seeds 1               # options absent, out of range, too long
+python -m compat --placeholders --mode all --seeds 1          # allocated at sizes of 1, then resized; in branches that are not taken
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -22,6 +23,7 @@ from pathlib import Path
 from .cases import count_cases, generated_cases, operators
 from .models import find_models, model_cases
 from .options import optioned_cases
+from .placeholders import placeholder_cases
 from .progress import track
 from .report import Tally, to_html, to_json, to_text
 from .retype import retyped_cases
@@ -54,6 +56,9 @@ def parser():
     p.add_argument(
         "--options", action="store_true", help="cases of the generators with odd options (see compat.options)"
     )
+    p.add_argument(
+        "--placeholders", action="store_true", help="cases of the generators, first at sizes of 1 (see compat.placeholders)"
+    )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")
     p.add_argument("--timeout", type=float, default=120, help="seconds after which a case hangs (default %(default)s)")
@@ -75,11 +80,12 @@ def _side(text, python):
 
 
 def _side_arguments(args):
-    """The options about sides that a reproducing command needs, too."""
+    """The options about sides and changed cases that a reproducing command needs, too."""
     given = {"--a": args.a, "--b": args.b, "--python-a": args.python_a, "--python-b": args.python_b}
     defaults = ("tensorflow", "tflm_cy", None, None)
     chosen = ((k, v) for (k, v), default in zip(given.items(), defaults, strict=True) if v != default)
-    return tuple(chain.from_iterable(chosen))
+    changes = (f"--{name}" for name in ("retype", "options", "placeholders") if getattr(args, name))
+    return (*chain.from_iterable(chosen), *changes)
 
 
 def _modes(asked):
@@ -104,9 +110,10 @@ def _cases(args):
     unknown = set(args.op or ()) - set(operators())
     if unknown:
         raise SideFailedError(f"no cases for {sorted(unknown)}; --list shows the operators")
-    if args.retype or args.options:
-        changed = retyped_cases if args.retype else optioned_cases
-        cases = list(changed(seeds, args.invokes, **selection))
+    changes = {"retype": retyped_cases, "options": optioned_cases, "placeholders": placeholder_cases}
+    change = next((function for name, function in changes.items() if getattr(args, name)), None)
+    if change:
+        cases = list(change(seeds, args.invokes, **selection))
         return iter(cases), len(cases)
     return generated_cases(seeds, args.invokes, **selection), count_cases(seeds, **selection)
 
