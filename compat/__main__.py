@@ -57,7 +57,9 @@ def parser():
         "--options", action="store_true", help="cases of the generators with odd options (see compat.options)"
     )
     p.add_argument(
-        "--placeholders", action="store_true", help="cases of the generators, first at sizes of 1 (see compat.placeholders)"
+        "--placeholders",
+        action="store_true",
+        help="cases of the generators, first at sizes of 1 (see compat.placeholders)",
     )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")

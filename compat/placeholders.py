@@ -9,6 +9,7 @@ noted, and the case goes on, as programs do that resize before they run.
     ones: batch          the first dimension
     ones: inside         the dimensions between the first and the last
     ones: but channels   all but the last; the model also runs at these shapes before it is resized
+    ones: everywhere     the same, and all dimensions of what is computed are 1, which signatures call unknown, as converters write it
     IF                   the branch that is not taken, at the placeholders and resized; then taken
     WHILE, CASE          the same as the body of a loop, as a branch of STABLEHLO_CASE; one case for each operator and kind of types
 """
@@ -26,8 +27,9 @@ _KEEPS = {  # which sizes of a shape stay
     "ones: batch": lambda shape: range(1, len(shape)),
     "ones: inside": lambda shape: {0, len(shape) - 1},
     "ones: but channels": lambda shape: [len(shape) - 1],
+    "ones: everywhere": lambda shape: [len(shape) - 1],
 }
-RUN, LAST = "ones: but channels", "ones: inside"
+RUN, EVERYWHERE = "ones: but channels", "ones: everywhere"
 _TYPES = {code: name.lower() for name, code in ENUMS["TensorType"].items()}
 _BYTELESS = ("string", "resource", "variant")  # no zeros of these
 _BITS = {"int4": 4, "uint4": 4, "int2": 2, "bfloat16": 16}
@@ -50,6 +52,21 @@ def with_placeholders(model, keeps):
             tensor["shape"] = after
             tensor["shape_signature"] = [d if d == b else -1 for d, b in zip(after, before, strict=True)]
     return changed
+
+
+def forget_shapes(model):
+    """What is computed of inputs has placeholders, too."""
+    for graph in model["subgraphs"]:
+        open_tensors = set(graph["inputs"])
+        for node in graph["operators"]:
+            if open_tensors.intersection(node["inputs"]):
+                open_tensors.update(node["outputs"])
+        if graph is model["subgraphs"][0]:
+            open_tensors.difference_update(graph["inputs"])
+        for tensor in (graph["tensors"][t] for t in sorted(open_tensors) if t >= 0):
+            rank = 0 if tensor["shape"] is None else len(tensor["shape"])
+            if rank and not tensor["is_variable"]:
+                tensor["shape"], tensor["shape_signature"] = [1] * rank, [-1] * rank
 
 
 def inputs_of(model):
@@ -158,9 +175,7 @@ def as_branch(model, name):
     if name != "IF":
         slot, options = "builtin_options_2", ("StablehloCaseOptions", {"branch_subgraph_indices": [other, ours]})
     outputs = [_tensor(t, f"y{k}") for k, t in enumerate(y)]
-    _caller(
-        model, name, [choice, *(_tensor(t, f"x{i}") for i, t in enumerate(x))], outputs, 0, slot, options
-    )
+    _caller(model, name, [choice, *(_tensor(t, f"x{i}") for i, t in enumerate(x))], outputs, 0, slot, options)
     model["subgraphs"].append(zeros)
 
 
@@ -202,7 +217,11 @@ def as_body(model):
 
 
 CALLERS = {
-    "IF": (lambda model: as_branch(model, "IF"), True, False),  # the value of input 0 that leaves the graph out, that runs it
+    "IF": (
+        lambda model: as_branch(model, "IF"),
+        True,
+        False,
+    ),  # the value of input 0 that leaves the graph out, that runs it
     "CASE": (lambda model: as_branch(model, "STABLEHLO_CASE"), np.int32(0), np.int32(1)),
     "WHILE": (as_body, False, True),
 }
@@ -220,7 +239,7 @@ def called(case, caller):
     before = cropped(case.feeds[0], inputs_of(model))
     change(model)
     feeds = [[np.array(choice), *feed] for choice, feed in zip((out, into), (case.feeds * 2)[:2], strict=True)]
-    before = [] if before is None else [np.array(out), *before]
+    before = [] if before is None or caller == "WHILE" else [np.array(out), *before]
     return derived(case, caller, model, feeds, before)
 
 
@@ -250,8 +269,10 @@ def _of(case, chosen):
     for what, keeps in _KEEPS.items() if "mixture" not in case.variant else ():
         model = read_model(case.model)
         shapes = str([held(a.shape, keeps) for a in case.feeds[0]]) if case.feeds else ""
-        if case.feeds and shapes not in seen and with_placeholders(model, keeps):
+        if case.feeds and (shapes not in seen or what == EVERYWHERE) and with_placeholders(model, keeps):
             seen.add(shapes)
+            if what == EVERYWHERE:
+                forget_shapes(model)
             before = cropped(case.feeds[0], inputs_of(model)) if what == RUN else []
             yield derived(case, what, model, case.feeds, before or [])
     for caller in CALLERS if chosen else ("IF",):

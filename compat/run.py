@@ -56,7 +56,8 @@ def judge(case, mode, a, b, same_side=False):
     found = difference(a, b, calls=mode != "MICRO")  # TFLM's kernels look at many types when they run only
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
-    deviation = deviation_for(case.id, found, mode) or (case.origin and deviation_for(case.origin, found, mode))
+    what = found.removeprefix("before: ")
+    deviation = deviation_for(case.id, what, mode) or (case.origin and deviation_for(case.origin, what, mode))
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)

@@ -22,13 +22,15 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, type_name,
+    INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
     want_symmetric,
 )
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
+
+from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef enum:                       # ReshapeOptions, SqueezeOptions
     NEW_SHAPE = 0
@@ -42,6 +44,9 @@ cdef enum:
 cdef struct Wanted:              # a shape as RESHAPE reads it: one entry may be -1
     int rank
     int32_t[MAX_RANK] dims
+
+
+cdef const char* COUNTS = b"num_input_elements != num_output_elements"
 
 
 cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
@@ -77,8 +82,16 @@ cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
             wanted.dims[stretch] = <int32_t>(old_nonzero // new_nonzero)
         new *= wanted.dims[stretch]
     if old != new:
-        return b"num_input_elements != num_output_elements"
+        return COUNTS
     return NULL
+
+
+cdef int64_t elements(const Wanted* wanted) noexcept nogil:
+    cdef int64_t n = 1
+    cdef int d
+    for d in range(wanted.rank):
+        n *= wanted.dims[d]
+    return n
 
 
 cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
@@ -93,6 +106,9 @@ cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
 
 
 cdef int prepare_reshape(Context context, Node* node) except -1:
+    cdef const char* refusal
+    cdef bint stretches = False
+    cdef int d
     cdef Wanted wanted
     want_arity(context, node, 1, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -113,7 +129,16 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_option(node, &wanted)
         if wanted.rank == 1 and wanted.dims[0] == 0:
             wanted.rank = 0
-    accept(resolve(x, &wanted))
+    for d in range(wanted.rank):
+        stretches = stretches or wanted.dims[d] == -1
+    refusal = resolve(x, &wanted)
+    if refusal == COUNTS:
+        text = f"{refusal.decode()} ({count(x)} != {elements(&wanted)}): {shape_of(x)} cannot become {[wanted.dims[d] for d in range(wanted.rank)]}"
+        if node.arithmetic != XNNPACK or not stretches:
+            raise ValueError(text)
+        context.set_shape(y, wanted.rank, wanted.dims)
+        raise OwnRefusalError(text)
+    accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     node.passes = x.type != STRING
