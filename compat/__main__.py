@@ -7,6 +7,7 @@ python -m compat --op GRAPH --mode AUTO --threads 1 2 4       # random graphs of
 python -m compat --retype --mode all --seeds 1                # every operator with every type: what only one side runs
 python -m compat --options --mode all --seeds 1               # options absent, out of range, too long
 python -m compat --odd --mode all --seeds 1 --op ADD          # scales out of the ordinary, sides of size 0
+python -m compat --placeholders --mode all --seeds 1          # allocated at sizes of 1, then resized; in branches that are not taken
 python -m compat --a tensorflow --b tensorflow:BUILTIN_WITHOUT_DEFAULT_DELEGATES --op ADD
 
 Exit code: 0 no difference beyond compat/deviations.py, 1 differences, 2 wrong usage or a side that cannot run.
@@ -23,6 +24,7 @@ from .cases import count_cases, generated_cases, operators
 from .models import find_models, model_cases
 from .odd import odd_cases
 from .options import optioned_cases
+from .placeholders import placeholder_cases
 from .progress import track
 from .report import Tally, to_html, to_json, to_text
 from .retype import retyped_cases
@@ -30,6 +32,7 @@ from .run import Side, SideFailedError, run
 from .sides import load_side
 from .verdict import judge, say, write
 
+CHANGES = {"retype": retyped_cases, "options": optioned_cases, "odd": odd_cases, "placeholders": placeholder_cases}
 MODES = ("AUTO", "BUILTIN", "BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 
 
@@ -59,6 +62,11 @@ def parser():
     p.add_argument(
         "--odd", action="store_true", help="cases of the generators with odd scales and empty inputs (see compat.odd)"
     )
+    p.add_argument(
+        "--placeholders",
+        action="store_true",
+        help="cases of the generators, first at sizes of 1 (see compat.placeholders)",
+    )
     p.add_argument("--quick", action="store_true", help="one seed per kind, for CI: under 3 minutes on 2 cores")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="lanes; default: the number of CPUs")
     p.add_argument("--timeout", type=float, default=120, help="seconds after which a case hangs (default %(default)s)")
@@ -84,8 +92,7 @@ def _side_arguments(args):
     given = {"--a": args.a, "--b": args.b, "--python-a": args.python_a, "--python-b": args.python_b}
     defaults = ("tensorflow", "tflm_cy", None, None)
     chosen = ((k, v) for (k, v), default in zip(given.items(), defaults, strict=True) if v != default)
-    kind = [f"--{name}" for name in ("retype", "options", "odd") if getattr(args, name)]
-    return (*chain.from_iterable(chosen), *kind)
+    return (*chain.from_iterable(chosen), *(f"--{name}" for name in CHANGES if getattr(args, name)))
 
 
 def _modes(asked):
@@ -107,9 +114,9 @@ def _cases(args):
     unknown = set(args.op or ()) - set(operators())
     if unknown:
         raise SideFailedError(f"no cases for {sorted(unknown)}; --list shows the operators")
-    changed = retyped_cases if args.retype else optioned_cases if args.options else odd_cases if args.odd else None
-    if changed:
-        cases = list(changed(seeds, args.invokes, **selection))
+    change = next((function for name, function in CHANGES.items() if getattr(args, name)), None)
+    if change:
+        cases = list(change(seeds, args.invokes, **selection))
         return iter(cases), len(cases)
     return generated_cases(seeds, args.invokes, **selection), count_cases(seeds, **selection)
 

@@ -18,7 +18,9 @@ class Case:
     first (and allocates again). `refused` says that TensorFlow is expected to raise (None: in
     some modes, or for types that it does not look at; then the report does not wonder); `text` describes the attributes
     for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
-    (tensor -> shape), and what was planned is compared even if that fails.
+    (tensor -> shape), and what was planned is compared even if that fails. With `before` the model is first allocated at the file's
+    shapes and, where that holds arrays, runs on them; what raises is noted, and the feeds follow. `origin` is the id of the case that this
+    one was made of.
     """
 
     op: str
@@ -31,6 +33,8 @@ class Case:
     refused: bool | None = False
     options: dict = field(default_factory=dict)
     resizes: dict = field(default_factory=dict)
+    before: list[np.ndarray] | None = None
+    origin: str | None = None
 
     @property
     def id(self):
@@ -40,7 +44,7 @@ class Case:
         """A hash of all that the outputs may depend on."""
         content = self.model if isinstance(self.model, bytes) else Path(self.model).read_bytes()
         found = hashlib.sha256(hashlib.sha256(content).digest())
-        for feed in self.feeds:
+        for feed in [*self.feeds, *([] if self.before is None else [self.before, ()])]:
             for array in feed:
                 found.update(f"{array.dtype} {array.shape};".encode())
                 found.update(array.tobytes() if array.dtype != object else repr(array.tolist()).encode())

@@ -8,7 +8,7 @@ explains and excuses nothing: what the other side does with the case is its own.
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from .deviations import literal_brackets
+from .deviation import literal_brackets
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,21 @@ CRASHES = (
     Crash("WHILE/*/WhileOptions absent#*", "without options the graph calls itself without end"),
     Crash("SVDF/*/SVDFOptions absent#*", "without options the rank is 0, by which TFLM divides", ("MICRO",)),
     Crash("SOFTMAX/*/SoftmaxOptions absent#*", "without options beta is 0, of which no multiplier above 1 can be made"),
+    # ---- `python -m compat --placeholders`
+    *(
+        Crash(f"{op}/*, {caller}#*", "IF and CASE free a value that is known when the branch is prepared", TENSORFLOW)
+        for op in ("RANK", "SHAPE")
+        for caller in ("IF", "CASE")
+    ),
+    *(
+        Crash(cases, "attention computes in the shapes of the first allocation", TENSORFLOW)
+        for cases in ("odml.scaled_dot_product_attention/*, *#*", "STABLEHLO_COMPOSITE/*/attention*, *#*")
+    ),
+    Crash("aeq.hadamard_rotation/*, *#*", "an output of the file's size is written across its end", TENSORFLOW),
+    Crash("*/zero batch, *#*", "XNNPACK's windows over no images read outside of their memory", TENSORFLOW),
+    Crash(
+        "*, ones: but channels#*", "at a placeholder kernels read and write what lies behind their tensors", TENSORFLOW
+    ),
     # ---- TensorFlow Lite Micro
     Crash("ADD_N/int8/*#*", "TFLM ends the process when it prepares ADD_N of int8", ("MICRO",)),
     Crash("MEAN/float32/zero size#*", "TFLM dies in a reduction of nothing", ("MICRO",)),

@@ -31,6 +31,8 @@ def _run(open_interpreter, case, mode, threads, outcome, plans):
     interpreter = open_interpreter(model, mode, threads, **case.options)
     if not case.feeds:
         _plan(interpreter, case, outcome, plans)
+    if case.before is not None:
+        _before(interpreter, case, outcome)
     ready = False
     for feed in case.feeds:
         outcome.stage = "get_input_details"
@@ -47,16 +49,32 @@ def _run(open_interpreter, case, mode, threads, outcome, plans):
             outcome.stage = "_get_ops_details"
             outcome.delegates = _delegates(interpreter)
             outcome.plans = plans(interpreter) if plans else None
-        outcome.stage = "set_tensor"
-        for details, array in zip(inputs, feed, strict=True):
-            interpreter.set_tensor(details["index"], array)
-        outcome.stage = "invoke"
-        interpreter.invoke()
-        outcome.stage = "get_tensor"
-        outputs = interpreter.get_output_details()
-        outcome.invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+        _invoke(interpreter, inputs, feed, outcome)
     outcome.stage = "get_tensor_details"
     outcome.details = described(interpreter)
+
+
+def _invoke(interpreter, inputs, feed, outcome):
+    outcome.stage = "set_tensor"
+    for details, array in zip(inputs, feed, strict=True):
+        interpreter.set_tensor(details["index"], array)
+    outcome.stage = "invoke"
+    interpreter.invoke()
+    outcome.stage = "get_tensor"
+    outputs = interpreter.get_output_details()
+    outcome.invokes.append([Array.of(interpreter.get_tensor(details["index"])) for details in outputs])
+
+
+def _before(interpreter, case, outcome):
+    """Allocate at the file's shapes and run there, if the case says so; what is raised counts, and is no end."""
+    try:
+        outcome.stage = "allocate_tensors"
+        interpreter.allocate_tensors()
+        if case.before:
+            _invoke(interpreter, interpreter.get_input_details(), case.before, outcome)
+    except Exception as error:
+        text = str(error).strip().replace("\n", " ")[:500]
+        outcome.before = [type(error).__name__, outcome.stage, text]
 
 
 def _plan(interpreter, case, outcome, plans):

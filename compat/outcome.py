@@ -45,7 +45,7 @@ class Outcome:
     `delegates[n]` are the inputs and the outputs of the n-th node named DELEGATE after allocation; None when it was not
     reached, or the interpreter does not show its nodes. `plans[g]` are the execution plan of subgraph g and its delegate
     nodes [node, nodes that it runs, inputs, outputs]; None likewise. `details` are the main graph's tensors after the last
-    invoke, as `details.described` has them.
+    invoke, as `details.described` has them. `before` is the type, the call and the text of what was raised at the file's shapes.
     """
 
     status: str
@@ -57,6 +57,7 @@ class Outcome:
     delegates: list[list[list[int]]] | None = None
     plans: list | None = None
     details: dict | None = None
+    before: list | None = None
 
     def summary(self):
         """For people: "ok", "raised ValueError in invoke: ...", "crashed (SIGABRT): ..."."""
@@ -66,6 +67,8 @@ class Outcome:
 
     def to_json(self):
         plain = asdict(self)
+        if self.before is None:
+            del plain["before"]
         for arrays in plain["invokes"]:
             for array in arrays:
                 array["data"] = base64.b64encode(array["data"]).decode()
@@ -82,6 +85,8 @@ class Outcome:
 
 def difference(a, b, calls=True):
     """None when both sides did the same, else what differs first, for people. Without `calls` either may have raised in another call."""
+    if (a.before or ())[: 1 + calls] != (b.before or ())[: 1 + calls]:
+        return f"before: {_raised(a.before)}  <>  {_raised(b.before)}"
     if a.status != b.status or a.error != b.error or (calls and a.status == "raised" and a.stage != b.stage):
         return f"{a.summary()}  <>  {b.summary()}"
     found = _delegates_difference(a.delegates, b.delegates) or _plans_difference(a.plans, b.plans)
@@ -97,6 +102,10 @@ def difference(a, b, calls=True):
     if len(a.invokes) != len(b.invokes):
         return f"{len(a.invokes)} <> {len(b.invokes)} invokes"
     return details_difference(a.details, b.details)
+
+
+def _raised(before):
+    return "ok" if not before else f"raised {before[0]} in {before[1]}: {before[2]}"
 
 
 def _delegates_difference(a, b):

@@ -13,7 +13,7 @@ prepared as long as the shapes in front of the stage are the same.
 
 Under TFLM's rules (`micro`) all subgraphs share one arena, which `micro.interpreter` plans when all are prepared.
 """
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.string cimport memset
 
 from tflm_cy.graph.context cimport EVERY_INPUT, INVOKE, MEMORY_PLANNING, NO_FINISH, PREPARE, Context, Node, Registration
@@ -25,8 +25,10 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport new_block
+from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_SHAPE_SIGNATURE
+from tflm_cy.schema.table cimport Vector, table_vector, vector_i32, vector_table
 
-from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError
+from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError, OwnRefusalError
 
 cdef struct LaterStage:          # by its first step
     bint begun                   # those below, but `end`, are what was there before it
@@ -113,9 +115,12 @@ cdef class Preparation(Places):
         """Prepare nodes from a step of the plan up to the next dynamic output, then plan their memory."""
         cdef int step = first
         self.state = PREPARE
-        self.dynamic_seen = False
+        self.current_stage = first
+        self.dynamic_seen = self.shapes_open = self.put_off = False
         while step < self.plan_count and not self.dynamic_seen:
             self.prepare_node(step)
+            if self.put_off:
+                break
             step += 1
         self.prepared_end = step
         self.room = None
@@ -138,6 +143,7 @@ cdef class Preparation(Places):
     cdef int prepare_node(self, int step) except -1:
         cdef Node* node = &self.nodes[self.plan[step]]
         cdef Registration registration = self.registrations[node.index]
+        cdef int i
         if self.step_partitions is not None and self.step_partitions[step] is not None:
             if self.step_partitions[step].defect is not None:
                 raise self.node_error(step, self.step_partitions[step].defect, "prepare")
@@ -158,9 +164,20 @@ cdef class Preparation(Places):
                 raise
             raise OutOfMemoryError(str(self.node_error(step, str(error) or "no memory", "prepare"))) from error
         except LateRefusalError as error:
+            if self.micro and isinstance(error, OwnRefusalError):
+                raise self.node_error(step, error, "prepare") from error
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
-            raise self.node_error(step, error, "prepare") from error
+            if self.shapes_open and self.current_stage == 0:
+                self.give_back()
+                self.put_off = True
+                return 0
+            if not self.leaves_open(node):
+                raise self.node_error(step, error, "prepare") from error
+            for i in range(node.output_count):
+                self.set_dynamic(self.output(node, i))
+            self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
+        self.shapes_open = self.shapes_open or self.leaves_open(node)
         self.give_back()
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
@@ -173,6 +190,31 @@ cdef class Preparation(Places):
         node.data = <void*><char*>text
         node.invoke = refuse
         return 0
+
+    cdef bint leaves_open(self, const Node* node) except -1:
+        """Whether TensorFlow shapes the outputs while invoking because the file calls dimensions of the input unknown, resized or not.
+
+        Then what is wrong with shapes shows in invoke: the node itself is refused there, nodes behind it are prepared there if they cannot be
+        now. Where all is well the shapes are known now.
+        """
+        name = self.operator_names[node.index]
+        if self.micro or not (name == "SLICE" or name == "TOPK_V2") or node.input_count == 0 or node.output_count == 0:
+            return False
+        if self.step_partitions is not None and self.step_partitions[self.current_step] is not None:
+            return False
+        return self.is_open(self.input(node, 0)) and (name == "TOPK_V2" or self.is_open(self.output(node, 0)))
+
+    cdef bint is_open(self, const Tensor* tensor) except -1:
+        """Whether the file's shape_signature has a dimension of -1."""
+        cdef Vector signature
+        cdef uint32_t i
+        if tensor == NULL:
+            return False
+        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), tensor.index), TENSOR_SHAPE_SIGNATURE)
+        for i in range(signature.length):
+            if vector_i32(signature, i) == -1:
+                return True
+        return False
 
     cdef int check_inputs(self, int step, const Node* node, int sparse_input) except -1:
         """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""

@@ -15,7 +15,6 @@ cdef class Subgraph(Preparation):
     cdef readonly Model model
     cdef readonly list siblings      # all subgraphs of the model, this one included
     cdef readonly Resources shared
-    cdef const uint8_t* table
     cdef readonly set custom_nodes   # the nodes with a custom operator
     cdef readonly int node_count
     cdef int node_capacity

@@ -13,7 +13,7 @@ memory in the head, and what it is given while invoking must have exactly this s
 """
 cimport cython
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
@@ -28,6 +28,21 @@ from tflm_cy.memory.growing_arena cimport GrowingArena
 cdef enum:
     BULK_BYTES = 1 << 15
     MOST_STRINGS = 1 << 27   # in one tensor
+
+
+cdef bint counts_as_empty(int rank, const int32_t* dims) noexcept nogil:
+    """A dimension is negative, and TensorFlow counts 0 bytes: it multiplies unsigned numbers of 64 bits, and looks for an overflow each time."""
+    cdef uint64_t n = 1
+    cdef uint64_t dim
+    cdef bint negative = False
+    cdef int d
+    for d in range(rank):
+        dim = <uint64_t><int64_t>dims[d]
+        negative = negative or dims[d] < 0
+        if n != 0 and n * dim / n != dim:
+            return False
+        n *= dim
+    return negative and n == 0
 
 
 @cython.no_gc_clear          # __dealloc__ reads a table that lies in the arena
@@ -54,12 +69,12 @@ cdef class Workspace(Context):
             if rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)]):
                 return 0
             raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
-        size = bytes_of(tensor.type, rank, dims)
+        size = 0 if counts_as_empty(rank, dims) else bytes_of(tensor.type, rank, dims)
         if size < 0:
             raise ValueError(
                 f"BytesRequired number of elements overflowed: shape {[dims[d] for d in range(rank)]} of tensor {tensor.index}")
         for d in range(rank):
-            tensor.dims[d] = dims[d]
+            tensor.dims[d] = max(dims[d], 0)
         tensor.rank = rank
         tensor.bytes = 0 if tensor.type == STRING else size
         return 0

@@ -10,14 +10,14 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.graph.context cimport MICRO, Context, Node, reads_late, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, make_idle, reads_late, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count, shape_of, type_name
 from tflm_cy.ops.conv_2d_float cimport prepare_float
 from tflm_cy.ops.conv_2d_hybrid cimport prepare_hybrid
 from tflm_cy.ops.conv_2d_integer cimport prepare_integer
 from tflm_cy.ops.conv_2d_layer cimport Conv
-from tflm_cy.ops.weighted cimport check_bias_type, prepare_bias, prepare_bias_micro, prepare_weights
-from tflm_cy.ops.window_2d cimport is_empty, no_values, set_window, take_size_of_file
+from tflm_cy.ops.weighted cimport check_bias_type, check_bias_width, prepare_bias, prepare_bias_micro, prepare_weights
+from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 cdef enum:                       # Conv2DOptions
@@ -57,8 +57,10 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {c.shape.oc})")
     dims = [<int32_t>c.shape.batches, <int32_t>c.shape.oh, <int32_t>c.shape.ow, <int32_t>c.shape.oc]
     context.set_shape(y, 4, dims)
-    if is_empty(&c.shape) and count(y) == 0:
-        node.invoke = no_values
+    if node.arithmetic != MICRO:
+        check_bias_width(x, b, bias_option, "CONV_2D")
+    if count(y) == 0 and c.shape.batches > 0:
+        make_idle(node)
         return 0
     if x.type != FLOAT32 or w.type == FLOAT32:         # else all images would be quantized together
         flatten_pointwise(&c.shape)

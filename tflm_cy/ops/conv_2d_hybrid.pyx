@@ -23,6 +23,7 @@ from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.weighted cimport bias_values, check_quantized, weight_bytes
 
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.graph.shown import Shown
 
 cdef enum Hybrid:
@@ -51,7 +52,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     op.c = conv[0]
     op.range = activation_range_f32(activation)
     if w.type != INT8 and w.type != INT4 and w.type != UINT8:
-        raise ValueError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
+        raise OwnRefusalError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
     check_quantized(w, "CONV_2D", "filter")
     op.wraps = op.c.shape.oc % 4 != 0
     node.invoke = convolve_hybrid
@@ -68,7 +69,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if w.scale_count == 1 and node.arithmetic != MICRO:
         context.keep(Shown(w.index, repeats=op.c.shape.oc))
     if x.dims[0] == 0:
-        raise ValueError("CONV_2D: batch_size != 0 was not true")
+        raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)
     op.fast_images = use_hybrid8(context, node, op)
     if op.fast_images:

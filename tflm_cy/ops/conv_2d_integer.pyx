@@ -22,6 +22,8 @@ from tflm_cy.ops.weighted cimport (
     Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef struct IntegerConv:
     Conv c
     Rescale rescale
@@ -40,12 +42,12 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     cdef ptrdiff_t up = 0
     node.data = op
     op.c = c[0]
-    if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
-            or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
-        raise ValueError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if x.type != UINT8:
         check_quantized(w, "CONV_2D", "filter")
         check_zero_points(w, "CONV_2D", "filter")
+    if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
+            or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
+        raise OwnRefusalError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0:
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):

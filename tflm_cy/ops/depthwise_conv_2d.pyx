@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, make_idle, reads_late, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport (
     FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
@@ -30,10 +30,10 @@ from tflm_cy.ops.weighted cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
 )
-from tflm_cy.ops.window_2d cimport is_empty, no_values, set_window, take_size_of_file
+from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # DepthwiseConv2DOptions
     PADDING = 0
@@ -91,8 +91,8 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
-    if is_empty(&op.shape) and count(y) == 0:
-        node.invoke = no_values
+    if count(y) == 0 and op.shape.batches > 0:
+        make_idle(node)
         return 0
     if w.type != FLOAT32:
         context.settle(w)
@@ -197,7 +197,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
     cdef Tensor* y = context.output(node, 0)
     if not ((x.type == UINT8 and w.type == UINT8) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
             or (x.type == INT16 and (w.type == INT8 or (node.arithmetic == OPTIMIZED and read_as_bytes(x, w))))):
-        raise ValueError(f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+        raise (OwnRefusalError if w.type == INT4 or x.type == INT16 else ValueError)(f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
@@ -224,9 +224,10 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     check_quantized(w, "DEPTHWISE_CONV_2D", "filter")
     if w.scale_count != op.shape.oc:
-        raise ValueError(f"DEPTHWISE_CONV_2D: affine_quantization->scale->size {w.scale_count} != {op.shape.oc} output channels")
+        raise (ValueError if node.arithmetic == REFERENCE else OwnRefusalError)(
+            f"DEPTHWISE_CONV_2D: affine_quantization->scale->size {w.scale_count} != {op.shape.oc} output channels")
     if op.shape.batches == 0:
-        raise ValueError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
+        raise LateRefusalError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
     op.scales = w.scales
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
     op.scaled_apart = op.shape.oc - op.shape.oc % 4

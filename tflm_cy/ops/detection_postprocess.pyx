@@ -17,7 +17,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef struct Detection:
     int32_t boxes                # n
@@ -53,11 +53,9 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* scores = operand(context, node, 1)
     cdef Tensor* anchors = operand(context, node, 2)
     options = options_of(node)
-    if encodings.rank != 3 or scores.rank != 3 or anchors.rank != 2 or encodings.dims[0] != 1 or encodings.dims[2] < 4:
+    if encodings.rank != 3 or scores.rank != 3 or anchors.rank != 2:
         raise ValueError("TFLite_Detection_PostProcess wants encodings [1, n, 4], scores [1, n, classes] and anchors [n, 4]")
     n = encodings.dims[1]
-    if scores.dims[0] != 1 or scores.dims[1] != n or anchors.dims[0] < n or anchors.dims[1] != 4:
-        raise ValueError(f"TFLite_Detection_PostProcess: scores and anchors are not those of {n} boxes")
     for i in range(3):
         if operand(context, node, i).type != encodings.type:
             raise ValueError("TFLite_Detection_PostProcess takes inputs of one type")
@@ -75,8 +73,6 @@ cdef int prepare(Context context, Node* node) except -1:
         op.scales[i] = <float>options.get(("y_scale", "x_scale", "h_scale", "w_scale")[i], 0)
     if not 0 < op.most_overlap <= 1:
         raise ValueError("(intersection_over_union_threshold > 0.0f) && (intersection_over_union_threshold <= 1.0f) was not true")
-    if not 1 <= op.classes <= op.columns or op.columns - op.classes > 1:
-        raise ValueError(f"num_classes {op.classes} does not go with {op.columns} columns of scores")
     if op.categories < 1 or (op.regular and op.per_class < 1):
         raise ValueError("TFLite_Detection_PostProcess wants at least one class per detection and one detection per class")
     dims[0] = 1
@@ -85,6 +81,12 @@ cdef int prepare(Context context, Node* node) except -1:
     for i in range(4):
         adopt_type(result(context, node, i), FLOAT32)
         context.set_shape(context.output(node, i), 3 if i == 0 else 2 if i < 3 else 1, dims)
+    if encodings.dims[0] != 1 or encodings.dims[2] < 4:
+        raise LateRefusalError("TFLite_Detection_PostProcess wants encodings [1, n, 4], scores [1, n, classes] and anchors [n, 4]")
+    if scores.dims[0] != 1 or scores.dims[1] != n or anchors.dims[0] < n or anchors.dims[1] != 4:
+        raise OwnRefusalError(f"TFLite_Detection_PostProcess: scores and anchors are not those of {n} boxes")
+    if not 1 <= op.classes <= op.columns or op.columns - op.classes > 1:
+        raise LateRefusalError(f"num_classes {op.classes} does not go with {op.columns} columns of scores")
     op.decoded = context.request_scratch(16 * n)
     op.scores = context.request_scratch(4 * n * op.columns)
     op.column = context.request_scratch(4 * n)

@@ -19,6 +19,8 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Te
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element
 from tflm_cy.schema.table cimport table_i8
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 cdef enum:                       # EmbeddingLookupSparseOptions
     COMBINER = 0
 
@@ -127,9 +129,9 @@ cdef int prepare_sparse(Context context, Node* node) except -1:
         raise ValueError(f"output->type != kTfLiteFloat32 ({type_name(y.type)})")
     if indices.dims[0] != ids.dims[0] or indices.dims[0] != weights.dims[0]:
         raise ValueError("SizeOfDimension(indices, 0) != SizeOfDimension(ids, 0), or there are not as many weights")
-    if shape.dims[0] != indices.dims[1] or shape.dims[0] < 1 or shape.dims[0] + value.rank - 2 > MAX_RANK:
-        raise ValueError("SizeOfDimension(dense_shape, 0) != lookup_rank")
     context.set_dynamic(y)
+    if shape.dims[0] != indices.dims[1] or shape.dims[0] < 1 or shape.dims[0] + value.rank - 2 > MAX_RANK:
+        raise LateRefusalError("SizeOfDimension(dense_shape, 0) != lookup_rank")
     node.invoke = sparse
     return 0
 

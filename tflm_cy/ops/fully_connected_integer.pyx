@@ -33,7 +33,8 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed8, run_fixed_conv8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.weighted cimport (
-    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_product, check_quantized, check_zero_points, prepare_bias_as,
+    Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
+    prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport plan_conv8
@@ -41,7 +42,7 @@ from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv8 cimport Conv8
 from tflm_cy.simd.table cimport kernels
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     MOST_LANES = 16              # of a vector: kernels read whole vectors of scales
@@ -88,7 +89,9 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         if (node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8
                 and (b == NULL or b.type == INT32 or b.type == INT64)):      # there the kernel itself looks
             raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
-        raise ValueError(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+        read = w.type == INT4 and is_integer(x.type) and is_integer(y.type) and (b == NULL or b.type == INT32) and (
+            x.type != UINT8 or y.type != INT16)      # TensorFlow reads the packed weights as bytes
+        raise (OwnRefusalError if read else ValueError)(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))
     if node.arithmetic == MICRO and (not natural or bytes_to_16 or w.type == INT2):
         raise ValueError(f"FULLY_CONNECTED: TFLM does not take {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)}")
@@ -115,10 +118,11 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         if node.options == NULL:
             raise ValueError("FULLY_CONNECTED: params->quantized_bias_type == kTfLiteInt64 was not true: there are no options")
         check_bias_type(x, b, option, "FULLY_CONNECTED")
+        check_bias_width(x, b, option, "FULLY_CONNECTED")
     elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b)):
         raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")
     if bytes_to_16 and b == NULL and node.arithmetic != OPTIMIZED:
-        raise ValueError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
+        raise OwnRefusalError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
     if is_packed:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
     if x.type == INT16 and y.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
@@ -194,7 +198,7 @@ cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -
     if b == NULL or not (b.type == INT32 or (b.type == INT64 and is_constant(b))):
         raise ValueError("FULLY_CONNECTED: shuffled weights want an INT32 bias")
     if m.depth % 16 != 0 or m.rows % 4 != 0 or (m.batches != 1 and m.batches != 4 and m.batches != 0):
-        raise ValueError(f"FULLY_CONNECTED: shuffled weights want blocks of 4 x 16 and 1 or 4 rows of values, not {m.rows} x {m.depth} and {m.batches}")
+        raise OwnRefusalError(f"FULLY_CONNECTED: shuffled weights want blocks of 4 x 16 and 1 or 4 rows of values, not {m.rows} x {m.depth} and {m.batches}")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
     if w.scale_count > 1:
@@ -212,7 +216,7 @@ cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -
     node.invoke = refuse_operands
     if operands.type == UINT8:
         if count(operands) < m.batches * m.depth:
-            raise ValueError(f"FULLY_CONNECTED: {count(operands)} operands are too few for {m.batches} rows of {m.depth}")
+            raise OwnRefusalError(f"FULLY_CONNECTED: {count(operands)} operands are too few for {m.batches} rows of {m.depth}")
         node.invoke = run_shuffled
     return 0
 

@@ -25,10 +25,14 @@ cdef inline bint clamp_exists(int activation, float scale) noexcept nogil:
     return activation != ACT_RELU_N1_TO_1 or edge_fits(-1, scale) and edge_fits(1, scale)
 
 
+cdef inline str no_clamp_text(float scale):
+    return f"no_integer_overflow_from_quantization was not true: an activation's edge divided by the output's scale {scale}"
+
+
 cdef inline Range32 fused_clamp(int activation, const Tensor* y) except *:
     """For outputs of 8 or 16 bits."""
     if not clamp_exists(activation, y.scale):
-        raise ValueError(f"no_integer_overflow_from_quantization was not true: an activation's edge divided by the output's scale {y.scale}")
+        raise ValueError(no_clamp_text(y.scale))
     return activation_range(
         activation, y.scale, y.zero_point, 0 if y.type == UINT8 else -128 if y.type == INT8 else -32768,
         255 if y.type == UINT8 else 127 if y.type == INT8 else 32767)

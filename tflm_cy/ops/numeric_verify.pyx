@@ -18,6 +18,8 @@ from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
 from tflm_cy.ops.quantization cimport choose_dequantize
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef struct Verification:
     Unary dequantize             # but for int16
     int64_t body                 # int16 values of the optimized kernel's full blocks
@@ -38,12 +40,12 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"NumericVerify: op_context.input->type == kTfLiteUInt8 (INT8, INT16, FLOAT16) was not true: {type_name(x.type)}")
     if reference.type != FLOAT32:
         raise ValueError(f"NumericVerify: op_context.ref->type == kTfLiteFloat32 was not true: {type_name(reference.type)}")
-    if count(reference) < count(x):
-        raise ValueError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
     if node.custom_options_size == 0:
         raise ValueError("NumericVerify: there are no custom options")
     options = options_of(node)
     op = <Verification*>context.persistent(sizeof(Verification))
+    adopt_type(y, FLOAT32)
+    context.set_shape(y, x.rank, x.dims)
     op.tolerance = options.get("tolerance", 0)
     op.checks = bool(options.get("log_if_failed", False)) and <double>op.tolerance >= 0.1
     op.dequantize.count = count(x)
@@ -55,10 +57,10 @@ cdef int prepare(Context context, Node* node) except -1:
     op.values = context.request_scratch(4 * count(x) + 4)
     if is_constant(x):
         op.kept = <float*>context.persistent(4 * count(x) + 4)
-    adopt_type(y, FLOAT32)
-    context.set_shape(y, x.rank, x.dims)
     node.data = op
     node.invoke = verify
+    if count(reference) < count(x):
+        raise OwnRefusalError(f"NumericVerify: {count(reference)} reference values for {count(x)}")
     return 0
 
 

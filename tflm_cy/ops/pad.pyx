@@ -28,7 +28,7 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.table cimport table_i8
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # MirrorPadOptions
     MODE = 0                     # REFLECT = 0, SYMMETRIC = 1
@@ -63,7 +63,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     want_type_of(y, x)
     if x.rank > PAD_RANK:
         raise ValueError(f"op_context.dims <= reference_ops::PadKernelMaxDimensionCount() was not true: {x.rank}")
-    want_paddings(x, paddings)
+    want_paddings(context, x, paddings, y)
     if value != NULL:
         want_type_of(value, x)
         want_one(value, "the padding value")
@@ -90,12 +90,15 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     return 0
 
 
-cdef int want_paddings(const Tensor* x, const Tensor* paddings) except -1:
+cdef int want_paddings(Context context, const Tensor* x, const Tensor* paddings, Tensor* y) except -1:
     if paddings.type not in (INT32, INT64, INT8, INT16):
         raise ValueError(f"Padding type {type_name(paddings.type)} is currently not supported by Pad.")
     if paddings.rank != 2 or paddings.dims[0] != x.rank or paddings.dims[1] != 2:
-        raise ValueError(
-            f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]")
+        text = f"SizeOfDimension(op_context->paddings, 0) != op_context->dims: paddings must be [{x.rank}, 2]"
+        if is_constant(paddings):
+            raise ValueError(text)
+        context.set_dynamic(y)
+        raise LateRefusalError(text)
     want_bytes(x)
     return 0
 
@@ -189,6 +192,7 @@ cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexc
 
 
 cdef int prepare_mirror_pad(Context context, Node* node) except -1:
+    cdef const char* refusal
     cdef int32_t[MAX_RANK] dims
     cdef PadData* data
     want_arity(context, node, 2, 2, 1)
@@ -197,7 +201,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
     want_index_type(paddings, "paddings of MIRROR_PAD")
-    want_paddings(x, paddings)
+    want_paddings(context, x, paddings, y)
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
         want_symmetric(x)
@@ -208,15 +212,18 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = mirror_pad_dynamic
     else:
-        accept(plan_mirror_pad(data, x, paddings, dims))
+        accept(mirrored_shape(x, paddings, dims))
         context.set_shape(y, x.rank, dims)
+        refusal = plan_mirror_pad(data, x, paddings, dims)
+        if refusal != NULL:
+            raise OwnRefusalError(refusal.decode())
         node.invoke = mirror_pad
     if x.type not in (FLOAT32, INT32, UINT8, INT8, INT64, INT16):
         raise LateRefusalError(f"Type {type_name(x.type)} is not supported by MIRROR_PAD.")
     return 0
 
 
-cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+cdef const char* mirrored_shape(const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
     cdef int64_t before, after, size
     cdef int d
     for d in range(x.rank):
@@ -227,9 +234,18 @@ cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* p
         size = x.dims[d] + before + after
         if size < 0 or size > 0x7FFFFFFF:
             return b"MirrorPad output dimension overflowed."
-        if before > max(0, x.dims[d] - data.offset) or (x.dims[d] == 0 and size > 0):
-            return b"MirrorPad paddings must be no greater than the input dimension size minus the mode offset."
         dims[d] = <int32_t>size
+    return NULL
+
+
+cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+    cdef const char* refusal = mirrored_shape(x, paddings, dims)
+    cdef int d
+    if refusal != NULL:
+        return refusal
+    for d in range(x.rank):
+        if (index_at(paddings.type, paddings.data, 2 * d) > max(0, x.dims[d] - data.offset)) or (x.dims[d] == 0 and dims[d] > 0):
+            return b"MirrorPad paddings must be no greater than the input dimension size minus the mode offset."
     return plan_borders(data, x, paddings, dims)
 
 

@@ -24,7 +24,7 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # ReverseSequenceOptions
     SEQ_DIM = 0
@@ -210,16 +210,20 @@ cdef int prepare_sparse_to_dense(Context context, Node* node) except -1:
     want_type_of(default, values)
     depth = indices.dims[1] if indices.rank == 2 else 1
     rows = indices.dims[0] if indices.rank == 2 else count(indices)
-    if shape.dims[0] != depth or depth > MOST_SPARSE_RANK or count(values) != rows:
+    if shape.dims[0] != depth or (values.rank == 0 and rows != 1):     # of several values TensorFlow does not look how many there are
         raise ValueError("SPARSE_TO_DENSE: the sizes of indices, shape and values do not match")
     adopt_type(y, values.type)
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = sparse_to_dense_dynamic
-        return 0
-    accept(read_shape(shape, values.type, dims))
-    context.set_shape(y, shape.dims[0], dims)
-    node.invoke = sparse_to_dense
+    else:
+        accept(read_shape(shape, values.type, dims))
+        context.set_shape(y, shape.dims[0], dims)
+        node.invoke = sparse_to_dense
+    if depth > MOST_SPARSE_RANK:
+        raise LateRefusalError(f"SPARSE_TO_DENSE: true_dimensions <= kMaxDimensions was not true: {depth}")
+    if values.rank > 0 and count(values) < rows:
+        raise OwnRefusalError(f"SPARSE_TO_DENSE: {count(values)} values for {rows} indices")
     return 0
 
 
@@ -281,7 +285,11 @@ cdef int prepare_dilate(Context context, Node* node) except -1:
     if x.rank == 0 or count(padding) < 1:
         raise ValueError("DILATE wants an input of at least one dimension and a padding value")
     if dilations.type != INT32 or dilations.rank != 1 or dilations.dims[0] != x.rank:
-        raise ValueError(f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions")
+        text = f"DILATE wants INT32 dilations, one for each of {x.rank} dimensions"
+        if is_constant(dilations):
+            raise ValueError(text)
+        context.set_dynamic(y)
+        raise LateRefusalError(text)
     want_bytes(x)
     if not is_constant(dilations):
         context.set_dynamic(y)

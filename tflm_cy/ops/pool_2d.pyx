@@ -19,14 +19,14 @@ from tflm_cy.arithmetic.pool_2d cimport (
 )
 from tflm_cy.arithmetic.window cimport padding_before, window_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity
-from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp
+from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # Pool2DOptions
     PADDING = 0
@@ -69,6 +69,11 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
         raise ValueError(f"a pool of {p.kernel_height} x {p.kernel_width} elements")
     p.out_height = out_size(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = out_size(padding, p.width, p.kernel_width, p.stride_width)
+    if (p.out_height < 0 or p.out_width < 0) and (node.arithmetic == MICRO or p.batches * p.out_height * p.out_width != 0):
+        raise ValueError(
+            f"a window of {p.kernel_height}x{p.kernel_width} with strides {p.stride_height}, {p.stride_width} does not fit an image of "
+            f"{p.height}x{p.width}")
+    p.out_height, p.out_width = max(p.out_height, 0), max(p.out_width, 0)
     p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
     p.pad_left = padding_before(p.width, p.kernel_width, p.stride_width, 1, p.out_width)
     if node.arithmetic == MICRO and files_size:
@@ -88,9 +93,9 @@ cdef bint take_size_of_file(Pool2D* p, const Tensor* y) noexcept nogil:
     return True
 
 
-cdef int32_t out_size(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except -1:
+cdef int32_t out_size(int32_t padding, int32_t size, int32_t kernel, int32_t stride) except? -1:
     cdef int64_t reach = <int64_t>size + stride + kernel
-    if reach > 0x7FFFFFFF or window_size(padding, size, kernel, stride, 1) < 0:
+    if reach > 0x7FFFFFFF:
         raise ValueError(f"a window of {kernel} with stride {stride} does not fit an image of {size}")
     return window_size(padding, size, kernel, stride, 1)
 
@@ -102,8 +107,10 @@ cdef int set_clamp(Context context, Node* node) except -1:
     cdef Range32 r
     cdef RangeF f = activation_range_f32(activation)
     p.low_f, p.high_f = f.low, f.high
-    if y.type == FLOAT32:
+    if y.type == FLOAT32 or count(y) == 0:
         return 0
+    if not clamp_exists(activation, y.scale):
+        raise OwnRefusalError(no_clamp_text(y.scale))
     r = fused_clamp(activation, y)
     p.low, p.high = r.low, r.high
     return 0

@@ -32,13 +32,15 @@ from tflm_cy.ops.elementwise cimport (
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 
 cdef Channels* prepare_channels(Context context, const Tensor* shape, const Tensor* quantized, Range32 limits, str name) except NULL:
     """A per-channel tensor as [outer, channels, inner]."""
     cdef Channels* q = <Channels*>context.persistent(sizeof(Channels))
     cdef int axis = quantized.quantized_dimension
     if axis < 0 or axis >= shape.rank or shape.dims[axis] != quantized.scale_count:
-        raise ValueError(f"{name}: {quantized.scale_count} scales along dimension {axis} do not fit the shape")
+        raise OwnRefusalError(f"{name}: {quantized.scale_count} scales along dimension {axis} do not fit the shape")
     if quantized.zero_point_count < 1:
         raise ValueError(f"{name}: tensor {quantized.index} has no zero point")
     q.scales = quantized.scales

@@ -62,6 +62,7 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
     cdef Windows* s = &(<Windowed*>node.data).windows
     cdef int64_t span, size
     cdef int64_t taps = 1
+    cdef bint empty = False
     cdef int d
     for d in range(x.rank):
         s.dims[d] = x.dims[d]
@@ -70,17 +71,17 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
             raise ValueError("a window of more elements than can be counted")
         span = (s.window[d] - 1) * s.dilation[d] + 1
         size = (s.dims[d] - 1) * s.base[d] + 1
-        if size < 0:
-            raise ValueError("the padding specification of stablehlo.reduce_window gives an empty tensor.")
+        empty = empty or size < 0
         size += s.low[d] + high[d]
-        if size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0)):
-            raise ValueError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
+        empty = empty or size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0))
         s.out_dims[d] = 0 if size < span else (size - span) // s.stride[d] + 1
         if s.out_dims[d] > INT32_MAX:
             raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
         dims[d] = <int32_t>s.out_dims[d]
     context.set_shape(context.output(node, 0), x.rank, dims)
     node.invoke = reduce
+    if empty:
+        raise LateRefusalError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
     if (<Windowed*>node.data).op == 0:
         raise LateRefusalError("unsupported reduction body.")
     if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):

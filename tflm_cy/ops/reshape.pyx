@@ -22,13 +22,15 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, type_name,
+    INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
     want_symmetric,
 )
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
+
+from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef enum:                       # ReshapeOptions, SqueezeOptions
     NEW_SHAPE = 0
@@ -38,14 +40,12 @@ cdef enum:
     SQUEEZE_RANK = 8
     LARGEST = 1 << 30
 
-
 cdef struct Wanted:              # a shape as RESHAPE reads it: one entry may be -1
     int rank
     int32_t[MAX_RANK] dims
-    int64_t asked                # elements, where `resolve` refuses them for their number
 
 
-cdef const char* UNEQUAL = b"num_input_elements != num_output_elements"
+cdef const char* COUNTS = b"num_input_elements != num_output_elements"
 
 
 cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
@@ -81,9 +81,16 @@ cdef const char* resolve(const Tensor* x, Wanted* wanted) noexcept nogil:
             wanted.dims[stretch] = <int32_t>(old_nonzero // new_nonzero)
         new *= wanted.dims[stretch]
     if old != new:
-        wanted.asked = new
-        return UNEQUAL
+        return COUNTS
     return NULL
+
+
+cdef int64_t elements(const Wanted* wanted) noexcept nogil:
+    cdef int64_t n = 1
+    cdef int d
+    for d in range(wanted.rank):
+        n *= wanted.dims[d]
+    return n
 
 
 cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
@@ -98,6 +105,9 @@ cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
 
 
 cdef int prepare_reshape(Context context, Node* node) except -1:
+    cdef const char* refusal
+    cdef bint stretches = False
+    cdef int d
     cdef Wanted wanted
     want_arity(context, node, 1, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
@@ -118,9 +128,15 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_option(node, &wanted)
         if wanted.rank == 1 and wanted.dims[0] == 0:
             wanted.rank = 0
-    cdef const char* refusal = resolve(x, &wanted)
-    if refusal == UNEQUAL:
-        raise ValueError(f"{refusal.decode()} ({count(x)} != {wanted.asked})")
+    for d in range(wanted.rank):
+        stretches = stretches or wanted.dims[d] == -1
+    refusal = resolve(x, &wanted)
+    if refusal == COUNTS:
+        text = f"{refusal.decode()} ({count(x)} != {elements(&wanted)}): {shape_of(x)} cannot become {[wanted.dims[d] for d in range(wanted.rank)]}"
+        if node.arithmetic != XNNPACK or not stretches:
+            raise ValueError(text)
+        context.set_shape(y, wanted.rank, wanted.dims)
+        raise OwnRefusalError(text)
     accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
@@ -287,8 +303,8 @@ cdef int expand_dynamic(Context context, Node* node) noexcept nogil:
 cdef int copy_shaped(Context context, Node* node, const Wanted* wanted, const char* refusal) noexcept nogil:
     """Shape the dynamic output and copy."""
     cdef Tensor* y = context.output(node, 0)
-    if refusal == UNEQUAL:
-        return context.fail_with(b"num_input_elements != num_output_elements (%ld != %ld). ", count(context.input(node, 0)), wanted.asked)
+    if refusal == COUNTS:
+        return context.fail_with(b"num_input_elements != num_output_elements (%ld != %ld). ", count(context.input(node, 0)), elements(wanted))
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(y, wanted.rank, wanted.dims) != 0:

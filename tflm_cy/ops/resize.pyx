@@ -16,7 +16,7 @@ from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.loops cimport ResizeLoop
 from tflm_cy.simd.table cimport kernels
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
     BILINEAR_ALIGN_CORNERS = 2
@@ -39,11 +39,12 @@ cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, in
     cdef Tensor* size
     cdef Tensor* y
     cdef Resizing* r
+    cdef bint suits
     expect_arity(context, node, 2, 1)
     x, size, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
     if x.rank != 4:
         raise ValueError(f"NumDimensions(input) != 4 ({x.rank} != 4)")
-    if size.rank != 1 or size.dims[0] != 2:
+    if size.rank != 1 or ((is_constant(size) or smallest == 0) and size.dims[0] != 2):
         raise ValueError("NumDimensions(size) != 1: the size is two numbers, height and width")
     if size.type != INT32:
         raise ValueError(f"size->type != kTfLiteInt32 ({type_name(size.type)} != INT32)")
@@ -55,11 +56,16 @@ cdef Resizing* prepare_shapes(Context context, Node* node, int align_corners, in
     r.smallest = smallest
     r.known_size = is_constant(size)
     if r.known_size:
-        if not fill_shape(r, x, <const int32_t*>size.data):
-            raise ValueError("size_data[0] > 0 was not true: an image cannot be resized from or to nothing")
+        suits = fill_shape(r, x, <const int32_t*>size.data)
+        if min(r.shape.out_height, r.shape.out_width) < r.smallest:
+            raise ValueError("size_data[0] > 0 was not true: an image cannot be resized to nothing")
         resize_output(context, node, r)
+        if not suits and r.shape.batches * r.shape.depth > 0:
+            raise OwnRefusalError("an image cannot be resized from nothing")
     else:
         context.set_dynamic(y)
+        if size.dims[0] != 2:
+            raise OwnRefusalError("NumDimensions(size) != 1: the size is two numbers, height and width")
     return r
 
 

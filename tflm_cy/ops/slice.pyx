@@ -31,7 +31,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
 from tflm_cy.schema.table cimport table_bool, table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # StridedSliceOptions
     BEGIN_MASK = 0
@@ -77,6 +77,7 @@ cdef int want_kernel(const Tensor* x, str name, bint now) except -1:
 
 cdef int prepare_slice(Context context, Node* node) except -1:
     cdef int32_t[SLICE_RANK] dims
+    cdef const char* refusal
     cdef Part* part
     cdef bint sized = True
     cdef int d
@@ -89,15 +90,21 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     want_bytes(x)
     want_index_type(begin, "begin of SLICE")
     want_type_of(size, begin)
-    if begin.rank != 1 or size.rank != 1 or begin.dims[0] != size.dims[0] or begin.dims[0] < x.rank:
+    if begin.rank != 1 or size.rank != 1 or begin.dims[0] != size.dims[0]:
         raise ValueError(f"NumElements(begin) != NumElements(size), or not a vector of {x.rank} elements")
     if x.rank > SLICE_RANK:
         raise ValueError(f"Slice op only supports 1D-5D input arrays, not {x.rank}D")
     part = <Part*>context.persistent(sizeof(Part))
     node.data = part
     node.invoke = slice_dynamic
+    if begin.dims[0] < x.rank:
+        context.set_dynamic(y)
+        raise OwnRefusalError(f"NumElements(begin) != NumElements(size), or not a vector of {x.rank} elements")
     if is_constant(begin) and is_constant(size):
-        accept(plan_slice(part, x, begin, size, dims))
+        refusal = plan_slice(part, x, begin, size, dims)
+        if refusal != NULL and node.arithmetic != MICRO and y.rank > 0:      # TensorFlow keeps the shape that the file gives
+            raise OwnRefusalError(refusal.decode())
+        accept(refusal)
         context.set_shape(y, x.rank, dims)
         node.invoke = copy_part
         return want_kernel(x, "Slice", False)
@@ -169,7 +176,11 @@ cdef struct Selection:           # of one dimension, as STRIDED_SLICE's kernel w
     bint shrunk                  # it is left out of the output
 
 
+cdef const char* UNWRITTEN = b"slice index of a shrunk dimension is out of bounds, or its stride is negative"
+
+
 cdef int prepare_strided_slice(Context context, Node* node) except -1:
+    cdef const char* refusal
     cdef int32_t[SLICE_RANK] dims
     cdef int rank = 0
     want_arity(context, node, 4, 4, 1)
@@ -194,8 +205,12 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
         context.set_dynamic(y)
         node.invoke = strided_slice_dynamic
         return want_kernel(x, "StridedSlice", node.arithmetic == MICRO)
-    accept(plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims))
+    refusal = plan_strided_slice(node, x, begin if is_constant(begin) else NULL, end, strides, &rank, dims)
+    if refusal != UNWRITTEN:
+        accept(refusal)
     context.set_shape(y, rank, dims)
+    if refusal == UNWRITTEN:
+        raise OwnRefusalError(refusal.decode())
     node.invoke = copy_part if is_constant(begin) else strided_slice_sized
     want_kernel(x, "StridedSlice", node.arithmetic == MICRO or (is_constant(x) and is_constant(begin)))
     if is_constant(x) and is_constant(begin) and x.type != STRING:
@@ -305,7 +320,7 @@ cdef const char* plan_strided_slice(
     if axis < x.rank:
         return b"StridedSlice: the masks leave out dimensions of the input"
     if nothing and not empty and begin != NULL:
-        return b"slice index of a shrunk dimension is out of bounds, or its stride is negative"
+        return UNWRITTEN
     finish_part(part, x)
     return NULL
 

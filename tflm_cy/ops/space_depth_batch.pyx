@@ -128,11 +128,19 @@ cdef int want_blocks(Context context, Node* node) except -1:
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
         want_symmetric(x)
-    if block.type != INT32 or block.rank != 1 or block.dims[0] != x.rank - 2:
-        raise ValueError(f"the block shape must be an INT32 vector of {x.rank - 2} elements: spatial_dims_num")
-    if edges.type != INT32 or edges.rank != 2 or edges.dims[0] != x.rank - 2 or edges.dims[1] != 2:
-        raise ValueError(f"paddings and crops must be INT32 of shape [{x.rank - 2}, 2]: spatial_dims_num")
-    return 0
+    if block.type != INT32 or edges.type != INT32:
+        raise ValueError(f"the block shape and paddings or crops must be INT32, not {type_name(block.type)} and {type_name(edges.type)}")
+    text = None
+    if block.rank != 1 or block.dims[0] != x.rank - 2:
+        text = f"the block shape must be an INT32 vector of {x.rank - 2} elements: spatial_dims_num"
+    elif edges.rank != 2 or edges.dims[0] != x.rank - 2 or edges.dims[1] != 2:
+        text = f"paddings and crops must be INT32 of shape [{x.rank - 2}, 2]: spatial_dims_num"
+    if text is None:
+        return 0
+    if is_constant(block) and is_constant(edges):
+        raise ValueError(text)
+    context.set_dynamic(y)
+    raise LateRefusalError(text)
 
 
 cdef int want_kernel(const Tensor* x, str name) except -1:

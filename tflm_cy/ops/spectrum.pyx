@@ -25,7 +25,7 @@ from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, b
 from tflm_cy.ops.flex_options cimport options_of
 from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     LONGEST = 1 << 24            # of a window or a transform
@@ -230,7 +230,9 @@ cdef int prepare_mfcc(Context context, Node* node) except -1:
         raise LateRefusalError(f"params->dct_coefficient_count != mfcc_output.size(): Mfcc of {coefficients} coefficients of {bands} bands")
     s.low, s.high = <float>whole(options, "lower_frequency_limit"), <float>whole(options, "upper_frequency_limit")
     if not 1 <= coefficients <= bands or bands * coefficients > LONGEST or x.dims[2] < 2 or s.low < 0 or s.high <= s.low:
-        raise ValueError(
+        dims[0], dims[1], dims[2] = x.dims[0], x.dims[1], <int32_t>coefficients
+        context.set_shape(y, 3, dims)
+        raise LateRefusalError(
             f"Mfcc: {coefficients} coefficients of {bands} bands from {s.low} to {s.high} Hz over {x.dims[2]} bins")
     s.coefficients = <int32_t>coefficients
     s.bank.bins, s.bank.bands = x.dims[2], <int32_t>bands
@@ -282,9 +284,11 @@ cdef int prepare_hadamard(Context context, Node* node) except -1:
         raise ValueError(f"input_tensor->type == kTfLiteFloat32 was not true: {type_name(x.type)}")
     size = <int32_t*>context.persistent(sizeof(int32_t))
     size[0] = <int32_t>whole(options_of(node), "hadamard_size")
-    if size[0] < 1 or x.rank < 2 or x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
+    if size[0] < 1 or x.rank < 2:
         raise ValueError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     context.set_shape(y, y.rank, y.dims)
+    if x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
+        raise OwnRefusalError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     node.data = size
     node.invoke = rotate
     return 0

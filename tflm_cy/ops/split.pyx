@@ -9,7 +9,7 @@ Source: LiteRT:tflite/kernels/split.cc, split_v.cc, unpack.cc.
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.graph.context cimport MICRO, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
@@ -18,6 +18,8 @@ from tflm_cy.ops.operand cimport (
     accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
 from tflm_cy.schema.table cimport table_i32
+
+from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef enum:                       # SplitOptions, SplitVOptions
     NUM_SPLITS = 0
@@ -62,8 +64,12 @@ cdef int64_t resolve_axis(int64_t axis, int rank) noexcept nogil:
     return axis if 0 <= axis < rank else -1
 
 
+cdef const char* UNEVEN = b"Not an even split"
+
+
 cdef int prepare_split(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
+    cdef const char* refusal
     cdef int i
     want_arity(context, node, 2, 2, -1)
     cdef Tensor* axis = operand(context, node, 0)
@@ -79,9 +85,13 @@ cdef int prepare_split(Context context, Node* node) except -1:
             context.set_dynamic(context.output(node, i))
         node.invoke = split_dynamic
         return 0
-    accept(plan_split(node, axis, x, dims))
+    refusal = plan_split(node, axis, x, dims)
+    if refusal != UNEVEN or node.arithmetic != XNNPACK:
+        accept(refusal)
     for i in range(node.output_count):
         context.set_shape(context.output(node, i), x.rank, dims)
+    if refusal == UNEVEN:                        # the delegate's parts leave out what is over
+        raise OwnRefusalError(refusal.decode())
     node.invoke = split
     return 0
 
@@ -93,11 +103,11 @@ cdef const char* plan_split(Node* node, const Tensor* axis_tensor, const Tensor*
     cdef int d
     if axis < 0:
         return b"axis_value < NumDimensions(input) was not true: the axis does not exist"
-    if x.dims[axis] % node.output_count != 0:
-        return b"Not an even split"
     for d in range(x.rank):
         dims[d] = x.dims[d]
     dims[axis] = x.dims[axis] // node.output_count
+    if x.dims[axis] % node.output_count != 0:
+        return UNEVEN
     cut.rows = count_range(x, 0, axis)
     cut.step = count_range(x, axis + 1, x.rank) * type_size(x.type)
     return NULL

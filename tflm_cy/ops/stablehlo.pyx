@@ -26,7 +26,7 @@ from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # StablehloPadOptions
     EDGE_PADDING_LOW = 0
@@ -199,8 +199,6 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
         raise ValueError(f"{window_dims.length} window dimensions and {collapsed.length} collapsed ones do not make {x.rank}")
     if walked_rank - <int>window_dims.length != indices.rank - 1:
         raise ValueError(f"rank {walked_rank} is not that of {window_dims.length} window dimensions and indices {shape_of(indices)}")
-    if map.length > <uint32_t>indices.dims[vector_dim]:
-        raise ValueError(f"index vectors of {indices.dims[vector_dim]} components do not fill {map.length} dimensions")
     s.rank = x.rank
     s.walked_rank = walked_rank
     s.wide = indices.type == INT64
@@ -235,6 +233,13 @@ cdef int plan_slices(IndexedSlices* s, const Tensor* x, const Tensor* indices, i
     return 0
 
 
+cdef int want_components(const Tensor* indices, Vector map, int64_t vector_dim) except -1:
+    """TensorFlow reads what lies behind index vectors that are too short."""
+    if map.length > <uint32_t>indices.dims[vector_dim]:
+        raise OwnRefusalError(f"index vectors of {indices.dims[vector_dim]} components do not fill {map.length} dimensions")
+    return 0
+
+
 cdef int prepare_gather(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef IndexedSlices* s
@@ -262,6 +267,7 @@ cdef int prepare_gather(Context context, Node* node) except -1:
             s.walked[d] = attribute(sizes, s.window_axis[d], 1)
         dims[d] = <int32_t>s.walked[d]
     context.set_shape(y, y.rank, dims)
+    want_components(indices, attributes(node, START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, GATHER_INDEX_VECTOR_DIM, 0))
     node.data = s
     node.invoke = gather
     return want_kernel(x, indices, False)
@@ -295,14 +301,16 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     want_type_of(y, x)
     want_type_of(updates, x)
     data = combined_data(context, node, x.type, op)
+    context.set_shape(y, x.rank, x.dims)
     plan_slices(&data.slices, x, indices, updates.rank, attributes(node, UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
                 attributes(node, INSERTED_WINDOW_DIMS, "stablehlo.scatter"), attributes(node, SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
                 table_i64(node.options, SCATTER_INDEX_VECTOR_DIM, 0))
     for d in range(updates.rank):
         if data.slices.window_axis[d] < 0 and data.slices.walked[d] != updates.dims[d]:
-            raise ValueError(f"updates {shape_of(updates)} do not belong to indices {shape_of(indices)}")
+            raise OwnRefusalError(f"updates {shape_of(updates)} do not belong to indices {shape_of(indices)}")
         data.slices.walked[d] = updates.dims[d]
-    context.set_shape(y, x.rank, x.dims)
+    want_components(indices, attributes(node, SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
+                    table_i64(node.options, SCATTER_INDEX_VECTOR_DIM, 0))
     node.invoke = scatter
     return want_kernel(x, indices, True)
 

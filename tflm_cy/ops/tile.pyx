@@ -39,7 +39,11 @@ cdef int prepare_tile(Context context, Node* node) except -1:
     if multipliers.type != INT32 and multipliers.type != INT64:
         raise ValueError(f"Multipliers of type '{type_name(multipliers.type)}' are not supported by tile.")
     if count(multipliers) != x.rank:
-        raise ValueError(f"num_dimensions != num_multipliers: {x.rank} and {count(multipliers)}")
+        text = f"num_dimensions != num_multipliers: {x.rank} and {count(multipliers)}"
+        if is_constant(multipliers):
+            raise ValueError(text)
+        context.set_dynamic(y)
+        raise LateRefusalError(text)
     want_bytes(x)
     node.data = context.persistent(sizeof(Walk))
     if not is_constant(multipliers):

@@ -39,8 +39,11 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     want_type_of(y, x)
     want_bytes(x)
     if perm.type != INT32 or perm.rank != 1 or perm.dims[0] != x.rank:
-        raise ValueError(
-            f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims")
+        text = f"the permutation must be an INT32 vector of {x.rank} elements: op_context->perm->dims->data[0] != dims"
+        if is_constant(perm):
+            raise ValueError(text)
+        context.set_dynamic(y)
+        raise LateRefusalError(text)
     node.data = context.persistent(sizeof(Walk))
     if not is_constant(perm):
         context.set_dynamic(y)

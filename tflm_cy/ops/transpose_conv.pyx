@@ -28,12 +28,12 @@ from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_con
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
 from tflm_cy.ops.weighted cimport (
-    Bias, bias_values, check_bias_type, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
+    Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
 from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:                       # TransposeConvOptions
     PADDING = 0
@@ -96,10 +96,13 @@ cdef int prepare(Context context, Node* node) except -1:
     if op.dynamic:
         context.set_dynamic(y)
     else:
-        if set_output_size(op, <const int32_t*>shape.data) != 0:
-            raise ValueError(f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
-                             f"{op.shape.batches} images and {op.shape.oc} channels")
         context.set_shape(y, 4, <const int32_t*>shape.data)
+        if set_output_size(op, <const int32_t*>shape.data) != 0:
+            raise LateRefusalError(
+                f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
+                f"{op.shape.batches} images and {op.shape.oc} channels")
+    if node.arithmetic != MICRO:
+        check_bias_width(x, b, bias_option, "TRANSPOSE_CONV")
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
     else:
@@ -118,7 +121,7 @@ cdef int prepare(Context context, Node* node) except -1:
 
 cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, const Tensor* x, TransposeConv* op) except -1:
     cdef ConvShape* g = &op.shape
-    if shape.type != INT32 or shape.rank != 1 or shape.dims[0] != 4:
+    if shape.type != INT32 or shape.rank != 1 or (is_constant(shape) and shape.dims[0] != 4):
         raise ValueError(f"TRANSPOSE_CONV: the output shape must be int32 [4], got {type_name(shape.type)} {shape_of(shape)}")
     if x.rank != 4 or w.rank != 4:
         raise ValueError(f"TRANSPOSE_CONV: NumDimensions(input) != 4: input {shape_of(x)}, weights {shape_of(w)}")
@@ -233,7 +236,9 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     if (x.type != INT8 and x.type != UINT8 and x.type != INT16) or not read_as_bytes(x, w) or (
             x.type == INT16 and w.type != INT8 and node.arithmetic != MICRO) or (
             node.arithmetic == OPTIMIZED and type_size(w.type) != 1):        # which it puts into another order first
-        raise ValueError(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+        if x.type != INT16:
+            check_quantized(w, "TRANSPOSE_CONV", "weights")
+        raise (ValueError if x.type == INT16 else OwnRefusalError)(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
@@ -258,7 +263,7 @@ cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -
     cdef Tensor* w = context.input(node, 1)
     cdef ptrdiff_t c
     if w.type != INT8:
-        raise ValueError(f"TRANSPOSE_CONV: types FLOAT32 x {type_name(w.type)} are not supported")
+        raise OwnRefusalError(f"TRANSPOSE_CONV: types FLOAT32 x {type_name(w.type)} are not supported")
     check_quantized(w, "TRANSPOSE_CONV", "weights")
     if w.scale_count != 1 and w.scale_count != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: {w.scale_count} scales for {op.shape.oc} output channels")
@@ -275,6 +280,8 @@ cdef int shape_output(Context context, Node* node, TransposeConv* op) noexcept n
     cdef const int32_t* dims = <const int32_t*>context.input(node, 0).data
     if not op.dynamic:
         return 0
+    if context.input(node, 0).dims[0] != 4:
+        return context.fail(b"TRANSPOSE_CONV: the output shape must be int32 [4]: NumElements(output_shape) != 4")
     if set_output_size(op, dims) != 0:
         return context.fail_with(b"TRANSPOSE_CONV: the output shape does not fit %ld images and %ld channels", op.shape.batches, op.shape.oc)
     return context.resize(context.output(node, 0), 4, dims)

@@ -11,14 +11,14 @@ from tflm_cy.graph.tensor cimport Tensor
 
 
 cdef inline int64_t windows_along(int padding, int64_t size, int64_t filter, int64_t stride, int64_t dilation) noexcept nogil:
-    """Number of output positions along one axis; negative when the filter is larger than the image (VALID), 0 when the padding
-    is neither SAME nor VALID."""
+    """Number of output positions along one axis; 0 where a filter is larger than the image by less than the stride (VALID), negative
+    where by more, 0 when the padding is neither SAME nor VALID."""
     cdef int64_t effective = (filter - 1) * dilation + 1
     if padding == SAME:
         return (size + stride - 1) / stride
     if padding != VALID:
         return 0
-    return (size + stride - effective) / stride if size + stride >= effective else -1
+    return (size + stride - effective) / stride
 
 
 cdef inline int64_t pad_before(int64_t size, int64_t filter, int64_t stride, int64_t dilation, int64_t out) noexcept nogil:
@@ -31,27 +31,46 @@ cdef inline bint is_empty(const ConvShape* g) noexcept nogil:
     return g.ih <= 0 or g.iw <= 0
 
 
-cdef inline int no_values(Context context, Node* node) noexcept nogil:
-    """What is done for an image without pixels whose output has none."""
-    return 0
-
-
-cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothing=False) except -1:
-    """Fill in oh, ow and the padding from input, filter, strides and dilations. `takes_nothing`: an image may have no rows or no columns."""
+cdef inline int check_window(const ConvShape* g, str name, bint takes_nothing) except -1:
+    """`takes_nothing`: an image may have no rows or no columns."""
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"{name}: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
     if g.dilation_h <= 0 or g.dilation_w <= 0:
         raise ValueError(f"{name}: params->dilation_height_factor > 0 was not true (dilations {g.dilation_h}, {g.dilation_w})")
-    if (is_empty(g) and not takes_nothing) or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
+    if g.ih < 0 or g.iw < 0 or (is_empty(g) and not takes_nothing) or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
         raise ValueError(f"{name}: empty image {g.ih}x{g.iw}x{g.ic} or filter {g.kh}x{g.kw} for {g.oc} channels")
+    return 0
+
+
+cdef inline str misfit_text(const ConvShape* g, str name):
+    return f"{name}: a {g.kh}x{g.kw} filter with dilations {g.dilation_h}, {g.dilation_w} does not fit the {g.ih}x{g.iw} image"
+
+
+cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothing=True) except -1:
+    """Fill in oh, ow and the padding from input, filter, strides and dilations."""
+    check_window(g, name, takes_nothing)
     g.oh = windows_along(padding, g.ih, g.kh, g.stride_h, g.dilation_h)
     g.ow = windows_along(padding, g.iw, g.kw, g.stride_w, g.dilation_w)
-    if g.oh < 0 or g.ow < 0 or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
-        raise ValueError(
-            f"{name}: a {g.kh}x{g.kw} filter with dilations {g.dilation_h}, {g.dilation_w} does not fit the {g.ih}x{g.iw} image")
+    if ((g.oh < 0 or g.ow < 0) and g.batches * g.oh * g.ow != 0) or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
+        raise ValueError(misfit_text(g, name))
+    g.oh, g.ow = max(g.oh, 0), max(g.ow, 0)
     g.pad_h = pad_before(g.ih, g.kh, g.stride_h, g.dilation_h, g.oh)
     g.pad_w = pad_before(g.iw, g.kw, g.stride_w, g.dilation_w, g.ow)
     return 0
+
+
+cdef inline bint set_delegated_window(ConvShape* g, int padding, str name) except -1:
+    """As XNNPACK counts: one window at least. True when not even that fits (VALID), which it computes of what lies behind the image."""
+    cdef int64_t reach_h = (g.kh - 1) * g.dilation_h + 1
+    cdef int64_t reach_w = (g.kw - 1) * g.dilation_w + 1
+    if padding != VALID or (g.ih >= reach_h and g.iw >= reach_w):
+        set_window(g, padding, name)
+        return False
+    check_window(g, name, True)
+    g.oh = max(g.ih - reach_h, 0) / g.stride_h + 1
+    g.ow = max(g.iw - reach_w, 0) / g.stride_w + 1
+    g.pad_h = g.pad_w = 0
+    return True
 
 
 cdef inline bint take_size_of_file(ConvShape* g, const Tensor* y) noexcept nogil:

@@ -20,6 +20,8 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
 from tflm_cy.schema.table cimport table_bool, table_i32
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:                       # StridedSliceOptions
     BEGIN_MASK = 0
     END_MASK = 1
@@ -250,6 +252,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     cdef Tensor* first = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     cdef int axis = table_i32(node.options, AXIS, 0)
+    cdef object refusal = None
     cdef int32_t[MAX_RANK] dims
     cdef int64_t total = 0
     cdef Tensor* x
@@ -267,13 +270,15 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
         if x.rank != first.rank:
             raise ValueError(f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ in rank")
         for d in range(first.rank):
-            if d != axis and x.dims[d] != first.dims[d]:
-                raise ValueError(f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ outside of axis {axis}")
+            if d != axis and x.dims[d] != first.dims[d] and refusal is None:
+                refusal = f"CONCATENATION: shapes {shape_of(first)} and {shape_of(x)} differ outside of axis {axis}"
         total += x.dims[axis]
     if total > 0x7FFFFFFF:
         raise ValueError(f"CONCATENATION: the axis becomes too long: {total}")
     dims[axis] = <int32_t>total
     context.set_shape(y, first.rank, dims)
+    if refusal is not None:
+        raise OwnRefusalError(refusal)
     op = <Join*>context.persistent(sizeof(Join))
     op.rows = count_range(y, 0, axis)
     op.row = bytes_behind(y, axis - 1) if axis > 0 else <int64_t>y.bytes

@@ -25,6 +25,7 @@ from tflm_cy.arithmetic.xnnpack.product cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, extent_of, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.vector32 cimport (
@@ -32,6 +33,8 @@ from tflm_cy.ops.xnnpack.vector32 cimport (
 )
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.bands cimport product32_time
+
+from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef enum:                       # Conv2DOptions
     PADDING = 0
@@ -101,11 +104,13 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     cdef ConvShape* g = &op.shape
     cdef int32_t[4] dims
     cdef int padding = table_i8(node.options, PADDING, 0)
-    set_padded_window(context, node, g, padding, context.operator_name(node))
+    cdef bint misfit = set_padded_window(context, node, g, padding, context.operator_name(node))
     if g.oh <= 0 or g.ow <= 0:
         raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
     dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     context.set_shape(context.output(node, 0), 4, dims)
+    if misfit:
+        raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
     if padding == SAME and wraps_around(g):
         move_outside(g)
     return 0
@@ -119,7 +124,9 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.dilation_h = table_i32(node.options, DILATION_H, 1)
     g.dilation_w = table_i32(node.options, DILATION_W, 1)
     if g.group_ic <= 0 or g.ic <= 0 or g.ic % g.group_ic != 0 or g.oc % (g.ic / g.group_ic) != 0:
-        raise ValueError(f"CONV_2D: {g.ic} input channels, filters of {g.group_ic}, {g.oc} output channels")
+        g.groups = 1
+        finish_window(context, node, op)
+        raise OwnRefusalError(f"CONV_2D: {g.ic} input channels, filters of {g.group_ic}, {g.oc} output channels")
     g.groups = g.ic / g.group_ic
     check_bias(context.input(node, 2), g.oc, "CONV_2D")
     finish_window(context, node, op)
@@ -137,7 +144,8 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
     g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
     if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
-        raise ValueError(f"DEPTHWISE_CONV_2D: {g.ic} input channels, a filter of the shape {shape_of(w)}")
+        finish_window(context, node, op)
+        raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} input channels, a filter of the shape {shape_of(w)}")
     check_bias(context.input(node, 2), g.oc, "DEPTHWISE_CONV_2D")
     finish_window(context, node, op)
     op.range = float_limits(table_i8(node.options, DEPTHWISE_ACTIVATION, 0))

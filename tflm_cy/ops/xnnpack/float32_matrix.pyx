@@ -22,6 +22,8 @@ from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.product32 cimport Product32, Product32Kernels
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
     KEEP_NUM_DIMS = 2
@@ -108,19 +110,27 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
     cdef int rank = 2
     cdef int d
     check_rank(x, "FULLY_CONNECTED")
+    cdef object refusal = None
     if total % op.depth != 0:
-        raise ValueError(f"FULLY_CONNECTED: an input of the shape {shape_of(x)} has no whole rows of {op.depth}")
+        refusal = f"FULLY_CONNECTED: an input of the shape {shape_of(x)} has no whole rows of {op.depth}"
+        if not table_bool(node.options, KEEP_NUM_DIMS, False):
+            raise ValueError(refusal)
     op.rows = total / op.depth
     dims[0] = <int32_t>op.rows
     dims[1] = <int32_t>op.outputs
     if table_bool(node.options, KEEP_NUM_DIMS, False):
-        if x.rank < 1 or x.dims[x.rank - 1] != op.depth:
+        if x.rank < 1:
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.depth}, the input has the shape {shape_of(x)}")
+        if x.dims[x.rank - 1] != op.depth:
+            refusal = f"FULLY_CONNECTED: keep_num_dims wants rows of {op.depth}, the input has the shape {shape_of(x)}"
         rank = x.rank
         for d in range(rank - 1):
             dims[d] = x.dims[d]
         dims[rank - 1] = <int32_t>op.outputs
-    return context.set_shape(y, rank, dims)
+    context.set_shape(y, rank, dims)
+    if refusal is not None:                      # the delegate computes with the rows that there are
+        raise OwnRefusalError(refusal)
+    return 0
 
 
 cdef int multiply_vector(Context context, Node* node) noexcept nogil:

@@ -29,6 +29,8 @@ from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.pool32 cimport AveragePoolKernel, MaxPoolKernel
 from tflm_cy.simd.table cimport kernels
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:                       # Pool2DOptions
     PADDING = 0
     STRIDE_W = 1
@@ -258,10 +260,10 @@ cdef int prepare_argmax(Context context, Node* node) except -1:
     padding = read_custom(context, node, p)
     check_places(context, node, context.output(node, 1))
     set_windows(context, node, op, padding)
-    if padding == VALID and (p.ih < p.kh or p.iw < p.kw):
-        raise ValueError(f"MaxPoolingWithArgmax2D: a window of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
     set_image(context, node, 1, p.batches, p.oh, p.ow, p.channels)
+    if padding == VALID and (p.ih < p.kh or p.iw < p.kw):
+        raise OwnRefusalError(f"MaxPoolingWithArgmax2D: a window of {p.kh}x{p.kw} does not fit the {p.ih}x{p.iw} image")
     op.taps = request_taps(context, op)
     node.invoke = argmax
     return 0

@@ -8,21 +8,22 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.window cimport VALID                    # for those who look whether a convolution may take a PAD over
 from tflm_cy.graph.context cimport FUSED_PAD, Context, Node
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.ops.window_2d cimport set_window
+from tflm_cy.ops.window_2d cimport set_delegated_window
 
 
-cdef inline int set_padded_window(Context context, const Node* node, ConvShape* g, int padding, str name) except -1:
-    """As set_window, around the image with its border."""
+cdef inline bint set_padded_window(Context context, const Node* node, ConvShape* g, int padding, str name) except -1:
+    """As set_delegated_window, around the image with its border."""
     cdef const Tensor* paddings = context.input(node, 3)
     cdef const int32_t* border
+    cdef bint misfit
     if node.fusion != FUSED_PAD or paddings == NULL:
-        return set_window(g, padding, name)
+        return set_delegated_window(g, padding, name)
     border = <const int32_t*>paddings.data
     g.ih += border[2] + border[3]
     g.iw += border[4] + border[5]
-    set_window(g, padding, name)
+    misfit = set_delegated_window(g, padding, name)
     g.ih -= border[2] + border[3]
     g.iw -= border[4] + border[5]
     g.pad_h = border[2]
     g.pad_w = border[4]
-    return 0
+    return misfit

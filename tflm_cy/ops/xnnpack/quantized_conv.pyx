@@ -27,7 +27,7 @@ from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.graph.context cimport Context, Extent, Node, extent_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
+from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
@@ -37,6 +37,8 @@ from tflm_cy.ops.xnnpack.vector8 cimport (
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.bands cimport Cut, cut_conv8
+
+from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
     PADDING = 0
@@ -95,10 +97,11 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.dilation_w = table_i32(node.options, CONV_DILATION_W, 1)
     g.dilation_h = table_i32(node.options, CONV_DILATION_H, 1)
     if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
-        raise ValueError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
+        g.groups = 1
+        shape_windows(context, g, padding, y, "CONV_2D")
+        raise OwnRefusalError(f"CONV_2D: {g.ic} channels do not fit a filter of {g.group_ic} and {g.oc} output channels")
     g.groups = g.ic / g.group_ic
-    set_window(g, padding, "CONV_2D")
-    shape_output(context, g, y)
+    shape_windows(context, g, padding, y, "CONV_2D")
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
@@ -171,6 +174,15 @@ cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShap
 cdef int shape_output(Context context, const ConvShape* g, Tensor* y) except -1:
     cdef int32_t[4] dims = [<int32_t>g.batches, <int32_t>g.oh, <int32_t>g.ow, <int32_t>g.oc]
     return context.set_shape(y, 4, dims)
+
+
+cdef int shape_windows(Context context, ConvShape* g, int padding, Tensor* y, str name) except -1:
+    """Output size, padding, and the output's shape."""
+    cdef bint misfit = set_delegated_window(g, padding, name)
+    shape_output(context, g, y)
+    if misfit:
+        raise OwnRefusalError(misfit_text(g, name))
+    return 0
 
 
 cdef int request_positions(Context context, Conv* op) except -1:
@@ -258,9 +270,9 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
     g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
     if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
-        raise ValueError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
-    set_window(g, padding, "DEPTHWISE_CONV_2D")
-    shape_output(context, g, y)
+        shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
+        raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
+    shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
     prepare_requantize(
         context, x, w, b, y, table_i8(node.options, DEPTHWISE_ACTIVATION, 0), g.oc,
         g.oc != g.ic or g.kh * g.kw > LARGEST_DEPTHWISE, &op.out, "DEPTHWISE_CONV_2D",
@@ -348,12 +360,14 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]
     g.groups = 1
-    if g.ic != g.group_ic or g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0:
+    if g.ic <= 0 or g.oc <= 0 or g.kh <= 0 or g.kw <= 0 or g.ih <= 0 or g.iw <= 0:
         raise ValueError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
     set_output_size(g, table_i8(node.options, PADDING, 0), <const int32_t*>size.data)
     shape_output(context, g, y)
+    if g.ic != g.group_ic:
+        raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")

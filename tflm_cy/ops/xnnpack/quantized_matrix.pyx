@@ -40,6 +40,8 @@ from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
+from tflm_cy.graph.refusal import OwnRefusalError
+
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
     KEEP_NUM_DIMS = 2
@@ -147,18 +149,28 @@ cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, co
     cdef int32_t[MAX_RANK] dims
     cdef int rank = 2
     cdef int d
+    cdef object refusal = None
     op.m = count(x) / op.k
-    if count(x) % op.k != 0 or op.m > 0x7FFFFFFF:
-        raise ValueError(f"FULLY_CONNECTED: an input {shape_of(x)} is not made of rows of {op.k}")
+    if op.m > 0x7FFFFFFF:
+        raise ValueError(f"FULLY_CONNECTED: an input {shape_of(x)} has too many rows of {op.k}")
+    if count(x) % op.k != 0:
+        refusal = f"FULLY_CONNECTED: an input {shape_of(x)} is not made of rows of {op.k}"
+        if not table_bool(node.options, KEEP_NUM_DIMS, False):
+            raise ValueError(refusal)
     dims[0] = <int32_t>op.m
     if table_bool(node.options, KEEP_NUM_DIMS, False):
-        if x.rank < 1 or x.dims[x.rank - 1] != op.k:
+        if x.rank < 1:
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.k}, the input has the shape {shape_of(x)}")
+        if x.dims[x.rank - 1] != op.k:
+            refusal = f"FULLY_CONNECTED: keep_num_dims wants rows of {op.k}, the input has the shape {shape_of(x)}"
         rank = x.rank
         for d in range(rank):
             dims[d] = x.dims[d]
     dims[rank - 1] = <int32_t>op.n
-    return context.set_shape(y, rank, dims)
+    context.set_shape(y, rank, dims)
+    if refusal is not None:                      # the delegate computes with the rows that there are
+        raise OwnRefusalError(refusal)
+    return 0
 
 
 cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:

@@ -1,0 +1,23 @@
+"""One difference that we want: where, which, why; see `deviations`."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True)
+class Deviation:
+    cases: str
+    difference: str
+    reason: str
+    modes: tuple = ()
+
+    def fits(self, case_id, difference, mode):
+        return (
+            (not self.modes or mode in self.modes)
+            and fnmatchcase(case_id, literal_brackets(self.cases))
+            and fnmatchcase(difference, literal_brackets(self.difference))
+        )
+
+
+def literal_brackets(pattern):
+    return pattern.replace("[", "[[]")

@@ -1,0 +1,137 @@
+"""Differences of `python -m compat --placeholders` that we want: shapes that do not belong together, branches and loops."""
+
+from .deviation import Deviation
+
+DEFAULT = ("AUTO", "BUILTIN")
+NOT_REFERENCE = (*DEFAULT, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
+
+OUT_OF_SHAPE = (
+    # ---- `python -m compat --placeholders`: in shapes that do not belong together, where TensorFlow runs
+    *(
+        Deviation(f"{cases}, *#*", f"ok  <>  raised RuntimeError in invoke: {text}*", f"{reason} at a placeholder")
+        for cases, text, reason in (
+            (
+                "MIRROR_PAD/*",
+                "MirrorPad paddings ",
+                "a border larger than its image is refused; TensorFlow reads outside of it",
+            ),
+            (
+                "QUANTIZE/*/per channel",
+                "QUANTIZE: * scales ",
+                "more scales than channels are refused; TensorFlow mixes them up",
+            ),
+            (
+                "REVERSE_SEQUENCE/*",
+                "*seq_lengths",
+                "lengths beyond the sequence are refused; TensorFlow looks at the first one only",
+            ),
+            (
+                "SLICE/*",
+                "Invalid begin and size",
+                "a part outside of its tensor is refused; TensorFlow copies what lies behind",
+            ),
+            (
+                "STABLEHLO_GATHER/*",
+                "STABLEHLO_GATHER: a slice ",
+                "slices outside of the operand are refused; TensorFlow copies them",
+            ),
+            (
+                "STABLEHLO_*",
+                "index vectors ",
+                "index vectors that are too short are refused; TensorFlow reads what lies behind",
+            ),
+            (
+                "STABLEHLO_SCATTER/*",
+                "updates ",
+                "updates of other shapes are refused; TensorFlow reads indices that are not there",
+            ),
+            (
+                "STRIDED_SLICE/*",
+                "slice index ",
+                "an index outside of its axis is refused; TensorFlow leaves the output unwritten",
+            ),
+            (
+                "aeq.hadamard_rotation/*",
+                "aeq.hadamard",
+                "an output of the file's size is refused; TensorFlow writes across its end",
+            ),
+            (
+                "*VARIABLE*",
+                "the variable has ",
+                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+            ),
+            (
+                "VAR_HANDLE/*",
+                "the variable has ",
+                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+            ),
+            (
+                "CALL_ONCE/*",
+                "the variable has ",
+                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+            ),
+            (
+                "GRAPH/*/variables",
+                "the variable has ",
+                "a variable smaller than what is read is refused; TensorFlow reads beyond it",
+            ),
+        )
+    ),
+    Deviation(
+        "GRAPH/*8/*, ones: but channels#*",
+        "invoke 0, output ?: * of * elements: *",
+        "an output with more windows than the input has pixels is computed from those that there are, as by the reference; "
+        "TensorFlow's optimized kernel reads what lies behind them",
+        NOT_REFERENCE,
+    ),
+    Deviation(
+        "TFLite_Detection_PostProcess/*/fast, *#*",
+        "invoke 0, output 2: float32 *",
+        "where fewer boxes than wanted are found the other scores are 0; TensorFlow returns memory that nobody wrote",
+    ),
+    *(
+        Deviation(
+            cases,
+            difference,
+            "attention has the shapes of its operands; TensorFlow's delegate keeps those of the first allocation",
+            DEFAULT,
+        )
+        for cases in ("odml.scaled_dot_product_attention/*, *#*", "STABLEHLO_COMPOSITE/*/attention*, *#*")
+        for difference in (
+            "raised RuntimeError in allocate_tensors: XNNPack delegate failed to reshape*  <>  ok",
+            "invoke ?, output 0: *",
+        )
+    ),
+    *(
+        Deviation(
+            cases,
+            "invoke ?, output 0: *",
+            "a branch gives the value that is known when it is prepared; TensorFlow's IF leaves memory that nobody wrote",
+        )
+        for cases in ("RANGE/*/constant, IF#*", "RANK/*, IF#*")
+    ),
+    Deviation(
+        "LSTM/*/basic*, IF#*",
+        "raised RuntimeError in invoke: *dst_tensor->allocation_type != kTfLiteCustom*  <>  ok",
+        "an LSTM of the basic kernel runs as a branch; TensorFlow's IF cannot copy its scratch outputs",
+    ),
+    Deviation(
+        "*",
+        "*stablehlo_case.cc*  <>  *",
+        "STABLEHLO_CASE runs in a model with other subgraphs; TensorFlow takes all of them for its branches",
+    ),
+    *(
+        Deviation(cases, difference, "a loop whose state is empty runs; TensorFlow's WHILE refuses it")
+        for cases in ("*REDUCE_WINDOW/*, WHILE#*", "SLICE/*, WHILE#*", "STRIDED_SLICE/*, WHILE#*")
+        for difference in (
+            "raised RuntimeError in invoke: Node number 0 (WHILE) failed to invoke.*  <>  *",
+            "0 <> 1 invokes",
+        )
+    ),
+    Deviation(
+        "*/repeated axis, *#*",
+        "* <>  raised RuntimeError in allocate_tensors: *named twice*",
+        "an axis that is named twice is refused when the model is allocated; TensorFlow's delegate refuses it when it is reached",
+        DEFAULT,
+    ),
+)
