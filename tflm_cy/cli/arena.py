@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from tflm_cy.cli.errors import UserError, refused
 from tflm_cy.cli.model import add_model_argument
+from tflm_cy.cli.verdict import exit_code, remarks
 from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
 from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, text_table
 
@@ -18,7 +20,10 @@ Python, arm32 a 32-bit microcontroller.
 
 Planners: greedy is TFLM's; optimal finds the least head; overlap also lays outputs over inputs that die, as far as
 TFLM's reference kernels permit (not CMSIS-NN's). With --reorder the operators' order is searched too. A plan reaches the
-device with --export-plan: the copy of the model carries it, and the order; TFLM obeys, other runtimes ignore the plan."""
+device with --export-plan: the copy of the model carries it, and the order; TFLM obeys, other runtimes ignore the plan.
+
+Exit codes: 0 TFLM allocates the model and runs it; 1 it refuses it, fails when it runs, or --arena is too small; 2 wrong
+usage, or a file that cannot be used."""
 
 REORDERED = ("optimal", "overlap")  # the planners whose heads --reorder compares
 
@@ -69,7 +74,7 @@ def arena(args):
         name = Path(args.model).name
         tables = [(title, table(given if table is _planners else survey, args)) for title, table in _TABLES]
     print(f"{printable(name)}: {_counted(survey)}\n")
-    for text in [*_remarks(survey), *_reordering(given, args)]:
+    for text in [*remarks(survey), *_reordering(given, args)]:
         print(f"{text}\n")
     for title, (header, rows) in tables:
         print(f"{title}\n{text_table(header, rows)}\n")
@@ -80,10 +85,12 @@ def arena(args):
         _write(args, given, survey, name, tables)
     found = survey.figures(args.target, args.planner)
     if args.arena is not None and not found.fits:
-        raise UserError(
-            f"{args.model}: an arena of {args.arena} bytes is too small for {args.target}; "
-            f"the smallest is {found.smallest_arena}"
+        print(
+            f"tflm_cy: {args.model}: an arena of {args.arena} bytes is too small for {args.target}; "
+            f"the smallest is {found.smallest_arena}",
+            file=sys.stderr,
         )
+    return exit_code(survey, found, args.arena)
 
 
 def picture(title, survey, planner):
@@ -143,17 +150,6 @@ def _counted(survey):
     main = survey.graph.subgraphs[0]
     size = byte_size(survey.graph.file_bytes)
     return f"{size}, {len(main.nodes)} operators, {len(survey.demand.buffers)} planned buffers"
-
-
-def _remarks(survey):
-    for reason in survey.refusals[:5]:
-        yield f"TFLM would refuse this model: {printable(reason)}. The figures leave that out."
-    for reason in list(survey.demand.failures.values())[:5]:
-        yield f"TFLM would allocate this model, but not run it: {printable(reason)}."
-    if survey.demand.offline is not None:
-        yield "The file carries an offline plan; every planner keeps its offsets."
-    for problem in survey.offline_problems[:5]:
-        yield f"Its offline plan is wrong, and TFLM does not notice: {printable(problem)}."
 
 
 def _reordering(given, args):
@@ -250,7 +246,7 @@ def _write(args, given, survey, name, tables):
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        page = arena_page(name, [*_remarks(survey), *_reordering(given, args)], svg, tables, ("For a firmware", lines))
+        page = arena_page(name, [*remarks(survey), *_reordering(given, args)], svg, tables, ("For a firmware", lines))
         Path(args.html).write_text(page, encoding="utf-8")
     if args.json:
         Path(args.json).write_text(json.dumps({"model": name, **given.as_json()}, indent=1) + "\n", encoding="utf-8")

@@ -66,7 +66,7 @@ def main(arguments=None):
         top.print_help(sys.stderr)
         return 2
     try:
-        args.command(args)
+        code = args.command(args) or 0
         sys.stdout.flush()
     except UserError as error:
         print(f"tflm_cy: {printable(error)}", file=sys.stderr)
@@ -74,6 +74,7 @@ def main(arguments=None):
     except BrokenPipeError:
         # The reader (head, less) has seen enough; what Python flushes at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code

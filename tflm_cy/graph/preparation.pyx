@@ -118,11 +118,14 @@ cdef class Preparation(Places):
         except LateRefusalError as error:
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
-            raise self.node_error(step, error, "prepare") from error
+            if not self.micro:
+                raise self.node_error(step, error, "prepare") from error
+            self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))     # what TFLM's prepare refuses is told before
         self.give_back()
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
-        self.check_outputs(step, node)
+        if not self.micro or node.invoke != refuse:
+            self.check_outputs(step, node)
         return 0
 
     cdef int refuse_when_reached(self, Node* node, bytes text) except -1:
@@ -299,3 +302,15 @@ cdef int forget_node(Node* node) noexcept:
 cdef int refuse(Context context, Node* node) noexcept nogil:
     """A node that cannot compute what it was given; its data is why."""
     return context.fail(<const char*>node.data)
+
+
+def refused_nodes(Preparation prepared):
+    """[(node, why)] of those that fail each time that they are reached."""
+    cdef const Node* node
+    cdef int step
+    cdef list found = []
+    for step in range(prepared.prepared_end):
+        node = &prepared.nodes[prepared.plan[step]]
+        if node.invoke == refuse:
+            found.append((node.index, (<bytes><const char*>node.data).decode("utf-8", "replace")))
+    return found

@@ -105,7 +105,7 @@ def _offline_plan(demand, plan):
     for buffer, offset in zip(demand.buffers, plan.offsets, strict=True):
         if not buffer.scratch:
             offsets[buffer.place] = offset
-    return OfflinePlan([offsets[place] for place in places])
+    return OfflinePlan([offsets[place] for place in places], subgraphs=len(demand.graph.subgraphs))
 
 
 def _overlaps(demand, plan):

@@ -149,6 +149,7 @@ SignalRfft                           48 48 32 32
 SignalStacker                        56 56 36 36
 SignalWindow                         8
 RingBuffer                           40 40 24 24
+ethos-u                              12
 """
 
 
