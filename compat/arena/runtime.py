@@ -50,9 +50,11 @@ def in_children(what, models, arguments):
 def _work(path):
     with open(path, "rb") as file:
         what, jobs, arguments = pickle.load(file)
+    from .smallest import smallest
     from .verdicts import verdict
 
-    function = {"allocations": _allocations, "outputs": _outputs, "verdicts": verdict}[what]
+    functions = {"allocations": _allocations, "outputs": _outputs, "smallest": smallest, "verdicts": verdict}
+    function = functions[what]
     for number, model in jobs:
         try:
             result = function(*model, **arguments)

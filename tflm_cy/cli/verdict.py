@@ -10,10 +10,10 @@ def remarks(survey):
     """Paragraphs."""
     yield _verdict(survey)
     if survey.objections:
-        yield _listed("TFLM would refuse, at", survey.objections, " The figures leave these nodes' own memory out.")
+        behind = "; the figures leave out what these nodes ask for" if any(o.node for o in survey.objections) else ""
+        yield _listed("TFLM would refuse the model for", survey.objections, behind)
     if survey.faults:
-        when = "TFLM would allocate, and fail when it runs:"
-        yield _listed(when, survey.faults)
+        yield _listed("These nodes would be allocated, and fail when the model runs", survey.faults)
     if survey.advice:
         yield "\n".join(["What to change:", *(f"  {printable(sentence)}" for sentence in survey.advice)])
     if survey.npu_nodes:
@@ -58,7 +58,7 @@ def _listed(title, refusals, behind=""):
         where = "the model" if refusal.node is None else f"{refusal.node}"
         lines.append(f"  {where} ({refusal.stage}): {printable(refusal.reason)}")
     noun = "reason" if len(lines) == 1 else "reasons"
-    return "\n".join([f"{title.rstrip(':')} ({len(lines)} {noun}):{behind}", *lines])
+    return "\n".join([f"{title} ({len(lines)} {noun}{behind}):", *lines])
 
 
 def _nodes(nodes):

@@ -176,7 +176,9 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None, r
     offline = _offline(graph, objections)
     objections.sort(key=lambda objection: STAGES.index(objection.stage))
     if objections and refuse:
-        raise ValueError(str(objections[0]))
+        more = len(objections) - 1
+        behind = f" (and {more} more: `python -m tflm_cy arena` lists them)" if more else ""
+        raise ValueError(f"{objections[0].placed}{behind}")
     if offline and preserve_all:
         raise ValueError("an offline plan cannot be kept when all tensors are preserved")
     fixed = dict(zip(graph.tensor_places, offline.offsets if offline else [], strict=False))
@@ -239,9 +241,8 @@ def _without_size(graph):
     for place in graph.tensor_places:
         tensor = graph.tensor(place)
         if not tensor.has_size:
-            yield Refusal(
-                PLAN, None, f"tensor {place[1]} '{tensor.name}' is {tensor.type}, a type that TFLM cannot hold"
-            )
+            where = f"tensor {place[1]} '{tensor.name}'" + (f" of subgraph {place[0]}" if place[0] else "")
+            yield Refusal(PLAN, None, f"{where} is {tensor.type}, a type that TFLM cannot hold")
 
 
 def _with_intermediates(graph):

@@ -33,7 +33,12 @@ class Refusal:
         return self.reason.startswith(NO_OPERATOR)
 
     def __str__(self):
-        if self.node is None or self.lacks_operator:
+        return self.reason if self.lacks_operator else self.placed
+
+    @property
+    def placed(self):
+        """The reason behind the node's name."""
+        if self.node is None:
             return self.reason
         return f"{self.node}{'' if self.reason.startswith('has ') else ':'} {self.reason}"
 

@@ -94,7 +94,8 @@ class Survey:
             return [*found, Refusal(INVOKE, None, str(error))]
         for g, node, why in interpreter.refused:
             if (g, node) not in known:
-                found.append(Refusal(INVOKE, self.graph.subgraphs[g].nodes[node], why))
+                reason = f"{why.rstrip('.')}; TFLM does not look, and reads or writes what is not the tensors'"
+                found.append(Refusal(INVOKE, self.graph.subgraphs[g].nodes[node], reason))
         return found
 
     @property

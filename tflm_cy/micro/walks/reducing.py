@@ -1,6 +1,6 @@
 """Operators that pool, normalize or reduce, and those that run other graphs or keep variables."""
 
-_VALID = 1  # padding
+_SAME, _VALID = 0, 1  # paddings
 
 
 def pool(w):
@@ -23,6 +23,7 @@ def pool_squares(w):
     w.types("i0", "FLOAT32")
     w.keep_dimensions(y)
     options = w.node.options
+    w.ensure(options.padding in (_SAME, _VALID), f"its padding {options.padding} is none, so its output is empty")
     sizes = zip(
         x.shape[1:3], (options.stride_h, options.stride_w), (options.filter_height, options.filter_width), strict=True
     )
