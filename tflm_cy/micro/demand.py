@@ -338,9 +338,8 @@ def _prepare(graph, machine, scratch, prepare_bytes, objections, made):
             continue
         held = machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
         walk, refused = walked(node, machine, graph, held)
-        if refused is None:
-            refused = _dynamic(node)
-        if refused is not None:
+        refused = node.lost or refused or _dynamic(node)
+        if refused:
             objections.append(Refusal(PREPARE, node, refused))
             continue
         if node.op == "VAR_HANDLE" and node.outputs:

@@ -103,6 +103,7 @@ class Node:
     tensors: list[Tensor]  # of the subgraph
     intermediates: tuple[int, ...] = ()
     has_custom_options: bool = False  # also when they are empty
+    lost: str = ""  # which subgraph it runs that is not there
 
     def input(self, i):
         """The tensor of input i; None when it is left out."""
@@ -133,7 +134,7 @@ class Node:
             "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
             "CALL_ONCE": ("init_subgraph_index",),
         }.get(self.op, ())
-        return [getattr(self.options, name) for name in fields]
+        return [] if self.lost else [getattr(self.options, name) for name in fields]
 
     def __str__(self):
         place = f" of subgraph {self.subgraph}" if self.subgraph else ""
@@ -190,7 +191,7 @@ def view(model):
     for node in (node for subgraph in subgraphs for node in subgraph.nodes):
         for child in node.children:
             if not 0 < child < count:
-                raise ValueError(f"{node} runs subgraph {child} of {count}")
+                node.lost = f"it runs subgraph {child} of {count}"
     metadata = [(entry.name, _buffer(buffers, entry.buffer)) for entry in root.metadata]
     return GraphView(subgraphs, metadata, model.nbytes)
 
