@@ -14,6 +14,9 @@ def remarks(survey):
         yield _listed("TFLM would refuse the model for", survey.objections, behind)
     if survey.faults:
         yield _listed("These nodes would be allocated, and fail when the model runs", survey.faults)
+    if survey.misread:
+        lines = [f"  {printable(text)}" for text in survey.misread]
+        yield "\n".join([f"TFLM would not decode what was compressed ({len(lines)}):", *lines])
     if survey.advice:
         yield "\n".join(["What to change:", *(f"  {printable(sentence)}" for sentence in survey.advice)])
     if survey.npu_nodes:

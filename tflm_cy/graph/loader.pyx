@@ -35,6 +35,8 @@ from tflm_cy.schema.table cimport (
     Vector, load_f32, load_i64, table_bool, table_i8, table_i32, table_table, table_u8, table_u32, table_vector, vector_i32, vector_table,
 )
 
+from tflm_cy.graph.refusal import COMPRESSED
+
 cdef enum:
     BLOCKWISE = 2                # of the union QuantizationDetails
     SHARED_ZEROS = 4096
@@ -51,6 +53,8 @@ cpdef list load(Model model, find, bint reference, bint preserve_all, Arena aren
     cdef list subgraphs = []
     cdef Subgraph subgraph
     cdef uint32_t i
+    if model.micro_only is not None and not micro:
+        raise ValueError(f"{model.micro_only} {COMPRESSED}")
     for i in range(tables.length):
         subgraph = Subgraph()
         subgraph.index = i

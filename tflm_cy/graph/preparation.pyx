@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.memory.arena cimport KIND_VARIABLE
 from tflm_cy.memory.block cimport new_block
 
-from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError
 
 cdef struct LaterStage:          # by its first step
     bint begun                   # those below, but `end`, are what was there before it
@@ -104,10 +104,10 @@ cdef class Preparation(Places):
         forget_node(node)
         self.current_step = step
         if registration is None:
+            how = COMPRESSED if self.operator_names[node.index] == "TFLM_DECODE" else "See instructions: https://www.tensorflow.org/lite/guide/ops_custom"
             raise RuntimeError(
                 f"Encountered unresolved custom op: {self.operator_names[node.index]}.\n"
-                "See instructions: https://www.tensorflow.org/lite/guide/ops_custom "
-                f"Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
+                f"{how} Node number {node.index} ({self.operator_names[node.index]}) failed to prepare.")
         self.check_inputs(step, node, registration.sparse_input)
         try:
             if self.late is not None:

@@ -3,3 +3,9 @@
 
 class LateRefusalError(ValueError):
     """Raised in prepare, when the outputs have their shapes: the model is allocated; where invoke gets there, it fails with this text."""
+
+
+COMPRESSED = (
+    "The model is compressed for TensorFlow Lite Micro (TFLM_DECODE), and TensorFlow Lite does not run it: use "
+    "tflm_cy.micro.MicroInterpreter, or the model from before it was compressed."
+)

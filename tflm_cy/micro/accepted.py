@@ -19,6 +19,7 @@ weights, which TFLM takes for dense ones, fail likewise.
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by its refusals).
 """
 
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.graph_view import ELEMENT_BYTES
 
 
@@ -135,5 +136,6 @@ _BEYOND = {
     "FULLY_CONNECTED": _short_bias,
     "MEAN": _nothing_to_average,
     "SVDF": _no_bias,
+    "TFLM_DECODE": decode_requests.failure,
     "TRANSPOSE_CONV": _short_bias,
 }

@@ -43,7 +43,7 @@ def firmware(graph, arena_size):
         Rounded up to 16 here, so that the array ends where TFLM wants it.
     """
     names = sorted({(node.op, node.custom) for node in graph.nodes})
-    known = [op for op, custom in names if has_kernel(op, custom) or (custom and op in _NAMES)]
+    known = [op for op, custom in names if has_kernel(op, custom)]
     own = [op for op, custom in names if custom and op not in known and not op.startswith(FLEX)]
     size = -(-arena_size // 16) * 16
     lines = [

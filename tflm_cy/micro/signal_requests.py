@@ -1,4 +1,4 @@
-"""What the kernels of TFLM's custom operators ask of the arena: the Signal library and detection.
+"""What the kernels of TFLM's custom operators ask of the arena: the Signal library, detection and (`decode_requests`) TFLM_DECODE.
 
     >>> from tflm_cy.micro.signal_requests import CUSTOM_KERNELS
     >>> CUSTOM_KERNELS["SignalFramer"].op_data
@@ -11,6 +11,7 @@ complex numbers.
 Source: tensorflow/tflite-micro:signal/micro/kernels and tensorflow/lite/micro/kernels/detection_postprocess.cc.
 """
 
+from tflm_cy.micro.decode_requests import DECODE
 from tflm_cy.micro.requests import Kernel, Request
 
 NPU = "ethos-u"  # what Vela makes of the operators that run on an Ethos-U
@@ -76,4 +77,5 @@ CUSTOM_KERNELS = {
     "SignalWindow": Kernel(op_data="SignalWindow"),
     "TFLite_Detection_PostProcess": Kernel(op_data="TFLite_Detection_PostProcess"),
     NPU: Kernel(op_data="ethos-u"),
+    "TFLM_DECODE": DECODE,
 }

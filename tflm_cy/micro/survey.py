@@ -11,6 +11,7 @@ says why it would, `faults` which nodes would fail when it runs.
 
 from functools import cached_property
 
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.advice import advice
 from tflm_cy.micro.demand import demand
 from tflm_cy.micro.distances import aliases, relaxed_rows
@@ -115,6 +116,11 @@ class Survey:
             return []
         rows, copies = relaxed_rows(self.demand), aliases(self.demand)
         return check_plan(self.demand.offline, self.demand.buffers, rows, graph=self.graph, copies=copies)
+
+    @property
+    def misread(self):
+        """Compressed constants that TFLM decodes to other values than those compressed, as texts."""
+        return [text for node in self.graph.nodes for text in decode_requests.misread(node)]
 
     def plan(self, name):
         """The plan of one planner, for the buffers of `demand`."""
@@ -240,6 +246,7 @@ class Survey:
             "failures": [str(fault) for fault in self.faults],
             "advice": self.advice,
             "resource_variables": len(self.graph.variables),
+            "misread": self.misread,
             "offline_plan": None if self.demand.offline is None else {"problems": self.offline_problems},
             "live_bytes": self.live_bytes,
             "nodes": [None if node is None else node.op for node in self.steps],

@@ -10,6 +10,7 @@ cdef class Model:
     cdef size_t size                 # bytes, with what may follow the flatbuffer
     cdef const uint8_t* root         # the table Model
     cdef object mapping              # of the file, or None
+    cdef readonly str micro_only     # None; else why TensorFlow would not construct an interpreter although TFLM does
 
     cdef int give_back(self) except -1
     cdef void buffer(self, uint32_t index, const uint8_t** data, size_t* size) noexcept nogil

@@ -96,7 +96,7 @@ cdef class Model:
             raise ValueError(f"model_content must be one C-contiguous block of bytes: {error}") from None
         self.held = True
         self.mapping = content if isinstance(content, Mapping) else None
-        verify(<const uint8_t*>self.view.buf, self.view.len)
+        self.micro_only = verify(<const uint8_t*>self.view.buf, self.view.len)
         self.base = <const uint8_t*>self.view.buf
         self.size = self.view.len
         self.root = self.base + load_u32(self.base)

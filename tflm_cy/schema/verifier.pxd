@@ -2,4 +2,4 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t
 
-cdef int verify(const uint8_t* base, size_t size) except -1
+cdef object verify(const uint8_t* base, size_t size)

@@ -15,6 +15,9 @@ Two rules are looser than TensorFlow's. Content may lie on any address. On a vec
 not looked at, since there is only one to mean: person_detect.tflite has biases with dimension 3. Readers must do
 likewise; and at rank 0 TensorFlow takes any count.
 
+A compressed model is TFLM's alone: its compressor leaves the quantization of the values on the bytes that encode them. Where only
+TFLM_DECODE reads such a tensor the number of scales is not looked at; what TensorFlow says to it is returned.
+
 Source of the rules: google-ai-edge/LiteRT:tflite/core/interpreter_builder.cc, checked against TensorFlow 2.21.
 """
 cimport cython
@@ -26,9 +29,10 @@ from tflm_cy.schema.payload cimport sparsity_error, string_error
 from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, BUFFER_OFFSET, BUFFER_SIZE, CODE_CUSTOM,
     MODEL_BUFFERS, MODEL_OPERATOR_CODES, MODEL_SIGNATURES, MODEL_SUBGRAPHS, MODEL_VERSION,
-    OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, OPERATOR_OPCODE_INDEX,
+    OPERATOR_INPUTS, OPERATOR_LARGE_CUSTOM_OPTIONS_OFFSET, OPERATOR_LARGE_CUSTOM_OPTIONS_SIZE, OPERATOR_OPCODE_INDEX, OPERATOR_OUTPUTS,
     QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE, QUANTIZATION_DIMENSION, QUANTIZATION_SCALE,
-    QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_TENSORS,
+    QUANTIZATION_ZERO_POINT, SIGNATURE_INPUTS, SIGNATURE_KEY, SIGNATURE_OUTPUTS, SUBGRAPH_INPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_OUTPUTS,
+    SUBGRAPH_TENSORS,
     TENSOR_BUFFER, TENSOR_IS_VARIABLE, TENSOR_NAME, TENSOR_QUANTIZATION, TENSOR_SHAPE, TENSOR_SPARSITY, TENSOR_TYPE,
 )
 from tflm_cy.schema.span cimport Span, builtin_code, tensor_span
@@ -46,21 +50,32 @@ cdef enum:
     TYPES = 21               # how many tensor types TensorFlow 2.21 knows
     BLOCKWISE = 2            # QuantizationDetails
 
+cdef enum Reader:            # who mentions a tensor, one bit each
+    DECODES = 1
+    OTHERS = 2
+
+cdef bytes DECODE = b"TFLM_DECODE"
+
 # Bits per element by TensorType; 0: the size is not told by the shape.
 cdef uint8_t[TYPES] TYPE_BITS = [32, 16, 32, 8, 64, 0, 8, 16, 64, 8, 64, 128, 64, 0, 0, 32, 16, 4, 16, 2, 4]
 
 
-cdef int verify(const uint8_t* base, size_t size) except -1:
-    """Raise ValueError, naming what is wrong and where, unless the `size` bytes at `base` are a model to rely on."""
+cdef object verify(const uint8_t* base, size_t size):
+    """Raise ValueError, naming what is wrong and where, unless the `size` bytes at `base` are a model to rely on.
+
+    Returns why TensorFlow would not construct an interpreter although TFLM does; None: both do.
+    """
     cdef Structure structure
+    cdef Meaning meaning
     if size < 8 or memcmp(base + 4, b"TFL3", 4) != 0:
         raise ValueError(f"The model is not a valid Flatbuffer buffer: {foreign(base, size)}")
     structure = Structure.__new__(Structure)
     structure.base = base
     structure.size = size
     structure.walk()
-    Meaning.of(base, size, structure).check()
-    return 0
+    meaning = Meaning.of(base, size, structure)
+    meaning.check()
+    return meaning.micro_only
 
 
 cdef str foreign(const uint8_t* base, size_t size):
@@ -93,6 +108,8 @@ cdef class Meaning:
     cdef Structure structure
     cdef Vector codes
     cdef Vector buffers
+    cdef str micro_only
+    cdef bytearray readers           # per tensor of the subgraph under way, Reader; None: not looked at yet
 
     @staticmethod
     cdef Meaning of(const uint8_t* base, size_t size, Structure structure):
@@ -146,11 +163,19 @@ cdef class Meaning:
         cdef uint32_t item
         if tensors.data == NULL:
             raise ValueError(f"Did not get tensors in subgraph {index} ({self.at(subgraph)}).")
+        self.readers = None
         for item in range(tensors.length):
             problem = self.tensor_problem(vector_table(tensors, item), item, tensors.length)
             if problem is not None:
-                raise ValueError(f"{problem} Tensor {item} of subgraph {index}, "
-                                 f"{name_of(vector_table(tensors, item))!r}, {self.at(vector_table(tensors, item))}.")
+                raise ValueError(self.located(problem, index, item, vector_table(tensors, item)))
+            problem = self.scales_problem(vector_table(tensors, item))
+            if problem is None:
+                continue
+            problem = self.located(f"{problem} Tensor {item} has invalid quantization parameters.", index, item, vector_table(tensors, item))
+            if not self.only_decoded(subgraph, item, tensors.length):
+                raise ValueError(problem)
+            if self.micro_only is None:
+                self.micro_only = problem
         for item in range(operators.length):
             self.operator(index, item, vector_table(operators, item))
         return 0
@@ -238,10 +263,57 @@ cdef class Meaning:
             dimension = 0
         if dimension < 0 or <uint32_t>dimension >= shape.length:
             return f"quantized_dimension must be in range [0, {shape.length}). Was {dimension}."
-        if scales.length != 1 and <int64_t>scales.length != vector_i32(shape, dimension):
-            return (f"num_scales must be 1 for per-layer quantization, or {vector_i32(shape, dimension)} for per-axis "
-                    f"quantization, but got {scales.length}.")
         return None
+
+    cdef str scales_problem(self, const uint8_t* tensor):
+        """None, or what is wrong with the number of scales of a tensor that has no other problem."""
+        cdef const uint8_t* quantization = table_table(tensor, TENSOR_QUANTIZATION)
+        cdef Vector shape = table_vector(tensor, TENSOR_SHAPE)
+        cdef Vector scales = table_vector(quantization, QUANTIZATION_SCALE)
+        cdef int32_t dimension = 0
+        if scales.length <= 1 or shape.length == 0 or table_u8(quantization, QUANTIZATION_DETAILS_TYPE, 0) == BLOCKWISE:
+            return None
+        if shape.length > 1:
+            dimension = table_i32(quantization, QUANTIZATION_DIMENSION, 0)
+        if <int64_t>scales.length == vector_i32(shape, dimension):
+            return None
+        return (f"num_scales must be 1 for per-layer quantization, or {vector_i32(shape, dimension)} for per-axis "
+                f"quantization, but got {scales.length}.")
+
+    cdef bint only_decoded(self, const uint8_t* subgraph, uint32_t index, uint32_t tensors) except -1:
+        """Whether tensor `index` is nothing but encoded values: TFLM_DECODE reads it, and nobody else mentions it."""
+        cdef Vector operators = table_vector(subgraph, SUBGRAPH_OPERATORS)
+        cdef const uint8_t* operator
+        cdef int reader
+        cdef uint32_t item
+        if self.readers is None:
+            self.readers = bytearray(tensors)
+            for item in range(operators.length):
+                operator = vector_table(operators, item)
+                reader = DECODES if self.is_decode(operator) else OTHERS
+                self.note(table_vector(operator, OPERATOR_INPUTS), reader)
+                self.note(table_vector(operator, OPERATOR_OUTPUTS), OTHERS)
+            self.note(table_vector(subgraph, SUBGRAPH_INPUTS), OTHERS)
+            self.note(table_vector(subgraph, SUBGRAPH_OUTPUTS), OTHERS)
+        return self.readers[index] == DECODES
+
+    cdef int note(self, Vector indices, int reader) except -1:
+        cdef uint32_t i
+        cdef int32_t tensor
+        for i in range(indices.length):
+            tensor = vector_i32(indices, i)
+            if 0 <= tensor < len(self.readers):
+                self.readers[tensor] = self.readers[tensor] | reader
+
+    cdef bint is_decode(self, const uint8_t* operator):
+        cdef uint32_t index = table_u32(operator, OPERATOR_OPCODE_INDEX, 0)
+        cdef const uint8_t* code
+        cdef Vector name
+        if index >= self.codes.length:
+            return False
+        code = vector_table(self.codes, index)
+        name = table_vector(code, CODE_CUSTOM)
+        return builtin_code(code) == CUSTOM and name.length == len(DECODE) and memcmp(name.data, <const char*>DECODE, len(DECODE)) == 0
 
     cdef str blockwise_problem(self, const uint8_t* details, Vector shape, int32_t dimension, uint32_t tensors):
         """Scales and zero points are tensors of the same subgraph (TensorFlow does not look)."""
@@ -272,6 +344,9 @@ cdef class Meaning:
                 if table_field(signature, slot) == NULL:
                     raise ValueError(f"NULL SignatureDef {what} (signature_defs[{index}], {self.at(signature)}).")
         return 0
+
+    cdef str located(self, str problem, uint32_t subgraph, uint32_t index, const uint8_t* tensor):
+        return f"{problem} Tensor {index} of subgraph {subgraph}, {name_of(tensor)!r}, {self.at(tensor)}."
 
     cdef str at(self, const uint8_t* table):
         return f"at byte {table - self.base}"

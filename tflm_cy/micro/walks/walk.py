@@ -225,9 +225,9 @@ def walked(node, machine, graph, held):
 
 @cache
 def _walks():
-    from tflm_cy.micro.walks import pointwise, reducing, shaping, signals, weighted
+    from tflm_cy.micro.walks import decoding, pointwise, reducing, shaping, signals, weighted
 
-    families = (pointwise, reducing, shaping, signals, weighted)
+    families = (decoding, pointwise, reducing, shaping, signals, weighted)
     return {op: walk for family in families for op, walk in family.WALKS.items()}
 
 

@@ -1,0 +1,1 @@
+"""Compressed models against the tflite_micro package; see `__main__`."""
