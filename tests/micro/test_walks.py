@@ -200,7 +200,12 @@ def test_sums_of_8_bits():
     interpreter.invoke()
     assert interpreter.output(0).tolist() == [-2, 3, -128, 127]  # 0.05 (-1, 8, ..) / 0.1 - 1: TFLM begins at 0 - 3
     axis = Tensor.constant(np.array([0], np.int32))
-    for exclusive, reverse, wanted in ((0, 0, [1, 4, -1]), (1, 0, [0, 1, 4]), (0, 1, [-1, -2, -5]), (1, 1, [-2, -5, 0])):
+    for exclusive, reverse, wanted in (
+        (0, 0, [1, 4, -1]),
+        (1, 0, [0, 1, 4]),
+        (0, 1, [-1, -2, -5]),
+        (1, 1, [-2, -5, 0]),
+    ):
         options = {"exclusive": bool(exclusive), "reverse": bool(reverse)}
         interpreter = MicroInterpreter(single("CUMSUM", [activation(3), axis], [activation(3)], **options))
         interpreter.set_input(0, np.array([4, 6, -2], np.int8))

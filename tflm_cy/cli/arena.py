@@ -246,7 +246,8 @@ def _write(args, given, survey, name, tables):
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        page = arena_page(name, [*remarks(survey), *_reordering(given, args)], svg, tables, ("For a firmware", lines))
+        texts = [line.strip() for text in (*remarks(survey), *_reordering(given, args)) for line in text.split("\n")]
+        page = arena_page(name, texts, svg, tables, ("For a firmware", lines))
         Path(args.html).write_text(page, encoding="utf-8")
     if args.json:
         Path(args.json).write_text(json.dumps({"model": name, **given.as_json()}, indent=1) + "\n", encoding="utf-8")

@@ -1,20 +1,16 @@
-"""Which types TFLM's kernels take, and the few other things that they refuse: before the model runs, or when it does.
+"""Which nodes TFLM allocates that fail each time that they run: types that a kernel's invoke refuses, and a few other things.
 
-    >>> from tflm_cy.micro.accepted import refusal_of             # doctest: +SKIP
-    >>> refusal_of(node, FAILS)                                   # doctest: +SKIP
-    'node 3 ABS: its input 0 is INT32; TFLM takes FLOAT32, INT8, INT16'
+    >>> from tflm_cy.micro.accepted import failure_of             # doctest: +SKIP
+    >>> failure_of(node)                                          # doctest: +SKIP
+    'input 0 is INT32; TFLM takes FLOAT32, INT8, INT16'
 
-A kernel says so in its prepare (`REFUSES`: the model is not allocated) or only in its invoke (`FAILS`: the model is
-allocated, and each invoke that reaches the node fails). `_TYPES` holds, per operator, rules (when, what, types): `what`
-names tensors (i0: input 0, o0: output 0) and `types` the allowed combinations, written as in `FLOAT32>INT8`. A tensor
-that is left out counts as `-`.
+What a kernel refuses in its prepare, where the model is not allocated, is in `walks`. `_TYPES` holds, per operator, rules
+(what, types): `what` names tensors (i0: input 0, o0: output 0) and `types` the allowed combinations, written as in
+`FLOAT32>INT8`. A tensor that is left out counts as `-`.
 
-Where a kernel reads indices or sizes from the model, they must be constant (`_CONSTANT`). STRIDED_SLICE reads as many
-indices as the input has dimensions, whatever was given, ignores new_axis_mask and ellipsis_mask, and wants the shape in
-the file to be the result's. Where there are fewer indices TFLM reads what follows them in the file: there every invoke
-fails here. So it is with a bias: kernels do not look at its type and read its bytes as what their activations suggest
-(`ops.weighted`), which is done here too where the bytes suffice (an INT32 or INT64 bias read as FLOAT32). Sparse
-weights, which TFLM takes for dense ones, fail likewise.
+Kernels do not look at a bias's type and read its bytes as what their activations suggest (`ops.weighted`), which is done
+here too where the bytes suffice (an INT32 or INT64 bias read as FLOAT32); where they do not, every invoke fails here. So it
+is with sparse weights, which TFLM takes for dense ones.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels (the wheel's, by its refusals).
 """
