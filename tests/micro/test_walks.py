@@ -191,6 +191,29 @@ def test_a_node_may_write_over_its_own_input():
         assert interpreter.output(0).tolist() == [4, -8, 2, 32]
 
 
+def test_what_nobody_writes_reads_as_zeros():
+    model = Model()
+    main = model.subgraph("main")
+    x, nobody, y = (Tensor([4], "float32") for _ in range(3))
+    main.op("ADD", [x, nobody], [y])
+    main.inputs, main.outputs = [x], [y]
+    interpreter = MicroInterpreter(loaded(model))
+    interpreter.set_input(0, np.array([1, -2, 0.5, 8], np.float32))
+    interpreter.invoke()
+    assert interpreter.output(0).tolist() == [1, -2, 0.5, 8]
+
+
+def test_transposed_convolutions_have_the_shape_in_the_file():
+    """TFLM does not look at the shape that is an input."""
+    weights = Tensor.constant(np.ones((1, 1, 1, 1), np.float32))
+    inputs = [Tensor([4], "int32"), weights, Tensor([1, 2, 2, 1], "float32")]
+    model = single("TRANSPOSE_CONV", inputs, [Tensor([1, 2, 2, 1], "float32")], stride_h=1, stride_w=1, padding="VALID")
+    interpreter = MicroInterpreter(model)
+    interpreter.set_input(1, np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1))
+    interpreter.invoke()
+    assert interpreter.output(0).ravel().tolist() == [0, 1, 2, 3]
+
+
 def test_sums_of_8_bits():
     """ADD_N and CUMSUM of int8, which TensorFlow Lite has not; the values are those of the tflite_micro package."""
     given = [activation(4), activation(4), activation(4)]

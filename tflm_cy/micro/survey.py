@@ -21,7 +21,7 @@ from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.interpreter import MicroInterpreter
 from tflm_cy.micro.offline import ONLINE, check_plan
 from tflm_cy.micro.ordering import STATES, better_order
-from tflm_cy.micro.planners import plan_with, planners
+from tflm_cy.micro.planners import live_bytes, plan_with, planners
 from tflm_cy.micro.refusal import INVOKE, Refusal
 from tflm_cy.micro.resolver import firmware
 from tflm_cy.micro.signal_requests import NPU
@@ -95,7 +95,7 @@ class Survey:
             return [*found, Refusal(INVOKE, None, str(error))]
         for g, node, why in interpreter.refused:
             if (g, node) not in known:
-                reason = f"{why.rstrip('.')}; TFLM does not look, and reads or writes what is not the tensors'"
+                reason = f"{why.rstrip('.')}; TFLM does not ask, and computes from what is not the tensors' values"
                 found.append(Refusal(INVOKE, self.graph.subgraphs[g].nodes[node], reason))
         return found
 
@@ -181,16 +181,8 @@ class Survey:
     @cached_property
     def live_bytes(self):
         """Bytes alive at each time."""
-        change = [0] * (len(self.steps) + 1)
-        for buffer in self.demand.buffers:
-            if buffer.last >= 0:
-                change[max(buffer.first, 0)] += buffer.size
-                change[buffer.last + 1] -= buffer.size
-        live, now = [], 0
-        for difference in change[:-1]:
-            now += difference
-            live.append(now)
-        return live
+        live = live_bytes(self.demand.buffers)
+        return live + [0] * (len(self.steps) - len(live))
 
     @property
     def peak(self):
