@@ -214,7 +214,7 @@ def _planner(title, given, survey, args, name, proof):
 
 
 def _live(survey, args):
-    """The operators with most bytes alive, in their order; all of them when they are few."""
+    """The operators with most bytes alive, in their order; all of them when they are few, else how many are left out."""
     live, peak = survey.live_bytes, survey.peak
     most = live[peak] or 1
     chosen = sorted(range(len(live)), key=lambda time: (-live[time], time))[:_MOST_LIVE_ROWS]
@@ -225,6 +225,9 @@ def _live(survey, args):
         bar = "#" * round(_BAR * live[time] / most) + ("  <- peak" if time == peak else "")
         op = node.op if node else "graph input" if time == 0 else ""
         rows.append([node.index if node else None, op, live[time], bar, outputs[-48:]])
+    others = [live[time] for time in range(len(live)) if time not in chosen]
+    if others:
+        rows.append([None, f"{len(others)} others", max(others), "or less", ""])
     return ["node", "operator", "bytes alive", "", "writes"], rows
 
 
