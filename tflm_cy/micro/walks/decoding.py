@@ -9,6 +9,7 @@ def decode(w):
     w.keep(w.machine.size("pointer") * len(w.node.outputs))
     for i, (_, ancillary, decoded) in enumerate(pairs(w.node)):
         w.open(f"i{2 * i} i{2 * i + 1} o{i}")
+        w.hold()
         name = method(bytes(ancillary.data[:HEADER]))
         w.keep(w.machine.op_data[name])
         if name == "DecodePrune" and len(decoded.scales) > 1 and any(decoded.zero_points):

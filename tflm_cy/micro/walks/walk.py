@@ -93,6 +93,10 @@ class Walk:
         self.kept.append(size)
         self.pressures.append((len(self.kept), self._solid))
 
+    def hold(self):
+        """The last tensor's zero points are looked at after what is kept next."""
+        self._solid = self._end
+
     def keep_dimensions(self, tensor):
         """An array of dimensions, moved into the arena so that it can be changed."""
         self.keep(4 + 4 * tensor.rank)
