@@ -7,8 +7,10 @@ python -m compat.arena --models DIR --export overlap --reorder     # the same in
 python -m compat.arena --models DIR --export overlap --shorter 16  # distances cut: the judge must refuse what overlaps
 python -m compat.arena --quick                           # for CI: a part of the operators, a few graphs, models that ship
 
-Every line of print_allocations() must be equal: total, head, tail, and used, requested and count of each kind. What the
-package refuses is counted and left out. Exit code: 0 all equal, 1 a difference, 2 wrong usage.
+Every line of print_allocations() must be equal: total, head, tail, and used, requested and count of each kind; what the
+package refuses is counted and left out. Then the same operators, and with them all that TFLM has not, as they are, with
+other types and with odd options: is the model allocated, does it run, which node is blamed, what is the smallest arena.
+Exit code: 0 all equal, 1 a difference, 2 wrong usage.
 """
 
 import argparse
@@ -27,7 +29,10 @@ from tflm_cy.schema.model import Model
 
 from ..cases import generated_cases, operators
 from ..models import find_models
+from ..options import optioned_cases
+from ..retype import retyped_cases
 from ..verdict import UsageError, judge
+from .checks import check_smallest, check_verdicts
 from .graphs import random_graph
 from .runtime import allocations, outputs
 
@@ -67,7 +72,31 @@ def main(argv=None):
     for title, shares in (("random graphs", [None]), ("random graphs with offline plans", [0.2, 0.6, 1.0])):
         models = [random_graph(rng, shares[k % len(shares)]) for k in range(args.graphs)]
         wrong += _check(title, [(f"{title} {k}", content, 100_000 + k) for k, content in enumerate(models)])
-    return wrong > 0
+        wrong += check_smallest(title, [(f"{title} {k}", content) for k, content in enumerate(models)])
+    if files:
+        wrong += check_verdicts("models", [(name, content, []) for name, content in files])
+        wrong += check_smallest("models", files)
+    return (wrong + _check_operators(args.seeds, 8 if args.quick else 1)) > 0
+
+
+def _check_operators(seeds, step):
+    """Verdicts and smallest arenas of generated cases, every `step`th."""
+    wrong = 0
+    kinds = (
+        ("as they are", generated_cases),
+        ("with other types", retyped_cases),
+        ("with odd options", optioned_cases),
+    )
+    for title, cases in kinds:
+        found = list(cases(range(seeds), 1))[::step]
+        models = [(case.id, _content(case), case.feeds[0] if case.feeds else []) for case in found]
+        wrong += check_verdicts(f"operators {title}", models)
+        wrong += check_smallest(f"operators {title}", [(name, content) for name, content, _ in models])
+    return wrong
+
+
+def _content(case):
+    return case.model if isinstance(case.model, bytes) else Path(case.model).read_bytes()
 
 
 def _single_operators(seeds):

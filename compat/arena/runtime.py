@@ -21,15 +21,16 @@ _PREFIX = "[RecordingMicroAllocator] "
 
 def allocations(models):
     """Per (content, arena size) the text of print_allocations(), or None when the package refuses it or dies."""
-    return _in_children("allocations", models, {})
+    return in_children("allocations", models, {})
 
 
 def outputs(models, runs):
     """Per (content, arena size) the outputs of consecutive invokes as hex; None when the package refuses it or dies."""
-    return _in_children("outputs", models, {"runs": runs})
+    return in_children("outputs", models, {"runs": runs})
 
 
-def _in_children(what, models, arguments):
+def in_children(what, models, arguments):
+    """Per model what a function of `_work` finds; None where it raises or its process dies."""
     found, waiting = {}, list(enumerate(models))
     while waiting:
         with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
@@ -49,10 +50,14 @@ def _in_children(what, models, arguments):
 def _work(path):
     with open(path, "rb") as file:
         what, jobs, arguments = pickle.load(file)
-    function = {"allocations": _allocations, "outputs": _outputs}[what]
-    for number, (content, arena_size) in jobs:
+    from .smallest import smallest
+    from .verdicts import verdict
+
+    functions = {"allocations": _allocations, "outputs": _outputs, "smallest": smallest, "verdicts": verdict}
+    function = functions[what]
+    for number, model in jobs:
         try:
-            result = function(_interpreter(content, arena_size), **arguments)
+            result = function(*model, **arguments)
         except Exception:  # whatever it is: the package does not run the model
             result = None
         print(json.dumps([number, result]), flush=True)
@@ -64,7 +69,8 @@ def _interpreter(content, arena_size):
     return runtime.Interpreter.from_bytes(content, arena_size=arena_size)
 
 
-def _allocations(interpreter):
+def _allocations(content, arena_size):
+    interpreter = _interpreter(content, arena_size)
     with tempfile.TemporaryFile() as log:
         saved = os.dup(2)
         os.dup2(log.fileno(), 2)
@@ -78,7 +84,8 @@ def _allocations(interpreter):
     return "\n".join(line for line in lines if line.startswith(_PREFIX))
 
 
-def _outputs(interpreter, runs):
+def _outputs(content, arena_size, runs):
+    interpreter = _interpreter(content, arena_size)
     rng, results = np.random.default_rng(0), []
     inputs = list(_details(interpreter.get_input_details))
     count = len(list(_details(interpreter.get_output_details)))

@@ -102,7 +102,7 @@ def test_whether_it_fits(capsys):
     code, said = run(capsys, INT8, "--target", "arm32", "--arena", least)
     assert code == 0 and "fits" in said.out
     code, said = run(capsys, INT8, "--target", "arm32", "--arena", least - 1)
-    assert code == 2 and "too small" in said.out and f"the smallest is {least}" in said.err
+    assert code == 1 and "too small" in said.out and f"the smallest is {least}" in said.err
 
 
 def test_a_model_that_tflm_refuses_is_still_planned(tmp_path, capsys):
@@ -110,7 +110,8 @@ def test_a_model_that_tflm_refuses_is_still_planned(tmp_path, capsys):
     path = tmp_path / "tile.tflite"
     path.write_bytes(Model.single("TILE", [x, Tensor.constant(np.array([2], np.int32))], [y]).to_bytes())
     code, said = run(capsys, path)
-    assert code == 0 and "TFLM would refuse this model: TFLM has no operator TILE" in said.out
+    assert code == 1 and "TFLM will not allocate this model" in said.out
+    assert "node 0 TILE (resolve): TFLM has no operator TILE" in said.out
 
 
 def test_files_that_cannot_be_used(tmp_path, capsys):
@@ -119,3 +120,56 @@ def test_files_that_cannot_be_used(tmp_path, capsys):
     broken.write_bytes(b"no model")
     code, said = run(capsys, broken)
     assert code == 2 and said.err.startswith("tflm_cy: ") and said.err.count("\n") == 1
+
+
+def twelve_that_tflm_lacks():
+    model = Model()
+    main = model.subgraph("main")
+    x = Tensor([2], "float32")
+    main.inputs = [x]
+    for _ in range(12):
+        [x] = main.op("TILE", [x, Tensor.constant(np.array([1], np.int32))], [Tensor([2], "float32")])
+    main.outputs = [x]
+    return model
+
+
+def test_every_reason_has_its_line_and_its_entry(tmp_path, capsys):
+    path, said_here = tmp_path / "twelve.tflite", tmp_path / "twelve.json"
+    path.write_bytes(twelve_that_tflm_lacks().to_bytes())
+    code, said = run(capsys, path, "--json", said_here)
+    assert code == 1 and "(12 reasons" in said.out and "What to change:" in said.out
+    for k in range(12):
+        assert f"node {k} TILE (resolve): TFLM has no operator TILE" in said.out
+    data = json.loads(said_here.read_text())
+    assert (data["allocates"], data["runs"], data["resource_variables"]) == (False, False, 0)
+    assert [(r["node"], r["op"], r["stage"]) for r in data["refusals"]] == [(k, "TILE", "resolve") for k in range(12)]
+    assert all(r["reason"] == "TFLM has no operator TILE" for r in data["refusals"])
+    assert "AddTile" not in said.out
+
+
+def test_a_model_that_is_allocated_and_fails(tmp_path, capsys):
+    path, said_here = tmp_path / "abs.tflite", tmp_path / "abs.json"
+    path.write_bytes(Model.single("ABS", [Tensor([4], "int32")], [Tensor([4], "int32")]).to_bytes())
+    code, said = run(capsys, path, "--json", said_here)
+    assert code == 1 and "TFLM will allocate this model, but not run it: it stops in invoke at node 0 ABS" in said.out
+    data = json.loads(said_here.read_text())
+    assert (data["allocates"], data["runs"]) == (True, False)
+    assert [(r["node"], r["op"], r["stage"]) for r in data["refusals"]] == [(0, "ABS", "invoke")]
+
+
+def test_a_model_that_tflm_runs(capsys):
+    code, said = run(capsys, INT8)
+    assert code == 0 and "TFLM will allocate this model and run it." in said.out and "What to change" not in said.out
+
+
+def test_variables_are_counted(tmp_path, capsys):
+    model = Model()
+    main = model.subgraph("main")
+    for name in ("a", "b"):
+        [handle] = main.op("VAR_HANDLE", [], [Tensor([1], "resource")], container="", shared_name=name)
+        main.op("ASSIGN_VARIABLE", [handle, Tensor([2], "float32")], [])
+    path, said_here = tmp_path / "variables.tflite", tmp_path / "variables.json"
+    path.write_bytes(model.to_bytes())
+    code, said = run(capsys, path, "--json", said_here)
+    assert code == 0 and said.out.count("MicroResourceVariables::Create(allocator, 2)") == 2
+    assert json.loads(said_here.read_text())["resource_variables"] == 2

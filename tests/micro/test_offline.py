@@ -2,12 +2,19 @@
 
 import struct
 
+import numpy as np
 import pytest
 
-from tests.micro.models import chain, loaded
+from compat.builder import Model, Tensor
+from tests.micro.models import branches, chain, loaded, widening
+from tflm_cy.micro import MicroInterpreter
 from tflm_cy.micro.demand import demand
+from tflm_cy.micro.distances import aliases
+from tflm_cy.micro.export import exported
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.offline import ENTRY, OfflinePlan, check_plan, read_plan
+from tflm_cy.micro.survey import Survey
+from tflm_cy.schema import model as schema
 
 TENSORS = 9  # of chain(): five that are planned
 
@@ -61,7 +68,7 @@ def test_what_tflm_does_not_notice():
     [unaligned] = problems(offsets=[0, 257, -1, -1, -1])
     assert "257 is no multiple of 16" in unaligned
     assert "format version 7" in problems(offsets=[-1] * 5, version=7)[0]
-    assert "subgraph 1" in problems(offsets=[-1] * 5, subgraph=1)[0]
+    assert problems(offsets=[-1] * 5, subgraphs=0) == problems(offsets=[-1] * 5, subgraphs=3) == []
 
 
 def test_an_offset_before_the_arena():
@@ -76,3 +83,53 @@ def test_an_offset_before_the_arena():
 def test_an_overlap_that_is_permitted():
     assert problems(offsets=[304, 0, -1, -1, -1], relaxed=[(1, 0, 304)]) == []
     assert len(problems(offsets=[288, 0, -1, -1, -1], relaxed=[(1, 0, 304)])) == 1
+
+
+def test_a_copy_may_lie_where_what_it_copies_lies():
+    """RESHAPE is node 2 of chain(): tensor 3 of those that are planned is a copy of tensor 2."""
+    graph = view(loaded(chain()))
+    planned = [place for place in graph.tensor_places if not graph.tensor(place).constant]
+    offsets = [-1] * TENSORS
+    for (_, t), offset in zip(planned, [0, 256, 0, 0, 256], strict=True):
+        offsets[t] = offset
+    asked = demand(with_plan(OfflinePlan(offsets).to_bytes()))
+    assert len(check_plan(asked.offline, asked.buffers)) == 1
+    assert check_plan(asked.offline, asked.buffers, copies=aliases(asked)) == []
+
+
+def test_the_word_for_the_subgraphs_counts_them():
+    assert struct.unpack_from("<3i", OfflinePlan([0, -1], subgraphs=3).to_bytes()) == (1, 3, 2)
+    content = exported(loaded(chain()), demand(loaded(chain())), demand(loaded(chain())).plan())
+    assert read_plan(view(schema.Model.from_buffer(content))).subgraphs == 1
+
+
+@pytest.mark.parametrize("name", [chain, branches, widening])
+def test_a_plan_of_ours_is_not_called_wrong(name):
+    for planner in ("greedy", "optimal", "overlap"):
+        survey = Survey(schema.Model.from_buffer(Survey(loaded(name())).export(planner)))
+        assert survey.demand.offline is not None and survey.offline_problems == []
+
+
+def vela(between=0):
+    """As Vela writes it: command stream, weights, two scratch tensors that are the arena, an input; a CPU's node behind."""
+    model = Model()
+    main = model.subgraph("main")
+    stream, weights = (Tensor.constant(np.zeros(8, np.uint8)) for _ in range(2))
+    scratch, fast, x, y = (Tensor([size], "uint8") for size in (256, 256, 16, 16))
+    z = Tensor([16], "uint8")
+    main.op("ethos-u", [stream, weights, scratch, fast, x], [y], custom_options=b"\1\4\1")
+    main.op("RESHAPE", [y], [z], new_shape=[16])
+    main.inputs, main.outputs = [x], [z]
+    places = {id(scratch): 0, id(fast): 0, id(x): 64, id(y): 64, id(z): between}
+    plan = OfflinePlan([places.get(id(t), -1) for t in main.tensors], version=0)
+    model.metadata(ENTRY, plan.to_bytes())
+    return loaded(model)
+
+
+def test_what_an_ethos_u_uses_may_overlap():
+    survey = Survey(vela(96))
+    assert survey.offline_problems == [] and survey.allocates and survey.runs and survey.npu_nodes
+    assert survey.plan("greedy").high_water_mark == 256 + 2 * 48  # the kernel keeps addresses and sizes of six tensors
+    assert "resolver.AddEthosU()" in survey.firmware("arm32")
+    with pytest.raises(ValueError, match="node 0 ethos-u runs on Arm's Ethos-U only"):
+        MicroInterpreter(vela(96))

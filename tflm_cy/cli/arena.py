@@ -6,9 +6,10 @@ failures, offline_plan, live_bytes, nodes, buffers.
 
 import argparse
 
-from tflm_cy.cli.errors import UserError, refused
+from tflm_cy.cli.errors import refused
 from tflm_cy.cli.model import ModelFile, add_model_argument
-from tflm_cy.cli.output import as_json, check_outputs, deliver, exit_codes
+from tflm_cy.cli.output import as_json, check_outputs, complain, deliver, exit_codes
+from tflm_cy.cli.verdict import exit_code, remarks
 from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
 from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, shortened, text_table
 
@@ -34,7 +35,7 @@ def add_parser(subparsers):
         "arena",
         help=_HELP,
         description=_DESCRIPTION,
-        epilog=exit_codes(),
+        epilog=exit_codes("TFLM refuses the model, fails when it runs, or --arena is too small"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
@@ -77,7 +78,7 @@ def arena(args):
         tables = [(title, table(given if table is _planners else survey, args)) for title, table in _TABLES]
         files = list(_files(args, given, survey, name, tables))
     lines = [f"{printable(name)}: {_counted(survey)}\n"]
-    lines += [f"{text}\n" for text in [*_remarks(survey), *_reordering(given, args)]]
+    lines += [f"{text}\n" for text in [*remarks(survey), *_reordering(given, args)]]
     lines += [f"{title}\n{text_table(header, rows)}\n" for title, (header, rows) in tables]
     firmware = survey.firmware(_firmware_target(args), args.planner)
     lines.append(f"For a firmware ({_firmware_target(args)}, {args.planner})\n{firmware}")
@@ -88,10 +89,11 @@ def arena(args):
     deliver("\n".join(lines), files)
     found = survey.figures(args.target, args.planner)
     if args.arena is not None and not found.fits:
-        raise UserError(
-            f"{file.name}: an arena of {args.arena} bytes is too small for {args.target}; "
+        complain(
+            f"tflm_cy: {file.name}: an arena of {args.arena} bytes is too small for {args.target}; "
             f"the smallest is {found.smallest_arena}"
         )
+    return exit_code(survey, found, args.arena)
 
 
 def picture(title, survey, planner):
@@ -151,19 +153,6 @@ def _counted(survey):
     main = survey.graph.subgraphs[0]
     size = byte_size(survey.graph.file_bytes)
     return f"{size}, {len(main.nodes)} operators, {len(survey.demand.buffers)} planned buffers"
-
-
-def _remarks(survey):
-    for reason in survey.refusals[:5]:
-        yield f"TFLM would refuse this model: {printable(reason)}. The figures leave that out."
-    for reason in list(survey.demand.failures.values())[:5]:
-        yield f"TFLM would allocate this model, but not run it: {printable(reason)}."
-    for reason in survey.misread[:5]:
-        yield f"TFLM would not decode what was compressed: {printable(reason)}."
-    if survey.demand.offline is not None:
-        yield "The file carries an offline plan; every planner keeps its offsets."
-    for problem in survey.offline_problems[:5]:
-        yield f"Its offline plan is wrong, and TFLM does not notice: {printable(problem)}."
 
 
 def _reordering(given, args):
@@ -228,7 +217,7 @@ def _planner(title, given, survey, args, name, proof):
 
 
 def _live(survey, args):
-    """The operators with most bytes alive, in their order; all of them when they are few."""
+    """The operators with most bytes alive, in their order; all of them when they are few, else how many are left out."""
     live, peak = survey.live_bytes, survey.peak
     most = live[peak] or 1
     chosen = sorted(range(len(live)), key=lambda time: (-live[time], time))[:_MOST_LIVE_ROWS]
@@ -239,6 +228,9 @@ def _live(survey, args):
         bar = "#" * round(_BAR * live[time] / most) + ("  <- peak" if time == peak else "")
         op = node.op if node else "graph input" if time == 0 else ""
         rows.append([node.index if node else None, op, live[time], bar, shortened(outputs, 48)])
+    others = [live[time] for time in range(len(live)) if time not in chosen]
+    if others:
+        rows.append([None, f"{len(others)} others", max(others), "or less", ""])
     return ["node", "operator", "bytes alive", "", "writes"], rows
 
 
@@ -261,8 +253,8 @@ def _files(args, given, survey, name, tables):
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        remarks = [*_remarks(survey), *_reordering(given, args)]
-        yield args.html, arena_page(name, remarks, svg, tables, ("For a firmware", lines))
+        texts = [line.strip() for text in (*remarks(survey), *_reordering(given, args)) for line in text.split("\n")]
+        yield args.html, arena_page(name, texts, svg, tables, ("For a firmware", lines))
     if args.json:
         yield args.json, as_json({"model": name, **given.as_json()})
     if args.csv:

@@ -168,20 +168,24 @@ cdef class Preparation(Places):
                 raise self.node_error(step, error, "prepare") from error
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
-            if self.shapes_open and self.current_stage == 0:
+            if self.micro:
+                self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))     # what TFLM's prepare refuses is told before
+            elif self.shapes_open and self.current_stage == 0:
                 self.give_back()
                 self.put_off = True
                 return 0
-            if not self.leaves_open(node):
+            elif not self.leaves_open(node):
                 raise self.node_error(step, error, "prepare") from error
-            for i in range(node.output_count):
-                self.set_dynamic(self.output(node, i))
-            self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
+            else:
+                for i in range(node.output_count):
+                    self.set_dynamic(self.output(node, i))
+                self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         self.shapes_open = self.shapes_open or self.leaves_open(node)
         self.give_back()
         if node.invoke == NULL:
             raise SystemError(f"{self.operator_names[node.index]} has prepared no kernel")
-        self.check_outputs(step, node)
+        if not self.micro or node.invoke != refuse:
+            self.check_outputs(step, node)
         return 0
 
     cdef int refuse_when_reached(self, Node* node, bytes text) except -1:
@@ -404,3 +408,15 @@ cdef object room_error(Preparation self, int first, object error):
         if self.is_written(step, largest):
             return OutOfMemoryError(str(self.node_error(step, text, "allocate its output")))
     return OutOfMemoryError(f"{text}.")
+
+
+def refused_nodes(Preparation prepared):
+    """[(node, why)] of those that fail each time that they are reached."""
+    cdef const Node* node
+    cdef int step
+    cdef list found = []
+    for step in range(prepared.prepared_end):
+        node = &prepared.nodes[prepared.plan[step]]
+        if node.invoke == refuse:
+            found.append((node.index, (<bytes><const char*>node.data).decode("utf-8", "replace")))
+    return found

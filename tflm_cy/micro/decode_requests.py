@@ -11,17 +11,17 @@ for it (SetDecompressionMemory), which a firmware does at its own wish.
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/decode*.cc.
 """
 
-from tflm_cy.micro.requests import Kernel, Request
+from tflm_cy.micro.requests import Kernel
 
-_HEADER = 16
+HEADER = 16
 _METHODS = {0: "DecodeLut", 1: "DecodeHuffman", 2: "DecodePrune"}
 _VALUES = ("BOOL", "FLOAT32", "INT8", "INT16", "INT32", "INT64")
 
 
 def method(header):
     """The row of `target.op_data` of an ancillary tensor's method; ValueError when TFLM has no such method or version."""
-    if len(header) < _HEADER:
-        raise ValueError(f"{len(header)} bytes do not say how values are encoded, {_HEADER} are the least")
+    if len(header) < HEADER:
+        raise ValueError(f"{len(header)} bytes do not say how values are encoded, {HEADER} are the least")
     if header[1] != 1:
         raise ValueError(f"version {header[1]} of the encoding; TFLM takes 1")
     if header[0] not in _METHODS:
@@ -36,39 +36,27 @@ def pairs(node):
     return [(node.input(2 * i), node.input(2 * i + 1), node.output(i)) for i in range(len(node.outputs))]
 
 
-def _decode(node, target):
-    reason = refusal(node)
-    if reason:
-        raise ValueError(reason)
-    yield Request(target.size("pointer") * len(node.outputs))
-    for _, ancillary, decoded in pairs(node):
-        name = method(bytes(ancillary.data[:_HEADER]))
-        yield Request(target.op_data[name])
-        if name == "DecodePrune" and len(decoded.scales) > 1 and any(decoded.zero_points):
-            yield Request(len(decoded.scales))
-
-
 def refusal(node):
     """Why TFLM refuses the node; None when it does not."""
     if not node.outputs or len(node.inputs) != 2 * len(node.outputs):
-        return f"{node} has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
+        return f"has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
     for i, (encoded, ancillary, decoded) in enumerate(pairs(node)):
         if encoded is None or ancillary is None or not (encoded.constant and ancillary.constant):
-            return f"{node}: inputs {2 * i} and {2 * i + 1} must be constants"
-        header = bytes(ancillary.data[:_HEADER])
+            return f"inputs {2 * i} and {2 * i + 1} must be constants"
+        header = bytes(ancillary.data[:HEADER])
         try:
             name = method(header)
         except ValueError as error:
-            return f"{node}: input {2 * i + 1}: {error}"
+            return f"input {2 * i + 1}: {error}"
         if name == "DecodeHuffman":
             if not header[5] & 1 and decoded.type != "INT8":
-                return f"{node}: Huffman tables of 16-bit entries are for INT8; output {i} is {decoded.type}"
+                return f"Huffman tables of 16-bit entries are for INT8; output {i} is {decoded.type}"
             continue
         axis, channels = decoded.axis, len(decoded.scales)
         if channels and axis != 0 and not (channels > 1 and axis == decoded.rank - 1):
-            return f"{node}: output {i} is quantized along axis {axis}; TFLM decodes along the first or the last"
+            return f"output {i} is quantized along axis {axis}; TFLM decodes along the first or the last"
         if name == "DecodePrune" and decoded.type != "INT8" and channels and any(decoded.zero_points):
-            return f"{node}: output {i} is {decoded.type}, all zero points must be zero"
+            return f"output {i} is {decoded.type}, all zero points must be zero"
     return None
 
 
@@ -77,7 +65,7 @@ def failure(node):
     for i, (_, ancillary, decoded) in enumerate(pairs(node)):
         takes = ("INT8", "INT16") if ancillary.data[0] == 1 else _VALUES
         if decoded.type not in takes:
-            return f"{node}: output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
+            return f"output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
     return None
 
 
@@ -87,7 +75,7 @@ def misread(node):
         return
     for i, (_, ancillary, decoded) in enumerate(pairs(node)):
         table, channels = ancillary.data[6] * decoded.element_bytes, len(decoded.scales)
-        tables = (len(ancillary.data) - _HEADER) // table if table else channels
+        tables = (len(ancillary.data) - HEADER) // table if table else channels
         if ancillary.data[0] == 0 and tables < channels:
             yield (
                 f"{node}: output {i} '{decoded.name}' has {channels} scales and {tables} look-up table{'s'[: tables != 1]}; TFLM wants "
@@ -95,4 +83,4 @@ def misread(node):
             )
 
 
-DECODE = Kernel(prepare=_decode)
+DECODE = Kernel()

@@ -12,17 +12,21 @@ Source: tensorflow/tflite-micro:tensorflow/lite/micro/micro_allocator.cc and rec
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Problem
-from tflm_cy.micro.accepted import FAILS, REFUSES, refusal_of
+from tflm_cy.micro.accepted import failure_of
 from tflm_cy.micro.graph_view import GraphView, Node, view
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE, OfflinePlan, read_plan
-from tflm_cy.micro.requests import MOST_SCRATCH, OPENED_TWICE, Kernel, kernel_of
+from tflm_cy.micro.refusal import INIT, INVOKE, NO_OPERATOR, PLAN, PREPARE, RESOLVE, STAGES, Refusal
+from tflm_cy.micro.requests import MOST_SCRATCH, Kernel, has_kernel, kernel_of
 from tflm_cy.micro.target import ARENA_ALIGNMENT, Target, target
+from tflm_cy.micro.walks.walk import walked
+from tflm_cy.schema.names import TENSOR_TYPE_NAMES
 
 EVAL_TENSORS = "TfLiteEvalTensor data"
 TENSORS = "Persistent TfLiteTensor data"
@@ -41,6 +45,18 @@ KINDS = {
     NODES: "NodeAndRegistration structs",
 }
 
+# op -> options that TFLM's parser refuses: lists that are too long, types and formats that it does not know
+_MOST_PARSED = {"RESHAPE": ("new_shape", 8), "SQUEEZE": ("squeeze_dims", 8)}
+_PARSED_TYPES = {
+    "ARG_MAX": ("output_type",),
+    "ARG_MIN": ("output_type",),
+    "CAST": ("in_data_type", "out_data_type"),
+    "CONV_2D": ("quantized_bias_type",),
+    "FULLY_CONNECTED": ("quantized_bias_type",),
+    "SHAPE": ("out_type",),
+    "TRANSPOSE_CONV": ("quantized_bias_type",),
+}
+_WEIGHTS_FORMATS = 2
 _MOST_PRESERVED = 1024  # buffers that the linear planner has room for
 
 
@@ -89,9 +105,9 @@ class Demand:
     buffers: list[Buffer]
     offline: OfflinePlan | None
     node_times: list[tuple[int, Node]]
-    prepare_bytes: list[tuple[int, int]]  # (objects made, bytes in temporary memory) at the end of each prepare
+    prepare_bytes: list[tuple[int, int]]  # (objects made, bytes of the head taken below them) through all prepares
     planning_bytes: int  # in temporary memory while planning, besides the planner's own
-    refusals: list[str]  # why TFLM would not take the model
+    objections: list[Refusal]  # why TFLM would not take the model, in TFLM's order: it stops at the first
     keeps_inputs: bool = False  # whether the graph's inputs live to the end, which they do not in TFLM
 
     def problem(self, relaxed=()):
@@ -106,17 +122,27 @@ class Demand:
         )
 
     @property
-    def failures(self):
-        """{(subgraph, node): why every invoke fails that reaches it}."""
-        found = {}
+    def refusals(self):
+        """The objections as texts, each once."""
+        return list(dict.fromkeys(str(objection) for objection in self.objections))
+
+    @cached_property
+    def faults(self):
+        """Nodes that are allocated, but where every invoke fails that reaches them."""
+        found = []
         for node in self.graph.nodes:
             try:
-                failure = refusal_of(node, FAILS)
-            except (IndexError, AttributeError):
+                reason = failure_of(node)
+            except (IndexError, AttributeError, ValueError):
                 continue
-            if failure:
-                found[node.subgraph, node.index] = failure
+            if reason:
+                found.append(Refusal(INVOKE, node, reason))
         return found
+
+    @property
+    def failures(self):
+        """{(subgraph, node): why every invoke fails that reaches it}."""
+        return {(fault.node.subgraph, fault.node.index): str(fault) for fault in self.faults}
 
     def keeping_inputs(self):
         """The same, but the graph's inputs live to the end: for callers who do not set them before every invoke."""
@@ -139,16 +165,20 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None, r
     """
     graph = model if isinstance(model, GraphView) else view(model)
     machine = target(target_name, recording)
-    refusals = _refusals(graph, machine)
-    if refusals and refuse:
-        raise ValueError(refusals[0])
     before = [*_constructors(machine, preserve_all), *_resource_variables(graph, machine), *_start(graph, machine)]
     before += _builtin_options(graph, machine)
     before += _init(graph, machine)
     scratch = []  # (bytes, node)
     prepare_bytes = []
-    before += _prepare(graph, machine, scratch, prepare_bytes, len(before))
-    offline = read_plan(graph)
+    objections = [*_unresolved(graph), *_uninitialized(graph, machine)]
+    before += _prepare(graph, machine, scratch, prepare_bytes, objections, len(before))
+    objections += [*_without_size(graph), *_with_intermediates(graph)]
+    offline = _offline(graph, objections)
+    objections.sort(key=lambda objection: STAGES.index(objection.stage))
+    if objections and refuse:
+        more = len(objections) - 1
+        behind = f" (and {more} more: `python -m tflm_cy arena` lists them)" if more else ""
+        raise ValueError(f"{objections[0].placed}{behind}")
     if offline and preserve_all:
         raise ValueError("an offline plan cannot be kept when all tensors are preserved")
     fixed = dict(zip(graph.tensor_places, offline.offsets if offline else [], strict=False))
@@ -168,34 +198,65 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None, r
         offline=offline,
         node_times=lifetimes.node_times,
         prepare_bytes=prepare_bytes,
-        refusals=refusals,
+        objections=objections,
         planning_bytes=machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
         + machine.size("pointer") * len(graph.subgraphs)
         + machine.size("AllocationInfo") * (tensors + len(scratch)),
     )
 
 
-def _refusals(graph, machine):
-    """Why TFLM would refuse the model, as far as operators, shapes and types tell."""
-    found = []
+def _unresolved(graph):
+    """Nodes without a kernel, and those whose options TFLM does not parse."""
+    for node in graph.nodes:
+        if not has_kernel(node.op, node.custom):
+            yield Refusal(RESOLVE, node, f"{NO_OPERATOR}{node.op}")
+        elif node.has_custom_options and not node.custom:
+            yield Refusal(RESOLVE, node, "it has custom options, which TFLM takes from custom operators only")
+        else:
+            yield from (Refusal(RESOLVE, node, reason) for reason in _unparsed(node))
+
+
+def _unparsed(node):
+    if node.op in _MOST_PARSED:
+        field, most = _MOST_PARSED[node.op]
+        if len(getattr(node.options, field)) > most:
+            yield f"its option {field} has more than {most} numbers"
+    for field in _PARSED_TYPES.get(node.op, ()):
+        if not 0 <= getattr(node.options, field) < len(TENSOR_TYPE_NAMES):
+            yield f"its option {field} is {getattr(node.options, field)}, which is no type"
+    if node.op == "FULLY_CONNECTED" and not 0 <= node.options.weights_format < _WEIGHTS_FORMATS:
+        yield f"its option weights_format is {node.options.weights_format}, which TFLM does not know"
+
+
+def _uninitialized(graph, machine):
     for node in graph.nodes:
         try:
-            kernel = kernel_of(node.op)
-            _asks(kernel.init, node, machine)
-            if sum(request.scratch for request in _asks(kernel.prepare, node, machine)) > MOST_SCRATCH:
-                found.append(f"{node} asks for more than {MOST_SCRATCH} scratch buffers")
-            refusal = refusal_of(node, REFUSES)
-            if refusal:
-                found.append(refusal)
+            _asks(_kernel(node).init, node, machine)
         except ValueError as error:
-            found.append(str(error))
-        except (IndexError, AttributeError):
-            found.append(f"{node} has not the inputs and outputs that its kernel expects")
-        for t in node.outputs:
-            tensor = node.tensors[t]
-            if tensor.shape != (0,) and any(size <= 0 for size in tensor.shape):
-                found.append(f"{node} has an output of shape {tensor.shape}: TFLM has no dynamic tensors")
-    return list(dict.fromkeys(found))
+            yield Refusal(INIT, node, str(error))
+
+
+def _without_size(graph):
+    """Tensors whose bytes TFLM cannot count, that no node's prepare has looked at."""
+    for place in graph.tensor_places:
+        tensor = graph.tensor(place)
+        if not tensor.has_size:
+            where = f"tensor {place[1]} '{tensor.name}'" + (f" of subgraph {place[0]}" if place[0] else "")
+            yield Refusal(PLAN, None, f"{where} is {tensor.type}, a type that TFLM cannot hold")
+
+
+def _with_intermediates(graph):
+    for node in graph.nodes:
+        if any(t >= 0 and node.tensors[t].elements for t in node.intermediates):
+            yield Refusal(PLAN, node, "it has intermediate tensors with bytes, which TFLM does not take")
+
+
+def _offline(graph, objections):
+    try:
+        return read_plan(graph)
+    except ValueError as error:
+        objections.append(Refusal(PLAN, None, str(error)))
+        return None
 
 
 def _asks(function, node, machine):
@@ -205,23 +266,12 @@ def _asks(function, node, machine):
     try:
         return list(function(node, machine))
     except (IndexError, AttributeError, ZeroDivisionError) as error:
-        raise ValueError(f"{node} has not the inputs, outputs and shapes that its kernel expects: {error}") from None
-
-
-def _requests(node, machine, stage):
-    """As `_asks` for "init" or "prepare"; what would be refused asks for nothing."""
-    try:
-        return _asks(getattr(kernel_of(node.op), stage), node, machine)
-    except ValueError:
-        return []
+        raise ValueError(f"has not the inputs, outputs and shapes that its kernel expects: {error}") from None
 
 
 def _kernel(node):
     """The node's Kernel, one without needs for an operator that TFLM has not."""
-    try:
-        return kernel_of(node.op)
-    except ValueError:
-        return Kernel()
+    return kernel_of(node.op) if has_kernel(node.op, node.custom) else Kernel()
 
 
 def _struct(machine, name, count=1, kind=None):
@@ -243,10 +293,10 @@ def _constructors(machine, preserve_all):
 
 def _resource_variables(graph, machine):
     """Whoever creates the interpreter makes the table first, one entry per name."""
-    names = {node.options.shared_name for node in graph.nodes if node.op == "VAR_HANDLE"}
-    if names:
+    count = len(graph.variables)
+    if count:
         yield _asked(machine.size("MicroResourceVariables"), "MicroResourceVariables")
-        yield _asked(machine.size("MicroResourceVariable") * len(names), "MicroResourceVariable")
+        yield _asked(machine.size("MicroResourceVariable") * count, "MicroResourceVariable")
 
 
 def _start(graph, machine):
@@ -271,44 +321,48 @@ def _init(graph, machine):
         op_data = machine.op_data[row] if row else None
         if op_data is not None:
             yield _asked(op_data, f"{node} op data")
-        for request in _requests(node, machine, "init"):
+        try:
+            requests = _asks(_kernel(node).init, node, machine)
+        except ValueError:
+            continue
+        for request in requests:
             yield _asked(request.size, f"{node} state")
 
 
-def _prepare(graph, machine, scratch, prepare_bytes, made):
-    """The objects of prepare, `made` of which exist before; its scratch requests go to `scratch`, the temporary memory
-    of each node to `prepare_bytes`."""
+def _prepare(graph, machine, scratch, prepare_bytes, objections, made):
+    """The objects of prepare, `made` of which exist before; its scratch requests go to `scratch`, the memory below the
+    objects to `prepare_bytes`, what is refused to `objections`: such a node asks for nothing."""
     handles, owned = {}, set()
     for node in graph.nodes:
+        if not has_kernel(node.op, node.custom):
+            continue
         held = machine.size("ScratchBufferRequest") * (MOST_SCRATCH + len(scratch))
+        walk, refused = walked(node, machine, graph, held)
+        refused = node.lost or refused or _dynamic(node)
+        if refused:
+            objections.append(Refusal(PREPARE, node, refused))
+            continue
         if node.op == "VAR_HANDLE" and node.outputs:
             handles[node.subgraph, node.outputs[0]] = (node.options.container, node.options.shared_name)
         if node.op == "ASSIGN_VARIABLE":  # the first to assign a variable of its own graph makes its memory
             name = handles.get((node.subgraph, node.inputs[0]))
             if name is not None and name not in owned:
                 owned.add(name)
-                made += 1
-                yield _asked(node.input(1).nbytes, f"{node} variable '{name[1]}'")
-        for request in _requests(node, machine, "prepare"):
-            if request.scratch:
-                scratch.append((request.size, node))
-            else:
-                made += 1
-                yield _asked(request.size, f"{node} prepare")
-        prepare_bytes.append((made, _with_temporary_tensors(node, machine, held)))
+                walk.keep(node.input(1).nbytes)
+        prepare_bytes += [(made + kept, size) for kept, size in walk.pressures]
+        made += len(walk.kept)
+        scratch += [(size, node) for size in walk.scratches]
+        for size in walk.kept:
+            yield _asked(size, f"{node} prepare")
 
 
-def _with_temporary_tensors(node, machine, at):
-    """The end of temporary memory when a prepare has opened all of its tensors, some kernels twice, above `at`."""
-    opened = [t for t in (*node.inputs, *node.outputs) if t >= 0]
-    if node.op in OPENED_TWICE:
-        opened += [t for t in (*node.inputs[:2], *node.outputs) if t >= 0]
-    for t in opened:
-        at = aligned(at, machine.alignment("TfLiteTensor")) + machine.size("TfLiteTensor")
-        if node.tensors[t].scales:
-            at = aligned(at, machine.alignment("TfLiteAffineQuantization")) + machine.size("TfLiteAffineQuantization")
-            at = aligned(at, 4) + 4 + 4 * len(node.tensors[t].scales)
-    return at
+def _dynamic(node):
+    """TFLM refuses outputs without elements, except the shape (0,), which it takes for a scalar."""
+    for t in node.outputs:
+        shape = node.tensors[t].shape
+        if shape != (0,) and any(size <= 0 for size in shape):
+            return f"it has an output of shape {shape}: TFLM has no dynamic tensors"
+    return None
 
 
 def _finish(graph, machine, scratch, fixed):
@@ -316,7 +370,7 @@ def _finish(graph, machine, scratch, fixed):
         yield _struct(machine, "ScratchBufferHandle", len(scratch))
     for place in graph.tensor_places:
         tensor = graph.tensor(place)
-        if tensor.variable and fixed.get(place, ONLINE) == ONLINE:
+        if tensor.variable and tensor.has_size and fixed.get(place, ONLINE) == ONLINE:
             yield Allocation(f"variable '{tensor.name}'", tensor.nbytes, ARENA_ALIGNMENT, VARIABLES)
 
 
@@ -324,6 +378,8 @@ def _planned_tensors(graph, lifetimes, fixed):
     handles = {(node.subgraph, t) for node in graph.nodes if node.op == "VAR_HANDLE" for t in node.outputs[:1]}
     for place in graph.tensor_places:
         tensor, offset = graph.tensor(place), fixed.get(place, ONLINE)
+        if not tensor.has_size:
+            continue
         memory = not tensor.constant and place not in handles and tensor.nbytes > 0
         if offset != ONLINE if tensor.variable else memory:  # a variable that is not placed lies in the tail
             yield Buffer(tensor.name, place, False, tensor.nbytes, *lifetimes.tensors[place], offset)

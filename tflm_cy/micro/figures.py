@@ -12,9 +12,9 @@ bytes depend on the arena's size modulo 16.
 "used" is what the tail moved, padding included, "requested" the sizes; the total is head and tail. Sizes of planned
 buffers are rounded up to 16, sizes in the tail are not.
 
-The smallest arena is the smallest that certainly suffices. For ordinary models it is exact, with one byte less TFLM
-gives up. In models of one or two small operators prepare's temporary tensors decide, which are counted here as if a
-kernel opened all of its tensors at once; some need up to a few hundred bytes less.
+The smallest arena is exact: in a multiple of 16 bytes less TFLM gives up, because of the plan, of what planning takes, or
+of the tensors that a kernel's prepare has open (`walks`). Where an object would come to lie over such a tensor, which TFLM
+does not notice, it counts as too little.
 
 Checked against the tflite_micro package: `python -m compat.arena`.
 """

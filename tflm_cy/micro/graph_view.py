@@ -21,6 +21,8 @@ from tflm_cy.schema.layouts import OPTIONS_OF
 from tflm_cy.schema.names import BUILTIN_NAMES, TENSOR_TYPE_NAMES
 from tflm_cy.schema.reader import Table, absent, read
 
+_FOLLOWING = 64
+
 ELEMENT_BYTES = {
     **dict.fromkeys(("INT8", "UINT8", "BOOL", "INT4"), 1),
     **dict.fromkeys(("INT16", "UINT16", "FLOAT16", "BFLOAT16"), 2),
@@ -42,7 +44,8 @@ class Tensor:
     zero_points: tuple[int, ...]
     data: memoryview = field(repr=False)  # empty unless it is constant
     sparse: bool = False  # the file says so; TFLM does not look
-    axis: int = 0  # along which there is a scale per slice
+    following: memoryview = field(default=memoryview(b""), repr=False)  # what the file holds behind a constant's bytes
+    axis: int = 0  # that the scales belong to, where there are several
 
     @property
     def constant(self):
@@ -55,6 +58,24 @@ class Tensor:
     @property
     def elements(self):
         return prod(self.shape)
+
+    @property
+    def affine(self):
+        """Whether it is quantized for TFLM."""
+        return len(self.scales) > 0
+
+    @property
+    def scale(self):
+        return self.scales[0] if self.scales else 0.0
+
+    @property
+    def zero_point(self):
+        return self.zero_points[0] if self.scales else 0
+
+    @property
+    def has_size(self):
+        """Whether TFLM knows how many bytes an element takes."""
+        return self.type in ELEMENT_BYTES
 
     @property
     def element_bytes(self):
@@ -81,6 +102,8 @@ class Node:
     custom_bytes: bytes
     tensors: list[Tensor]  # of the subgraph
     intermediates: tuple[int, ...] = ()
+    has_custom_options: bool = False  # also when they are empty
+    lost: str = ""  # which subgraph it runs that is not there
 
     def input(self, i):
         """The tensor of input i; None when it is left out."""
@@ -111,7 +134,7 @@ class Node:
             "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
             "CALL_ONCE": ("init_subgraph_index",),
         }.get(self.op, ())
-        return [getattr(self.options, name) for name in fields]
+        return [] if self.lost else [getattr(self.options, name) for name in fields]
 
     def __str__(self):
         place = f" of subgraph {self.subgraph}" if self.subgraph else ""
@@ -142,6 +165,12 @@ class GraphView:
         return [node for subgraph in self.subgraphs for node in subgraph.nodes]
 
     @property
+    def variables(self):
+        """(container, name) of the resource variables, in the order in which TFLM meets them."""
+        handles = (node.options for node in self.nodes if node.op == "VAR_HANDLE")
+        return list(dict.fromkeys((options.container, options.shared_name) for options in handles))
+
+    @property
     def tensor_places(self):
         """(subgraph, tensor) of all tensors, in the order in which offline plans count them."""
         return [(g, t) for g, subgraph in enumerate(self.subgraphs) for t in range(len(subgraph.tensors))]
@@ -162,7 +191,7 @@ def view(model):
     for node in (node for subgraph in subgraphs for node in subgraph.nodes):
         for child in node.children:
             if not 0 < child < count:
-                raise ValueError(f"{node} runs subgraph {child} of {count}")
+                node.lost = f"it runs subgraph {child} of {count}"
     metadata = [(entry.name, _buffer(buffers, entry.buffer)) for entry in root.metadata]
     return GraphView(subgraphs, metadata, model.nbytes)
 
@@ -188,6 +217,7 @@ def _tensor(table, buffers):
         scales=scales,
         zero_points=quantization.zero_point if quantization else (),
         data=_buffer(buffers, table.buffer),
+        following=_following(buffers, table.buffer),
         sparse=table.sparsity is not None,
         axis=quantization.quantized_dimension if quantization else 0,
     )
@@ -195,6 +225,13 @@ def _tensor(table, buffers):
 
 def _buffer(buffers, index):
     return buffers[index].data if index < len(buffers) else memoryview(b"")
+
+
+def _following(buffers, index):
+    """Some bytes: a kernel that looks beyond the end of its indices finds these."""
+    start = buffers[index].vector_position("data") if index < len(buffers) else 0
+    end = start + len(buffers[index].data) if start else 0
+    return buffers[index].content[end : end + _FOLLOWING] if start else memoryview(b"")
 
 
 def _node(g, index, table, codes, tensors):
@@ -209,7 +246,19 @@ def _node(g, index, table, codes, tensors):
     if expected is None or options is None or options.kind != expected:
         options = absent(expected or "AbsOptions")
     custom_bytes = bytes(table.custom_options)
-    return Node(g, index, op, custom, table.inputs, table.outputs, options, custom_bytes, tensors, table.intermediates)
+    return Node(
+        g,
+        index,
+        op,
+        custom,
+        table.inputs,
+        table.outputs,
+        options,
+        custom_bytes,
+        tensors,
+        table.intermediates,
+        table.vector_position("custom_options") > 0,
+    )
 
 
 def _operator_name(code):

@@ -25,14 +25,14 @@ from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
-from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, STRING, Tensor
+from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, Tensor
 from tflm_cy.memory.arena cimport KIND_OTHER, Arena
 from tflm_cy.schema.model cimport Model
 
 from tflm_cy.core import Core
+from tflm_cy.graph.preparation import refused_nodes
 from tflm_cy.memory.arena import ArenaExhausted
 from tflm_cy.memory.check import check
 from tflm_cy.memory.problem import Problem
@@ -43,6 +43,7 @@ from tflm_cy.micro.distances import relaxed_rows
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE
 from tflm_cy.micro.planners import planners
+from tflm_cy.micro.signal_requests import NPU
 from tflm_cy.ops import find_micro
 from tflm_cy.ops.overlaps import permits
 
@@ -103,7 +104,7 @@ cdef class MicroInterpreter:
         self.planner = "linear" if preserve_all_tensors else planner
         self.preserve_all_tensors = preserve_all_tensors
         self.model = opened(model)
-        wanted = demand(self.model, preserve_all=preserve_all_tensors, recording=False)
+        wanted = runnable(demand(self.model, preserve_all=preserve_all_tensors, recording=False))
         expect_room_for_variables(wanted.graph, resource_variables)
         if arena is not None:
             single = SingleArena(arena, ALIGNMENT)
@@ -130,10 +131,9 @@ cdef class MicroInterpreter:
             arena.allocate_tail(0, ALIGNMENT, KIND_OTHER)      # the rest begins on a multiple, whatever the arena's size
             subgraphs = load(self.model, find_micro, False, self.preserve_all_tensors, arena)
             for g in subgraphs:
-                expect_no_strings(g)
                 g.num_threads = 1
                 g.allocate()
-            fail_when_reached(subgraphs, wanted.failures)
+            fail_when_reached(subgraphs, wanted.faults)
             self.plan_memory(subgraphs, wanted, arena)
         except BaseException:
             subgraphs.clear()                                  # they hold this list too
@@ -231,6 +231,12 @@ cdef class MicroInterpreter:
                     kept.reset()
         return 0
 
+    @property
+    def refused(self):
+        """[(subgraph, node, why)] of the nodes that fail each time that they are reached."""
+        cdef Subgraph g
+        return [(g.index, node, why) for g in self.core.subgraphs for node, why in refused_nodes(g)]
+
     # ---------------------------------------------------------------- memory
 
     @property
@@ -277,34 +283,29 @@ cdef Model opened(object model):
     return Model.from_buffer(model)
 
 
+cdef object runnable(object wanted):
+    """The demand, unless a node is a computer's that is not here."""
+    for node in wanted.graph.nodes:
+        if node.op == NPU:
+            raise ValueError(f"{node} runs on Arm's Ethos-U only")
+    return wanted
+
+
 cdef int expect_room_for_variables(object graph, object limit) except -1:
-    names = {(node.options.container, node.options.shared_name) for node in graph.nodes if node.op == "VAR_HANDLE"}
-    if limit is not None and len(names) > limit:
-        raise ValueError(f"the model has {len(names)} resource variables, {limit} are allowed")
+    if limit is not None and len(graph.variables) > limit:
+        raise ValueError(f"the model has {len(graph.variables)} resource variables, {limit} are allowed")
     return 0
 
 
-cdef int expect_no_strings(Subgraph g) except -1:
-    cdef int t
-    for t in range(g.tensor_count):
-        if g.tensors[t].type == STRING:
-            raise ValueError(f"tensor {t} of subgraph {g.index} holds strings, which TFLM cannot")
-    return 0
-
-
-cdef int fail_when_reached(list subgraphs, dict failures) except -1:
+cdef int fail_when_reached(list subgraphs, list faults) except -1:
     """TFLM's kernels look at types only when they run: the model is allocated, the node fails."""
     cdef Subgraph g
-    cdef int k
-    for g in subgraphs:
-        for s, k in failures:
-            if s == g.index and k < g.node_count:
-                g.nodes[k].invoke = fail
+    for fault in faults:
+        g = subgraphs[fault.node.subgraph]
+        if fault.node.index < g.node_count:
+            text = f"TFLM's kernel does not take these types: {fault.reason}"
+            g.refuse_when_reached(&g.nodes[fault.node.index], text.encode("utf-8", "replace"))
     return 0
-
-
-cdef int fail(Context context, Node* node) noexcept nogil:
-    return context.fail(b"TFLM's kernel does not take these types.")
 
 
 cdef list tensors_with_memory(list subgraphs):

@@ -11,10 +11,11 @@ as the kernels read ahead of what they write; `linear` gives every buffer its ow
 
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from tflm_cy.memory.problem import Plan, Problem
 from tflm_cy.micro.distances import aliases, relaxed_rows
+from tflm_cy.micro.offline import ONLINE
 
 NAMES = ("greedy", "optimal", "overlap", "linear")
 _MOST_COPIES = 3
@@ -36,9 +37,41 @@ def plan_with(name, demand):
     if name not in planners():
         raise ValueError(f"no planner {name!r}; there are {', '.join(planners())}")
     planner = getattr(import_module(f"tflm_cy.memory.{name}"), name)
-    if name != "overlap":
-        return planner(demand.problem()), ()
-    return _overlap(planner, demand)
+    plan, rows = _overlap(planner, demand) if name == "overlap" else (planner(demand.problem()), ())
+    return _with_true_bound(plan, demand), rows
+
+
+def _with_true_bound(plan, demand):
+    """Where an offline plan lays buffers over each other their sizes do not add up to what is needed."""
+    most = max(live_bytes(demand.buffers), default=0)
+    if most == max(live_bytes(demand.buffers, apart=True), default=0):
+        return plan
+    ends = (buffer.fixed + buffer.size for buffer in demand.buffers if buffer.fixed != ONLINE)
+    return Plan(plan.offsets, plan.high_water_mark, min(plan.high_water_mark, max(most, *ends)))
+
+
+def live_bytes(buffers, apart=False):
+    """Bytes alive at each time from 0 on; what an offline plan lays over each other counts once, or not (`apart`)."""
+    last = max((buffer.last for buffer in buffers), default=-1)
+    change = [0] * (last + 2)
+    fixed = []
+    for buffer in buffers:
+        if buffer.last < 0:
+            continue
+        if buffer.fixed != ONLINE and not apart:
+            fixed.append(buffer)
+            continue
+        change[max(buffer.first, 0)] += buffer.size
+        change[buffer.last + 1] -= buffer.size
+    live = list(accumulate(change[:-1]))
+    fixed.sort(key=lambda buffer: buffer.fixed)
+    for time in range(len(live)) if fixed else ():
+        end = 0
+        for buffer in fixed:
+            if buffer.first <= time <= buffer.last:
+                live[time] += max(0, buffer.fixed + buffer.size - max(end, buffer.fixed))
+                end = max(end, buffer.fixed + buffer.size)
+    return live
 
 
 def _overlap(planner, demand):

@@ -1,12 +1,11 @@
-"""What each kernel of TFLM asks of the arena, without running it.
+"""What each kernel of TFLM asks of the arena before its prepare, without running it.
 
-    >>> list(kernel_of("CONV_2D").prepare(node, target))         # doctest: +SKIP
-    [Request(size=32, scratch=False), Request(size=32, scratch=False)]
+    >>> kernel_of("CONV_2D")
+    Kernel(options='Conv', op_data='CONV_2D', prepare=None, init=None)
 
-`kernel_of(op)` names the struct of the builtin options, the op data that init allocates, what init allocates after it,
-and what prepare asks for, each in the order of the calls. A Request is persistent (the arena's tail, aligned to 16) or
-scratch (planned with the tensors, alive during its node only). Temporary tensors of prepare are not among them: they
-are released before the next node.
+`kernel_of(op)` names the struct of the builtin options, the op data that init allocates, and what init allocates after
+it. What prepare asks for is walked (`walks`); an operator without a walk may say it here, as `prepare`. A Request is
+persistent (the arena's tail, aligned to 16) or scratch (planned with the tensors, alive during its node only).
 
 Read from and checked against the portable reference kernels of tensorflow/tflite-micro:tensorflow/lite/micro/kernels.
 An operator that is not here is none of TFLM's.
@@ -19,12 +18,6 @@ from tflm_cy.micro.graph_view import Node
 from tflm_cy.micro.target import Target
 
 MOST_SCRATCH = 12  # requests of one node
-
-# Kernels whose prepare opens its tensors while the one that called it has them open: counts in tiny models only.
-OPENED_TWICE = (
-    *("CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "LOGISTIC", "TANH"),
-    *("MEAN", "SUM", "REDUCE_ALL", "REDUCE_MAX", "REDUCE_MIN"),
-)
 
 
 class Request(NamedTuple):
@@ -50,11 +43,6 @@ def scratch(size):
     return Request(size, True)
 
 
-def dimensions(tensor):
-    """A tensor's array of dimensions, moved into the arena so that it can be changed: a count and an int per axis."""
-    return Request(4 + 4 * tensor.rank)
-
-
 def kernel_of(op):
     """The Kernel of an operator; ValueError when TFLM has none."""
     from tflm_cy.micro.signal_requests import CUSTOM_KERNELS
@@ -65,120 +53,13 @@ def kernel_of(op):
     return kernel
 
 
-def _output_dimensions(node, target):
-    yield dimensions(node.output(0))
-
-
-def _per_channel(channels):
-    """Multipliers and shifts, an int32 each."""
-    yield Request(4 * channels)
-    yield Request(4 * channels)
-
-
-def _conv_2d(node, target):
-    weights = node.input(1)
-    yield from _per_channel(weights.shape[0])  # for float too
-    if weights.type == "INT4":
-        yield scratch(weights.elements)  # unpacked
-
-
-def _depthwise_conv_2d(node, target):
-    weights = node.input(1)
-    if weights.type == "INT4":
-        yield scratch(weights.elements)
-    yield from _per_channel(weights.shape[3])
-
-
-def _transpose_conv(node, target):
-    yield from _per_channel(node.input(1).shape[0])
-    bias = node.input(3)
-    kind = node.input(2).type
-    if kind in ("INT8", "INT16"):
-        yield scratch((4 if kind == "INT8" else 8) * node.output(0).elements)  # accumulators
-    if kind == "INT16" and bias is not None and bias.type == "INT16":
-        yield scratch(8 * bias.elements)
-
-
-def _fully_connected(node, target):
-    weights = node.input(1)
-    if weights.type == "INT4":
-        yield scratch(weights.elements)
-    if node.input(0).type != "FLOAT32" and len(weights.scales) > 1:
-        yield from _per_channel(len(weights.scales))
-
-
-def _svdf(node, target):
-    weights = node.input(1)
-    batch, filters = node.input(0).shape[0], weights.shape[0]
-    if node.options.rank < 1:
-        raise ValueError(f"{node} has rank {node.options.rank}")
-    yield scratch(4 * batch * filters)
-    if weights.type == "INT8":
-        yield scratch(4 * batch * (filters // node.options.rank))
-
-
-def _lstm(node, target):
-    batch = node.input(0).shape[1 if node.options.time_major else 0]
-    units = node.input(18).shape[1]
-    for _ in range(4):  # a gate each
-        yield scratch(batch * units * node.input(19).element_bytes)
-
-
-def _softmax(node, target):
-    if node.input(0).type == "INT16":
-        yield Request(2 * 513)  # tables of exp and 1 / (1 + x)
-        yield Request(2 * 513)
-
-
-def _reduction(node, target):
-    """The walk's index and the axes, resolved."""
-    yield scratch(4 * node.input(0).rank)
-    yield scratch(4 * node.input(1).elements)
-
-
-def _mean_or_sum(node, target):
-    if node.input(0).type in ("INT8", "INT16"):
-        yield scratch(4 * node.output(0).elements)  # sums
-    yield from _reduction(node, target)
-
-
-def _mirror_pad(node, target):
-    yield scratch(4 * node.input(0).rank)
-    yield scratch(4 * node.input(0).rank)
-
-
-def _add_n(node, target):
-    if node.output(0).type == "INT8":
-        yield Request(target.op_data["ADD_N"])
-    yield scratch(target.size("pointer") * len(node.inputs))
-
-
-def _batch_matmul(node, target):
-    left, right = node.input(0), node.input(1)
-    if left.type in ("INT8", "INT16"):
-        yield Request(target.op_data["BATCH_MATMUL_quantized"])
-    # the kernel wants rows times rows: each side that does not lie so is copied, a constant one too
-    for side, turned in ((left, node.options.adj_x), (right, not node.options.adj_y)):
-        if turned:
-            yield Request(target.size("TfLiteEvalTensor"))
-            yield dimensions(side)
-            yield Request(side.nbytes)
-    yield dimensions(node.output(0))
-
-
-def _cumsum(node, target):
-    if node.output(0).type == "INT8":
-        yield Request(target.op_data["CUMSUM"])
-
-
-def _log_softmax(node, target):
-    if node.output(0).type == "INT8":
-        yield Request(target.op_data["LOG_SOFTMAX"])
-
-
-def _embedding_lookup(node, target):
-    yield Request(target.op_data["EMBEDDING_LOOKUP"])
-    yield dimensions(node.output(0))
+def has_kernel(op, custom=False):
+    """Whether TFLM has an operator; a custom one may have any name, also a builtin one's."""
+    try:
+        kernel_of(op)
+    except ValueError:
+        return False
+    return not (custom and op in KERNELS)
 
 
 _NOTHING = (
@@ -193,45 +74,45 @@ KERNELS = {
     **{op: Kernel(op_data="COMPARISON") for op in _COMPARISONS.split()},
     "ABS": Kernel(op_data="ABS"),
     "ADD": Kernel("Add", "ADD"),
-    "ADD_N": Kernel(prepare=_add_n),
+    "ADD_N": Kernel(),
     "ARG_MAX": Kernel("ArgMax"),
     "ARG_MIN": Kernel("ArgMin"),
     "ASSIGN_VARIABLE": Kernel(op_data="ASSIGN_VARIABLE"),  # what its prepare asks for depends on other nodes: figures
     "AVERAGE_POOL_2D": Kernel("Pool", "AVERAGE_POOL_2D"),
-    "BATCH_MATMUL": Kernel("BatchMatMul", "BATCH_MATMUL", _batch_matmul),
+    "BATCH_MATMUL": Kernel("BatchMatMul", "BATCH_MATMUL"),
     "CALL_ONCE": Kernel("CallOnce", "CALL_ONCE"),
     "CAST": Kernel("Cast"),
     "CONCATENATION": Kernel("Concatenation", "CONCATENATION"),
-    "CONV_2D": Kernel("Conv", "CONV_2D", _conv_2d),
-    "CUMSUM": Kernel("Cumsum", prepare=_cumsum),
-    "DEPTHWISE_CONV_2D": Kernel("DepthwiseConv", "CONV_2D", _depthwise_conv_2d),
-    "DEPTH_TO_SPACE": Kernel("DepthToSpace", prepare=_output_dimensions),
+    "CONV_2D": Kernel("Conv", "CONV_2D"),
+    "CUMSUM": Kernel("Cumsum"),
+    "DEPTHWISE_CONV_2D": Kernel("DepthwiseConv", "CONV_2D"),
+    "DEPTH_TO_SPACE": Kernel("DepthToSpace"),
     "DEQUANTIZE": Kernel(op_data="DEQUANTIZE"),
     "DIV": Kernel("Div", "DIV"),
     "ELU": Kernel(op_data="ELU"),
-    "EMBEDDING_LOOKUP": Kernel(prepare=_embedding_lookup),
-    "FULLY_CONNECTED": Kernel("FullyConnected", "FULLY_CONNECTED", _fully_connected),
-    "GATHER": Kernel("Gather", prepare=_output_dimensions),
-    "GATHER_ND": Kernel(prepare=_output_dimensions),
+    "EMBEDDING_LOOKUP": Kernel(),
+    "FULLY_CONNECTED": Kernel("FullyConnected", "FULLY_CONNECTED"),
+    "GATHER": Kernel("Gather"),
+    "GATHER_ND": Kernel(),
     "HARD_SWISH": Kernel(op_data="HARD_SWISH"),
     "IF": Kernel("If", "IF"),
     "L2_NORMALIZATION": Kernel("L2Norm", "L2_NORMALIZATION"),
-    "L2_POOL_2D": Kernel("Pool", prepare=_output_dimensions),
+    "L2_POOL_2D": Kernel("Pool"),
     "LEAKY_RELU": Kernel("LeakyRelu", "LEAKY_RELU"),
     "LOGISTIC": Kernel(op_data="LOGISTIC"),
-    "LOG_SOFTMAX": Kernel(prepare=_log_softmax),
+    "LOG_SOFTMAX": Kernel(),
     "MAX_POOL_2D": Kernel("Pool", "AVERAGE_POOL_2D"),
-    "MEAN": Kernel("Reducer", "REDUCE", _mean_or_sum),
-    "MIRROR_PAD": Kernel("MirrorPadding", "MIRROR_PAD", _mirror_pad),
+    "MEAN": Kernel("Reducer", "REDUCE"),
+    "MIRROR_PAD": Kernel("MirrorPadding", "MIRROR_PAD"),
     "MUL": Kernel("Mul", "MUL"),
     "PACK": Kernel("Pack"),
     "PAD": Kernel(op_data="PAD"),
     "PADV2": Kernel(op_data="PAD"),
     "PRELU": Kernel(op_data="PRELU"),
     "QUANTIZE": Kernel(op_data="QUANTIZE"),
-    "REDUCE_ALL": Kernel("Reducer", "REDUCE", _reduction),
-    "REDUCE_MAX": Kernel("Reducer", "REDUCE", _reduction),
-    "REDUCE_MIN": Kernel("Reducer", "REDUCE", _reduction),
+    "REDUCE_ALL": Kernel("Reducer", "REDUCE"),
+    "REDUCE_MAX": Kernel("Reducer", "REDUCE"),
+    "REDUCE_MIN": Kernel("Reducer", "REDUCE"),
     "RELU": Kernel(op_data="RELU"),
     "RELU6": Kernel(op_data="RELU6"),
     "RESHAPE": Kernel("Reshape"),
@@ -240,20 +121,20 @@ KERNELS = {
     "RSQRT": Kernel(op_data="ABS"),
     "SELECT_V2": Kernel(op_data="SELECT_V2"),
     "SHAPE": Kernel("Shape"),
-    "SOFTMAX": Kernel("Softmax", "SOFTMAX", _softmax),
+    "SOFTMAX": Kernel("Softmax", "SOFTMAX"),
     "SPACE_TO_BATCH_ND": Kernel(op_data="SPACE_TO_BATCH_ND"),
-    "SPACE_TO_DEPTH": Kernel("SpaceToDepth", prepare=_output_dimensions),
+    "SPACE_TO_DEPTH": Kernel("SpaceToDepth"),
     "SPLIT": Kernel("Split"),
     "SPLIT_V": Kernel("SplitV"),
     "SQUARED_DIFFERENCE": Kernel(op_data="SQUARED_DIFFERENCE"),
     "SQUEEZE": Kernel("Squeeze"),
     "STRIDED_SLICE": Kernel("StridedSlice", "STRIDED_SLICE"),
     "SUB": Kernel("Sub", "SUB"),
-    "SUM": Kernel("Reducer", "REDUCE", _mean_or_sum),
-    "SVDF": Kernel("SVDF", "SVDF", _svdf),
+    "SUM": Kernel("Reducer", "REDUCE"),
+    "SVDF": Kernel("SVDF", "SVDF"),
     "TANH": Kernel(op_data="TANH"),
-    "TRANSPOSE_CONV": Kernel("TransposeConv", "TRANSPOSE_CONV", _transpose_conv),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("UnidirectionalSequenceLSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", _lstm),
+    "TRANSPOSE_CONV": Kernel("TransposeConv", "TRANSPOSE_CONV"),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("UnidirectionalSequenceLSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
     "UNPACK": Kernel("Unpack"),
     "VAR_HANDLE": Kernel("VarHandle", "VAR_HANDLE"),
     "WHILE": Kernel("While", "WHILE"),

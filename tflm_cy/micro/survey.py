@@ -5,21 +5,26 @@
     >>> survey.plans["greedy"].high_water_mark, survey.lower_bound       # doctest: +SKIP
     (55296, 55296)
 
-Planners are run when they are asked for, and once. A model that TFLM would refuse is planned all the same; `refusals`
-says why it would.
+Planners are run when they are asked for, and once. A model that TFLM would refuse is planned all the same; `objections`
+says why it would, `faults` which nodes would fail when it runs.
 """
 
 from functools import cached_property
 
 from tflm_cy.micro import decode_requests
+from tflm_cy.micro.advice import advice
 from tflm_cy.micro.demand import demand
+from tflm_cy.micro.distances import aliases, relaxed_rows
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
+from tflm_cy.micro.interpreter import MicroInterpreter
 from tflm_cy.micro.offline import ONLINE, check_plan
 from tflm_cy.micro.ordering import STATES, better_order
-from tflm_cy.micro.planners import plan_with, planners
+from tflm_cy.micro.planners import live_bytes, plan_with, planners
+from tflm_cy.micro.refusal import INVOKE, Refusal
 from tflm_cy.micro.resolver import firmware
+from tflm_cy.micro.signal_requests import NPU
 from tflm_cy.schema.model import Model
 
 TARGETS = ("host64", "arm32")
@@ -58,14 +63,60 @@ class Survey:
         self._orders = {}
 
     @property
+    def objections(self):
+        """`Refusal`s: why TFLM would not allocate the model, in its order; it stops at the first."""
+        return self.demand.objections
+
+    @property
     def refusals(self):
-        """Why TFLM would not take the model; empty when it would, as far as operators and shapes tell."""
+        """The objections as texts, each once."""
         return self.demand.refusals
+
+    @property
+    def allocates(self):
+        """Whether TFLM allocates the model, in an arena that is large enough."""
+        return not self.objections
+
+    @property
+    def runs(self):
+        """Whether it runs it, too, as far as is known without its inputs."""
+        return self.allocates and not self.faults
+
+    @cached_property
+    def faults(self):
+        """`Refusal`s of nodes where every invoke fails that reaches them: what TFLM's kernels say, and where they are not
+        asked what `MicroInterpreter`'s do, which look at shapes that TFLM reads or writes beyond."""
+        found = list(self.demand.faults)
+        if not self.allocates or self.npu_nodes:
+            return found
+        known = {(fault.node.subgraph, fault.node.index) for fault in found}
+        try:
+            interpreter = MicroInterpreter(self.model)
+        except (ValueError, RuntimeError, MemoryError) as error:
+            return [*found, Refusal(INVOKE, None, str(error))]
+        for g, node, why in interpreter.refused:
+            if (g, node) not in known:
+                reason = f"{why.rstrip('.')}; TFLM does not ask, and computes from what is not the tensors' values"
+                found.append(Refusal(INVOKE, self.graph.subgraphs[g].nodes[node], reason))
+        return found
+
+    @property
+    def npu_nodes(self):
+        """The nodes that Vela made for an Ethos-U."""
+        return [node for node in self.graph.nodes if node.custom and node.op == NPU]
+
+    @property
+    def advice(self):
+        """What to change in the conversion, where TFLM refuses the model or fails."""
+        return advice([*self.objections, *self.faults])
 
     @cached_property
     def offline_problems(self):
         """What is wrong with the offline plan in the file, if it has one."""
-        return check_plan(self.demand.offline, self.demand.buffers) if self.demand.offline else []
+        if not self.demand.offline:
+            return []
+        rows, copies = relaxed_rows(self.demand), aliases(self.demand)
+        return check_plan(self.demand.offline, self.demand.buffers, rows, graph=self.graph, copies=copies)
 
     @property
     def misread(self):
@@ -131,16 +182,8 @@ class Survey:
     @cached_property
     def live_bytes(self):
         """Bytes alive at each time."""
-        change = [0] * (len(self.steps) + 1)
-        for buffer in self.demand.buffers:
-            if buffer.last >= 0:
-                change[max(buffer.first, 0)] += buffer.size
-                change[buffer.last + 1] -= buffer.size
-        live, now = [], 0
-        for difference in change[:-1]:
-            now += difference
-            live.append(now)
-        return live
+        live = live_bytes(self.demand.buffers)
+        return live + [0] * (len(self.steps) - len(live))
 
     @property
     def peak(self):
@@ -190,8 +233,12 @@ class Survey:
                 "live_bytes": self.live_bytes[self.peak],
             },
             "tflm": {name: self._figures_json(name) for name in self.targets},
-            "refusals": self.refusals,
-            "failures": list(self.demand.failures.values()),
+            "allocates": self.allocates,
+            "runs": self.runs,
+            "refusals": [refusal.as_json() for refusal in (*self.objections, *self.faults)],
+            "failures": [str(fault) for fault in self.faults],
+            "advice": self.advice,
+            "resource_variables": len(self.graph.variables),
             "misread": self.misread,
             "offline_plan": None if self.demand.offline is None else {"problems": self.offline_problems},
             "live_bytes": self.live_bytes,

@@ -152,6 +152,7 @@ RingBuffer                           40 40 24 24
 DecodeHuffman                        56 56 28 28
 DecodeLut                            72 72 36 36
 DecodePrune                          80 80 40 40
+ethos-u                              12
 """
 
 

@@ -1,13 +1,14 @@
-"""CUMSUM of float32, int32 and int64 along one axis; exclusive and reverse. Sums are sequential, integers wrap.
+"""CUMSUM of float32, int32 and int64 along one axis; exclusive and reverse. Sums are sequential, integers wrap. TFLM: int8, too.
 
 The axis may be known only while invoking; the output's shape is the input's.
 
 Source: LiteRT:tflite/kernels/cumsum.cc.
 """
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 
-from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, Tensor, count, count_range, is_constant, type_name
+from tflm_cy.arithmetic.micro.sums8 cimport Sums8, cumulate8, sums8
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, Tensor, count, count_range, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_bool
 
@@ -20,6 +21,7 @@ cdef struct CumSum:
     bint reverse
     bint known_axis
     int32_t axis
+    Sums8 sums                   # of int8
 
 ctypedef fused summable:         # the unsigned types stand for the signed ones: they wrap
     float
@@ -34,7 +36,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef CumSum* s
     expect_arity(context, node, 2, 1)
     x, axis, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
-    if x.type not in (FLOAT32, INT32, INT64):
+    if x.type not in (FLOAT32, INT32, INT64) and not (node.arithmetic == MICRO and x.type == INT8):
         raise ValueError(f"CUMSUM: input->type == kTfLiteInt32 || kTfLiteFloat32 || kTfLiteInt64 was not true ({type_name(x.type)})")
     if axis.type != INT32:
         raise ValueError(f"axis->type != kTfLiteInt32 ({type_name(axis.type)} != INT32)")
@@ -47,6 +49,7 @@ cdef int prepare(Context context, Node* node) except -1:
     s = <CumSum*>context.persistent(sizeof(CumSum))
     s.exclusive = table_bool(node.options, EXCLUSIVE, False)
     s.reverse = table_bool(node.options, REVERSE, False)
+    s.sums = sums8(x.scale, x.zero_point, y.scale, y.zero_point)
     s.known_axis = is_constant(axis)
     if s.known_axis:
         s.axis = (<const int32_t*>axis.data)[0]
@@ -88,7 +91,9 @@ cdef int cumsum(Context context, Node* node) noexcept nogil:
     if count(x) == 0:
         return 0
     outer, size, inner = count_range(x, 0, axis), x.dims[axis], count_range(x, axis + 1, x.rank)
-    if x.type == FLOAT32:
+    if x.type == INT8:
+        cumulate8(&s.sums, <const int8_t*>x.data, <int8_t*>y.data, outer, size, inner, s.exclusive, s.reverse)
+    elif x.type == FLOAT32:
         accumulate(<const float*>x.data, <float*>y.data, outer, size, inner, s.exclusive, s.reverse)
     elif x.type == INT32:
         accumulate(<const uint32_t*>x.data, <uint32_t*>y.data, outer, size, inner, s.exclusive, s.reverse)

@@ -6,7 +6,7 @@ BITWISE_XOR and RIGHT_SHIFT: whole numbers of 8, 16 and 32 bits, broadcast. BITC
 takes the last dimension away, a narrower one adds one.
 
 BUCKETIZE: float32, float64, int32, int64 to int32. FAKE_QUANT: float32.
-ADD_N: float32, int32; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on their number.
+ADD_N: float32, int32, by TFLM's rules int8; with several threads asked TensorFlow adds up groups of inputs first, so float sums depend on their number.
 
 Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucketize,fake_quant,add_n,complex_support}.cc.
 """
@@ -14,6 +14,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.fixed_point cimport wrap32
+from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
     complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
@@ -244,6 +246,8 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
         want_type_of(other, x)
         if not same_shape(other, x):
             raise ValueError("ADD_N: HaveSameShapes(input1, input) was not true.")
+    if node.arithmetic == MICRO and x.type == INT8:
+        return prepare_add_n_8(context, node)
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     op = <Sum*>context.persistent(sizeof(Sum))
@@ -254,6 +258,32 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     node.invoke = add_n
     if x.type != FLOAT32 and x.type != INT32:
         raise LateRefusalError(f"AddN only supports FLOAT32|INT32 now, got {type_name(x.type)}.")
+    return 0
+
+
+cdef int prepare_add_n_8(Context context, Node* node) except -1:
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef Sums8* op = <Sums8*>context.persistent(sizeof(Sums8))
+    op[0] = sums8(x.scale, x.zero_point, y.scale, y.zero_point)
+    context.set_shape(y, x.rank, x.dims)
+    node.data = op
+    node.invoke = add_n_8
+    return 0
+
+
+cdef int add_n_8(Context context, Node* node) noexcept nogil:
+    cdef const Sums8* op = <const Sums8*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t n = count(y)
+    cdef int64_t k
+    cdef int32_t total
+    cdef int i
+    for k in range(n):
+        total = fine(op, 0)
+        for i in range(node.input_count):
+            total = wrap32(<int64_t>total + fine(op, (<const int8_t*>context.input(node, i).data)[k]))
+        (<int8_t*>y.data)[k] = coarse(op, total)
     return 0
 
 

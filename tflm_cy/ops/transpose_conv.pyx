@@ -92,9 +92,12 @@ cdef int prepare(Context context, Node* node) except -1:
     op.columns = (
         node.arithmetic == OPTIMIZED and not is_empty(&op.shape) and (x.type != FLOAT32 or w.type == FLOAT32)
         and (x.type != INT16 or bias_option == INT32))
-    op.dynamic = not is_constant(shape)
+    op.dynamic = not is_constant(shape) and node.arithmetic != MICRO
     if op.dynamic:
         context.set_dynamic(y)
+    elif node.arithmetic == MICRO:     # TFLM does not look at the output shape that is given
+        if y.rank != 4 or set_output_size(op, y.dims) != 0:
+            raise ValueError(f"TRANSPOSE_CONV: output {shape_of(y)} does not fit {op.shape.batches} images and {op.shape.oc} channels")
     else:
         context.set_shape(y, 4, <const int32_t*>shape.data)
         if set_output_size(op, <const int32_t*>shape.data) != 0:

@@ -1,0 +1,6 @@
+// Declarations alone; see c/common.h.
+#pragma once
+
+namespace tflite {
+struct Model;
+}

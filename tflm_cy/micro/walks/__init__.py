@@ -1,0 +1,1 @@
+"""What TFLM's kernels do in prepare, operator by operator; see `walk`."""
