@@ -54,8 +54,8 @@ DIRECTIVES = {
 }
 
 
-# -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then all code without
-# AVX takes three times as long; nor for operators: each memcpy would become an instruction that takes dozens of cycles to begin.
+# -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then
+# all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
 SMALL = ["-Os", "-fno-builtin-memset"]
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
@@ -98,8 +98,8 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
-# Operators: the compiler turns loops that clamp and compare into vectors only if it neither splits them at conditions (PRE) nor fears that a comparison
-# raises a flag of the floating-point unit; nobody reads these flags. Both change no result.
+# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
+# that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
 OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
 ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 

@@ -1,4 +1,4 @@
-"""Refusals of their own kinds: by an operator only when it runs, as TensorFlow's kernels do that look at types, values and shapes then; of memory."""
+"""Refusals of their own kinds: by an operator only when it runs, as TensorFlow's kernels that look at values and shapes then; of memory."""
 
 
 class LateRefusalError(ValueError):
