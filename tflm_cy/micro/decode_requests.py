@@ -5,13 +5,14 @@
     'DecodePrune'
 
 Per output a pointer and a state, whose size depends on the method; pruning keeps the zero points of int8 channels, a byte
-each, where one of them is not zero. What is decoded is planned like any other tensor: TFLM can be given another memory
-for it (SetDecompressionMemory), which a firmware does at its own wish.
+each, where one of them is not zero. What is decoded is planned like any other tensor, unless TFLM is given another memory
+for it (SetDecompressionMemory): each node begins at its start, and what does not fit is planned.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/decode*.cc.
 """
 
 from tflm_cy.micro.requests import Kernel, Request
+from tflm_cy.micro.target import ARENA_ALIGNMENT
 
 _HEADER = 16
 _METHODS = {0: "DecodeLut", 1: "DecodeHuffman", 2: "DecodePrune"}
@@ -79,6 +80,19 @@ def failure(node):
         if decoded.type not in takes:
             return f"{node}: output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
     return None
+
+
+def outside(nodes, size):
+    """(subgraph, tensor) of what is decoded into a memory of `size` bytes of its own."""
+    found = set()
+    for node in nodes:
+        used = 0
+        for t in node.outputs if node.op == "TFLM_DECODE" else ():
+            end = -(-used // ARENA_ALIGNMENT) * ARENA_ALIGNMENT + node.tensors[t].nbytes
+            if end <= size:
+                found.add((node.subgraph, t))
+                used = end
+    return found
 
 
 def misread(node):
