@@ -252,6 +252,11 @@ def _short_bias(node):
     return None
 
 
+def _undecoded(node):
+    reason = decode_requests.failure(node)
+    return f"{node}: {reason}" if reason else None
+
+
 # activations of INT16 -> types of the bias that are read as what they are, besides INT64
 _BIASES_OF_INT16 = {
     "CONV_2D": ("INT32",),
@@ -277,6 +282,6 @@ _BEYOND = {
     "DEPTHWISE_CONV_2D": _short_bias,
     "FULLY_CONNECTED": _short_bias,
     "STRIDED_SLICE": _few_indices,
-    "TFLM_DECODE": decode_requests.failure,
+    "TFLM_DECODE": _undecoded,
     "TRANSPOSE_CONV": _short_bias,
 }

@@ -37,48 +37,53 @@ def pairs(node):
     return [(node.input(2 * i), node.input(2 * i + 1), node.output(i)) for i in range(len(node.outputs))]
 
 
+def states(node, target):
+    """Per output the bytes that are asked for."""
+    for _, ancillary, decoded in pairs(node):
+        name = method(bytes(ancillary.data[:_HEADER]))
+        zero_points = name == "DecodePrune" and len(decoded.scales) > 1 and any(decoded.zero_points)
+        yield [target.op_data[name], *([len(decoded.scales)] if zero_points else [])]
+
+
 def _decode(node, target):
     reason = refusal(node)
     if reason:
-        raise ValueError(reason)
+        raise ValueError(f"{node}: {reason}")
     yield Request(target.size("pointer") * len(node.outputs))
-    for _, ancillary, decoded in pairs(node):
-        name = method(bytes(ancillary.data[:_HEADER]))
-        yield Request(target.op_data[name])
-        if name == "DecodePrune" and len(decoded.scales) > 1 and any(decoded.zero_points):
-            yield Request(len(decoded.scales))
+    for sizes in states(node, target):
+        yield from map(Request, sizes)
 
 
 def refusal(node):
-    """Why TFLM refuses the node; None when it does not."""
+    """Why TFLM refuses a node; None when it does not."""
     if not node.outputs or len(node.inputs) != 2 * len(node.outputs):
-        return f"{node} has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
+        return f"it has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
     for i, (encoded, ancillary, decoded) in enumerate(pairs(node)):
         if encoded is None or ancillary is None or not (encoded.constant and ancillary.constant):
-            return f"{node}: inputs {2 * i} and {2 * i + 1} must be constants"
+            return f"inputs {2 * i} and {2 * i + 1} must be constants"
         header = bytes(ancillary.data[:_HEADER])
         try:
             name = method(header)
         except ValueError as error:
-            return f"{node}: input {2 * i + 1}: {error}"
+            return f"input {2 * i + 1}: {error}"
         if name == "DecodeHuffman":
             if not header[5] & 1 and decoded.type != "INT8":
-                return f"{node}: Huffman tables of 16-bit entries are for INT8; output {i} is {decoded.type}"
+                return f"Huffman tables of 16-bit entries are for INT8; output {i} is {decoded.type}"
             continue
         axis, channels = decoded.axis, len(decoded.scales)
         if channels and axis != 0 and not (channels > 1 and axis == decoded.rank - 1):
-            return f"{node}: output {i} is quantized along axis {axis}; TFLM decodes along the first or the last"
+            return f"output {i} is quantized along axis {axis}; TFLM decodes along the first or the last"
         if name == "DecodePrune" and decoded.type != "INT8" and channels and any(decoded.zero_points):
-            return f"{node}: output {i} is {decoded.type}, all zero points must be zero"
+            return f"output {i} is {decoded.type}, all zero points must be zero"
     return None
 
 
 def failure(node):
-    """Why each invoke fails that reaches the node; None when it does not."""
+    """Why each invoke fails that reaches a node; None when it does not."""
     for i, (_, ancillary, decoded) in enumerate(pairs(node)):
         takes = ("INT8", "INT16") if ancillary.data[0] == 1 else _VALUES
         if decoded.type not in takes:
-            return f"{node}: output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
+            return f"output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
     return None
 
 
