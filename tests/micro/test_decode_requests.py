@@ -6,7 +6,7 @@ import pytest
 from compat.builder import Model, Tensor
 from compat.builder.encoded import LOOK_UP_TABLES, constants, header, huffman, pruned, tables
 from tests.micro.models import loaded
-from tflm_cy.micro import MicroInterpreter
+from tflm_cy.micro import MicroInterpreter, runtime
 from tflm_cy.micro.decode_requests import method
 from tflm_cy.micro.demand import demand
 from tflm_cy.micro.figures import figures
@@ -89,6 +89,22 @@ def test_fewer_tables_than_scales_are_told():
     [text] = one.misread
     assert "node 0 TFLM_DECODE: output 0 'weights' has 2 scales and 1 look-up table;" in text
     assert "Compress this tensor per channel" in text
+
+
+@pytest.mark.parametrize(("size", "planned"), [(0, 2), (5, 2), (6, 1), (21, 1), (22, 0)])
+def test_a_memory_of_its_own(size, planned):
+    """Two outputs of 6 bytes in one node: the second begins at 16."""
+    model = Model()
+    main = model.subgraph("main")
+    outputs = [Tensor(VALUES.shape, "int8", scale=0.1) for _ in range(2)]
+    main.op("TFLM_DECODE", [*constants(*tables(VALUES, 1)), *constants(*pruned(VALUES))], outputs)
+    main.inputs, main.outputs = [], outputs
+    found = demand(loaded(model), decompression_memory=size)
+    assert len(found.buffers) == planned
+    assert len(found.before) - len(demand(loaded(model)).before) == (size > 0)
+    shown = runtime.Interpreter.from_bytes(model.to_bytes(), alt_decompression_memory_size=size)
+    shown.invoke()
+    assert np.array_equal(shown.get_output(1), VALUES)
 
 
 def test_the_firmwares_line():

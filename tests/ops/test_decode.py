@@ -315,8 +315,10 @@ def with_left_scales(readers="decode"):
     encoded.scale, encoded.zero_point, encoded.axis = [0.1, 0.2], [0, 0], 0
     y = Tensor([2, 4], "int8", scale=[0.1, 0.2], zero_point=[0, 0], axis=0)
     main.op("TFLM_DECODE", [encoded, ancillary], [y])
-    if readers != "decode":
+    if readers == "other":
         main.op("SHAPE", [encoded], [Tensor([1], "int32")])
+    if readers == "intermediate":
+        main.op("SHAPE", [y], [Tensor([2], "int32")], intermediates=[encoded])
     main.outputs = [y, encoded] if readers == "output" else [y]
     return model.to_bytes()
 
@@ -329,7 +331,7 @@ def test_scales_that_the_compressor_leaves():
         Interpreter(model_content=with_left_scales())
 
 
-@pytest.mark.parametrize("readers", ["other", "output"])
+@pytest.mark.parametrize("readers", ["other", "output", "intermediate"])
 def test_scales_of_a_tensor_that_others_read_are_counted(readers):
     with pytest.raises(ValueError, match="num_scales"):
         MicroInterpreter(with_left_scales(readers))

@@ -5,13 +5,14 @@
     'DecodePrune'
 
 Per output a pointer and a state, whose size depends on the method; pruning keeps the zero points of int8 channels, a byte
-each, where one of them is not zero. What is decoded is planned like any other tensor: TFLM can be given another memory
-for it (SetDecompressionMemory), which a firmware does at its own wish.
+each, where one of them is not zero. What is decoded is planned like any other tensor, unless TFLM is given another memory
+for it (SetDecompressionMemory): each node begins at its start, and what does not fit is planned.
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/decode*.cc.
 """
 
 from tflm_cy.micro.requests import Kernel
+from tflm_cy.micro.target import ARENA_ALIGNMENT
 
 HEADER = 16
 _METHODS = {0: "DecodeLut", 1: "DecodeHuffman", 2: "DecodePrune"}
@@ -37,9 +38,9 @@ def pairs(node):
 
 
 def refusal(node):
-    """Why TFLM refuses the node; None when it does not."""
+    """Why TFLM refuses a node; None when it does not."""
     if not node.outputs or len(node.inputs) != 2 * len(node.outputs):
-        return f"has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
+        return f"it has {len(node.inputs)} inputs for {len(node.outputs)} outputs; TFLM wants two for each"
     for i, (encoded, ancillary, decoded) in enumerate(pairs(node)):
         if encoded is None or ancillary is None or not (encoded.constant and ancillary.constant):
             return f"inputs {2 * i} and {2 * i + 1} must be constants"
@@ -61,12 +62,25 @@ def refusal(node):
 
 
 def failure(node):
-    """Why each invoke fails that reaches the node; None when it does not."""
+    """Why each invoke fails that reaches a node; None when it does not."""
     for i, (_, ancillary, decoded) in enumerate(pairs(node)):
         takes = ("INT8", "INT16") if ancillary.data[0] == 1 else _VALUES
         if decoded.type not in takes:
             return f"output {i} is {decoded.type}; TFLM decodes {', '.join(takes)}"
     return None
+
+
+def outside(nodes, size):
+    """(subgraph, tensor) of what is decoded into a memory of `size` bytes of its own."""
+    found = set()
+    for node in nodes:
+        used = 0
+        for t in node.outputs if node.op == "TFLM_DECODE" else ():
+            end = -(-used // ARENA_ALIGNMENT) * ARENA_ALIGNMENT + node.tensors[t].nbytes
+            if end <= size:
+                found.add((node.subgraph, t))
+                used = end
+    return found
 
 
 def misread(node):

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Problem
+from tflm_cy.micro import decode_requests
 from tflm_cy.micro.accepted import failure_of
 from tflm_cy.micro.graph_view import GraphView, Node, view
 from tflm_cy.micro.lifetimes import Lifetimes
@@ -158,14 +159,18 @@ class Demand:
         return (linear if self.preserve_all else greedy)(self.problem())
 
 
-def demand(model, target_name="host64", *, preserve_all=False, recording=None, refuse=True):
+def demand(model, target_name="host64", *, preserve_all=False, recording=None, refuse=True, decompression_memory=0):
     """The Demand of a model (or of its GraphView).
 
-    Parameters and errors: see `figures.figures`.
+    Parameters and errors: see `figures.figures`. `decompression_memory`: bytes of a memory of its own for what
+    TFLM_DECODE decodes (SetDecompressionMemory).
     """
     graph = model if isinstance(model, GraphView) else view(model)
     machine = target(target_name, recording)
-    before = [*_constructors(machine, preserve_all), *_resource_variables(graph, machine), *_start(graph, machine)]
+    before = [*_constructors(machine, preserve_all), *_resource_variables(graph, machine)]
+    if decompression_memory:
+        before.append(_asked(machine.size("pointer"), "decompression memory in use"))
+    before += _start(graph, machine)
     before += _builtin_options(graph, machine)
     before += _init(graph, machine)
     scratch = []  # (bytes, node)
@@ -184,7 +189,9 @@ def demand(model, target_name="host64", *, preserve_all=False, recording=None, r
     fixed = dict(zip(graph.tensor_places, offline.offsets if offline else [], strict=False))
     before += _finish(graph, machine, scratch, fixed)
     lifetimes = Lifetimes(graph, [(node.subgraph, node.index) for _, node in scratch])
-    buffers = [*_planned_tensors(graph, lifetimes, fixed), *_planned_scratch(scratch, lifetimes)]
+    outside = decode_requests.outside(graph.nodes, decompression_memory)
+    buffers = [buffer for buffer in _planned_tensors(graph, lifetimes, fixed) if buffer.place not in outside]
+    buffers += _planned_scratch(scratch, lifetimes)
     if preserve_all and len(buffers) > _MOST_PRESERVED:
         raise ValueError(f"{len(buffers)} buffers; TFLM can preserve {_MOST_PRESERVED}")
     tensors = len(graph.tensor_places)

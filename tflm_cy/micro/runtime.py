@@ -11,8 +11,9 @@ not allocate in so many bytes is refused, and `print_allocations` prints TFLM's 
 interpreter itself needs is another number, see `micro.interpreter`. The names InterpreterConfig, GetTensor and the
 misspelled keyword are the runtime's.
 
-Differences: a custom operator that is not known cannot be registered by a C symbol; `alt_decompression_memory_size` is
-accepted without effect; what is printed goes to Python's stderr.
+Differences: a custom operator that is not known cannot be registered by a C symbol; `alt_decompression_memory_size` counts
+in the figures, and what TFLM_DECODE decodes is kept until it is read, also over the next TFLM_DECODE; what is printed goes
+to Python's stderr.
 """
 
 import enum
@@ -70,7 +71,7 @@ class Interpreter:
         self._preserves = intrepreter_config is InterpreterConfig.kPreserveAllTensors
         try:
             model = Model.from_buffer(model_data)
-            self._figures = _fitting(model, arena_size, self._preserves)
+            self._figures = _fitting(model, arena_size, self._preserves, alt_decompression_memory_size)
             self._interpreter = MicroInterpreter(model, preserve_all_tensors=self._preserves)
         except (ValueError, RuntimeError, MemoryError) as error:
             raise RuntimeError(_ALLOCATION_FAILED) from error
@@ -95,7 +96,7 @@ class Interpreter:
             Bytes in which TFLM must be able to allocate the model; by default ten times the file.
         intrepreter_config : InterpreterConfig
         alt_decompression_memory_size : int
-            Without effect.
+            Bytes of a memory of its own for what TFLM_DECODE decodes, which the arena then need not hold.
         """
         if model_path is None or not os.path.isfile(model_path):
             raise ValueError("Invalid model file path")
@@ -177,9 +178,10 @@ class Interpreter:
         return tensors[index]
 
 
-def _fitting(model, arena_size, preserves):
+def _fitting(model, arena_size, preserves, decompression_memory):
     """TFLM's figures; ValueError when the arena is too small for TFLM."""
-    found = figures(demand(model, preserve_all=preserves), arena_size=arena_size)
+    wanted = demand(model, preserve_all=preserves, decompression_memory=decompression_memory)
+    found = figures(wanted, arena_size=arena_size)
     if not found.fits:
         raise ValueError(f"TFLM needs {found.smallest_arena} bytes for this model, the arena has {arena_size}")
     return found
