@@ -56,6 +56,7 @@ def computed(op, dtype, values, scales, out, scale, resolver, **options):
         ("GELU", "int8", [SOME], [NAN], "int8", 0.1, [0] * 8),
         ("QUANTIZE", "int16", [[5, -5, 32767]], [None], "int16", 1e-3, [0] * 3),
         ("HARD_SWISH", "int8", [SOME], [1e30], "int8", 1e30, [1, 1, 2, 3, -1, -4, 50, -64]),
+        ("HARD_SWISH", "int8", [[100] * 9], [1e30], "int8", 1e30, [50] * 8 + [100]),
         ("DIV", "uint8", [[9, 8, 7, 200], [1, 2, 3, 4]], [2.0**40, 1], "uint8", 1, [255] * 4),
     ],
 )

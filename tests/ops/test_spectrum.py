@@ -18,7 +18,7 @@ def rfft2d(x, lengths, fed=False):
 
 
 @pytest.mark.parametrize("fed", [True, False])
-@pytest.mark.parametrize("height, width", [(1, 2), (2, 1), (4, 4), (8, 32), (64, 2), (1, 512)])
+@pytest.mark.parametrize("height, width", [(1, 2), (2, 2), (4, 4), (8, 32), (64, 2), (1, 512)])
 def test_rfft2d(height, width, fed):
     x = np.random.default_rng(1).standard_normal([3, 5, 7]).astype(np.float32)
     got = rfft2d(x, [height, width], fed)

@@ -1,6 +1,7 @@
 """The dictionaries in which an interpreter describes tensors and nodes, with TensorFlow's keys, and the list of what the engine runs."""
 import numpy as np
 
+from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint32_t
 
 from tflm_cy.graph.arrays cimport read_value
@@ -8,7 +9,7 @@ from tflm_cy.graph.arrays import scalar_type
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.description cimport tensor_name
 from tflm_cy.graph.subgraph cimport Subgraph
-from tflm_cy.graph.tensor cimport STRING, Tensor, is_constant, shape_of, type_name
+from tflm_cy.graph.tensor cimport STRING, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.schema.slots cimport (
     BLOCKWISE_BLOCK_SIZE, BLOCKWISE_SCALES, BLOCKWISE_ZERO_POINTS, DIMENSION_DENSE_SIZE, DIMENSION_FORMAT, DIMENSION_INDICES,
     DIMENSION_INDICES_TYPE, DIMENSION_SEGMENTS, DIMENSION_SEGMENTS_TYPE, QUANTIZATION_DETAILS, QUANTIZATION_DETAILS_TYPE,
@@ -47,8 +48,9 @@ cdef list stored_shape(const uint8_t* table):
 
 
 cdef list signature_of(Subgraph g, int t):
-    """shape_signature of the file, [] when it has none, or a string tensor has been written: writing forgets it."""
-    if g.tensors[t].type == STRING and g.owned != NULL and g.owned[t] != NULL:
+    """shape_signature of the file, [] when it has none, or a string tensor holds characters: writing them forgets it."""
+    cdef const Tensor* tensor = &g.tensors[t]
+    if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and tensor.bytes > 4 * (<size_t>count(tensor) + 2):
         return []
     cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]

@@ -9,7 +9,7 @@ LOGISTIC, TANH: float32, float16, int8, uint8, int16. GELU: float32, int8, uint8
 
 Source: LiteRT:tflite/kernels/activations.cc.
 """
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport (
     HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,
@@ -257,12 +257,26 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     h.relu_exponent = gate.shift
     h.low = limits.low
     h.high = limits.high
-    table = <uint8_t*>context.persistent(256)
+    table = <uint8_t*>context.persistent(512)
     for byte in range(256):
         table[byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
     op.how = table
     op.kernel = <UnaryKernel>lookup_8
+    if h.relu_exponent > 32 and node.arithmetic != MICRO:
+        h.relu_value = 0
+        for byte in range(256):
+            table[256 + byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
+        op.kernel = <UnaryKernel>hard_swish_in_eights
     return 0
+
+
+cdef void hard_swish_in_eights(const void* how, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
+    """Of a scale so large that TensorFlow's vector code, which takes eight values at once, shifts the gate out; two tables."""
+    cdef const uint8_t* table = <const uint8_t*>how
+    cdef int64_t body = n - n % 8
+    cdef int64_t i
+    for i in range(n):
+        y[i] = table[256 + x[i]] if i < body else table[x[i]]
 
 
 # ---- tables of float functions: LOGISTIC, TANH, GELU, ELU

@@ -52,10 +52,19 @@ cdef Unary* prepare_function(Context context, Node* node, Tensor** x, Tensor** y
     op = prepare_unary(context, node, name)
     if bare and without_scales(node, x[0], y[0]):
         return op
+    if x[0].type == INT8 or (x[0].type == INT16 and is_quantized(x[0])):
+        check_scales(x[0], y[0], name)
     if x[0].type == INT16 and is_quantized(x[0]):
         check_zero_point_0(x[0], name)
         check_zero_point_0(y[0], name)
     return op
+
+
+cdef int check_scales(const Tensor* x, const Tensor* y, str name) except -1:
+    """Both must be quantized; the scales' values count later."""
+    if x.scale_count == 0 or y.scale_count == 0:
+        raise ValueError(f"{name}: {type_name(x.type)} wants a scale of input and output (quantization.type == kTfLiteAffineQuantization)")
+    return 0
 
 
 cdef int unsupported(const Tensor* x, str name) except -1:
@@ -72,6 +81,7 @@ cdef int use_table(Context context, Unary* op, Function function, float paramete
         op.how = bytes_8
         op.kernel = <UnaryKernel>lookup_8
     else:
+        check_scales(x, y, "int16")
         entries = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(entries, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point)
         op.how = entries
@@ -231,6 +241,7 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
         return op
     if x[0].type == INT16 and x[0].scale_count == 0 and name == "Rsqrt":       # TensorFlow looks at the values before it looks them up
         raise LateRefusalError("Rsqrt is only defined for positive values, and for INT16 with a scale")
+    check_scales(x[0], y[0], name)
     root = <Root*>context.persistent(sizeof(Root))
     root.unary = op[0]
     root.lowest = x[0].zero_point
