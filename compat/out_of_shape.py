@@ -156,4 +156,10 @@ OUT_OF_SHAPE = (
         "ok  <>  raised RuntimeError in allocate_tensors: a window of *",
         "fewer than no windows are refused; TensorFlow takes -1 byte for room enough",
     ),
+    Deviation(
+        "*/zero batch, *#*",
+        "invoke ?, output ?: * [0, *] <> * [0, *]",
+        "an output of no images has the shape that it has with some; TensorFlow's delegate returns a shape that nobody computed",
+        DEFAULT,
+    ),
 )
