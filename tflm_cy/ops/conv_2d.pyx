@@ -57,8 +57,6 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"CONV_2D: NumElements(bias) != SizeOfDimension(filter, 0) ({count(b)} != {c.shape.oc})")
     dims = [<int32_t>c.shape.batches, <int32_t>c.shape.oh, <int32_t>c.shape.ow, <int32_t>c.shape.oc]
     context.set_shape(y, 4, dims)
-    if node.arithmetic != MICRO:
-        check_bias_width(x, b, bias_option, "CONV_2D")
     if count(y) == 0 and c.shape.batches > 0:
         make_idle(node)
         return 0
@@ -77,6 +75,8 @@ cdef int prepare(Context context, Node* node) except -1:
         prepare_float(context, node, &c, activation)
     else:
         prepare_hybrid(context, node, &c, activation)
+    if node.arithmetic != MICRO:
+        check_bias_width(x, b, bias_option, "CONV_2D")
     return 0
 
 

@@ -89,9 +89,10 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         if (node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8
                 and (b == NULL or b.type == INT32 or b.type == INT64)):      # there the kernel itself looks
             raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
-        read = w.type == INT4 and is_integer(x.type) and is_integer(y.type) and (b == NULL or b.type == INT32) and (
+        read = w.type == INT4 and is_integer(x.type) and is_integer(y.type) and (b == NULL or b.type == INT32 or b.type == INT64) and (
             x.type != UINT8 or y.type != INT16)      # TensorFlow reads the packed weights as bytes
-        raise (OwnRefusalError if read else ValueError)(f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+        raise (OwnRefusalError if read else ValueError)(
+            f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
     natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))
     if node.arithmetic == MICRO and (not natural or bytes_to_16 or w.type == INT2):
         raise ValueError(f"FULLY_CONNECTED: TFLM does not take {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)}")

@@ -22,6 +22,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
+from tflm_cy.ops.window_2d cimport counts_no_bytes
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
@@ -69,7 +70,8 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
         raise ValueError(f"a pool of {p.kernel_height} x {p.kernel_width} elements")
     p.out_height = out_size(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = out_size(padding, p.width, p.kernel_width, p.stride_width)
-    if (p.out_height < 0 or p.out_width < 0) and (node.arithmetic == MICRO or p.batches * p.out_height * p.out_width != 0):
+    if (p.out_height < 0 or p.out_width < 0) and (
+            node.arithmetic == MICRO or not counts_no_bytes(p.batches, p.out_height, p.out_width)):
         raise ValueError(
             f"a window of {p.kernel_height}x{p.kernel_width} with strides {p.stride_height}, {p.stride_width} does not fit an image of "
             f"{p.height}x{p.width}")

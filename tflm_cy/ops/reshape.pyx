@@ -30,8 +30,6 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
 
-from tflm_cy.graph.refusal import OwnRefusalError
-
 cdef enum:                       # ReshapeOptions, SqueezeOptions
     NEW_SHAPE = 0
     SQUEEZE_DIMS = 0
@@ -106,7 +104,6 @@ cdef int want_same_bytes(const Tensor* x, const Tensor* y) except -1:
 
 cdef int prepare_reshape(Context context, Node* node) except -1:
     cdef const char* refusal
-    cdef bint stretches = False
     cdef int d
     cdef Wanted wanted
     want_arity(context, node, 1, 2, 1)
@@ -128,15 +125,10 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
         read_option(node, &wanted)
         if wanted.rank == 1 and wanted.dims[0] == 0:
             wanted.rank = 0
-    for d in range(wanted.rank):
-        stretches = stretches or wanted.dims[d] == -1
     refusal = resolve(x, &wanted)
     if refusal == COUNTS:
         text = f"{refusal.decode()} ({count(x)} != {elements(&wanted)}): {shape_of(x)} cannot become {[wanted.dims[d] for d in range(wanted.rank)]}"
-        if node.arithmetic != XNNPACK or not stretches:
-            raise ValueError(text)
-        context.set_shape(y, wanted.rank, wanted.dims)
-        raise OwnRefusalError(text)
+        raise ValueError(text)
     accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes

@@ -99,13 +99,13 @@ cdef int prepare(Context context, Node* node) except -1:
         if y.rank != 4 or set_output_size(op, y.dims) != 0:
             raise ValueError(f"TRANSPOSE_CONV: output {shape_of(y)} does not fit {op.shape.batches} images and {op.shape.oc} channels")
     else:
+        text = (f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
+                f"{op.shape.batches} images and {op.shape.oc} channels")
+        if min([(<const int32_t*>shape.data)[d] for d in range(4)]) < 0:
+            raise ValueError(text)
         context.set_shape(y, 4, <const int32_t*>shape.data)
         if set_output_size(op, <const int32_t*>shape.data) != 0:
-            raise LateRefusalError(
-                f"TRANSPOSE_CONV: output shape {[(<const int32_t*>shape.data)[d] for d in range(4)]} does not fit "
-                f"{op.shape.batches} images and {op.shape.oc} channels")
-    if node.arithmetic != MICRO:
-        check_bias_width(x, b, bias_option, "TRANSPOSE_CONV")
+            raise LateRefusalError(text)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
     else:
@@ -119,6 +119,8 @@ cdef int prepare(Context context, Node* node) except -1:
         prepare_float(context, node, op)
     else:
         prepare_hybrid(context, node, op)
+    if node.arithmetic != MICRO:
+        check_bias_width(x, b, bias_option, "TRANSPOSE_CONV")
     return 0
 
 

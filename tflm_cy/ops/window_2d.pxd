@@ -26,6 +26,12 @@ cdef inline int64_t pad_before(int64_t size, int64_t filter, int64_t stride, int
     return total / 2 if total > 0 else 0
 
 
+cdef inline bint counts_no_bytes(int64_t batches, int64_t oh, int64_t ow) noexcept nogil:
+    """A number of windows is negative, and TensorFlow takes the output for an empty one: it multiplies the dimensions in their order as
+    unsigned 64-bit numbers, and refuses where that overflows."""
+    return batches == 0 or oh == 0 or (oh < 0 and batches == 1 and ow == 0)
+
+
 cdef inline bint is_empty(const ConvShape* g) noexcept nogil:
     """No rows or no columns."""
     return g.ih <= 0 or g.iw <= 0
@@ -51,7 +57,7 @@ cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothi
     check_window(g, name, takes_nothing)
     g.oh = windows_along(padding, g.ih, g.kh, g.stride_h, g.dilation_h)
     g.ow = windows_along(padding, g.iw, g.kw, g.stride_w, g.dilation_w)
-    if ((g.oh < 0 or g.ow < 0) and g.batches * g.oh * g.ow != 0) or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
+    if ((g.oh < 0 or g.ow < 0) and not counts_no_bytes(g.batches, g.oh, g.ow)) or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:
         raise ValueError(misfit_text(g, name))
     g.oh, g.ow = max(g.oh, 0), max(g.ow, 0)
     g.pad_h = pad_before(g.ih, g.kh, g.stride_h, g.dilation_h, g.oh)
