@@ -93,6 +93,15 @@ def _type(node, name):
     return node.tensors[t].type if t >= 0 else "-"
 
 
+def _few_indices(node):
+    rank = node.input(0).rank
+    if min(node.input(i).elements for i in (1, 2, 3)) < rank:
+        return (
+            f"TFLM reads an index for each of the {rank} dimensions, also where none is given: what follows in the file"
+        )
+    return None
+
+
 def _no_bias(node):
     return None if node.input(3) is not None else "TFLM reads a bias (input 3), which it has not"
 
@@ -131,6 +140,7 @@ _BEYOND = {
     "DEPTHWISE_CONV_2D": _short_bias,
     "FULLY_CONNECTED": _short_bias,
     "MEAN": _nothing_to_average,
+    "STRIDED_SLICE": _few_indices,
     "SVDF": _no_bias,
     "TFLM_DECODE": decode_requests.failure,
     "TRANSPOSE_CONV": _short_bias,
