@@ -18,7 +18,8 @@ class Case:
     first (and allocates again). `refused` says that TensorFlow is expected to raise (None: in
     some modes, or for types that it does not look at; then the report does not wonder); `text` describes the attributes
     for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
-    (tensor -> shape), and what was planned is compared even if that fails.
+    (tensor -> shape), and what was planned is compared even if that fails. `base` names the
+    case that this one was made from: what is excused of that is excused of this.
     """
 
     op: str
@@ -31,6 +32,7 @@ class Case:
     refused: bool | None = False
     options: dict = field(default_factory=dict)
     resizes: dict = field(default_factory=dict)
+    base: str = ""
 
     @property
     def id(self):

@@ -51,14 +51,18 @@ def judge(case, mode, a, b, same_side=False):
     if a.status in ("crashed", "hung"):
         survived = same_side or b.status not in ("crashed", "hung")
         verdict, text = NOT_COMPARED if survived else DIFFERS, f"{a.summary()}  <>  {b.summary()}"
-        return Result(case, mode, a, b, verdict, text, crash_reason(case.id, mode) if survived else None)
+        return Result(case, mode, a, b, verdict, text, _crash(case, mode) if survived else None)
     found = difference(a, b, calls=mode != "MICRO")  # TFLM's kernels look at many types when they run only
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
-    deviation = deviation_for(case.id, found, mode)
+    deviation = deviation_for(case.id, found, mode) or (case.base and deviation_for(case.base, found, mode))
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)
+
+
+def _crash(case, mode):
+    return crash_reason(case.id, mode) or (crash_reason(case.base, mode) if case.base else None)
 
 
 class _Lane(threading.Thread):

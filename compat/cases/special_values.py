@@ -14,12 +14,27 @@ from .draw import Draw
 VARIANT = "special values"
 _LABELS = ("float", "hybrid", "complex", "dynamic_range", "mixed")
 # What fails or ends early, what has no values, and what is fed every pattern as it is.
-_LEFT_OUT = ("wrong", "bounds", "out of", "mixture", "zero size", "zero batch", "not broadcastable", "failing", "every value")
+_LEFT_OUT = (
+    "wrong",
+    "bounds",
+    "out of",
+    "mixture",
+    "zero size",
+    "zero batch",
+    "not broadcastable",
+    "failing",
+    "every value",
+)
 # RANGE's operands are sizes, and so are the logits of a draw that nothing ends.
 _WITHOUT = ("RANGE", "MULTINOMIAL")
 
 _BITS = {
-    np.dtype(np.float16): ("7e00 fe00 7e12 fd21 7c01 fc12", "7c00 fc00", "7bff fbff 7800 f801", "0001 8001 0200 83ff 8000"),
+    np.dtype(np.float16): (
+        "7e00 fe00 7e12 fd21 7c01 fc12",
+        "7c00 fc00",
+        "7bff fbff 7800 f801",
+        "0001 8001 0200 83ff 8000",
+    ),
     np.dtype(np.float32): (
         "7fc00000 ffc00000 7fc12345 ffc54321 7f800001 ff812345",
         "7f800000 ff800000",
@@ -38,6 +53,16 @@ _GROUPS = {
     for dtype, groups in _BITS.items()
 }
 
+_MIXTURES = (
+    (0, 1, 2, 3),
+    (0,),
+    (1,),
+    (0, 1),
+    (2,),
+    (1, 2),
+    (3,),
+)  # of the groups: NaN, infinities, large and small numbers
+
 
 def has_floats(dtype):
     return any(label in dtype for label in _LABELS)
@@ -46,6 +71,37 @@ def has_floats(dtype):
 def fits(kind):
     """Whether cases of a kind are drawn from for "special values"."""
     return has_floats(kind.dtype) and kind.op not in _WITHOUT and not any(word in kind.variant for word in _LEFT_OUT)
+
+
+def scattered(rng, values):
+    """A copy of an array with special values at places of a drawn law; arrays of other types as they are."""
+    if values.dtype.kind == "c":
+        parts = np.ascontiguousarray(values).view(values.real.dtype)
+        return scattered(rng, parts).view(values.dtype).reshape(values.shape)
+    if values.dtype not in _GROUPS or not values.size:
+        return values
+    groups = [_GROUPS[values.dtype][i] for i in _MIXTURES[rng.integers(len(_MIXTURES))]]
+    if rng.random() < 0.5:
+        groups = [group[: rng.integers(1, len(group) + 1)] for group in groups]
+    pool = np.concatenate(groups)
+    picked = pool[rng.integers(0, len(pool), values.shape)]
+    bits = np.array(values).view(picked.dtype)  # as integers, so that signalling NaN stay what they are
+    return np.where(_places(rng, values.shape), picked, bits).astype(picked.dtype).view(values.dtype)
+
+
+def _places(rng, shape):
+    """Where: nowhere, at 1 to 3 places, in one row, in a third of all, everywhere."""
+    found, law = np.zeros(shape, bool), rng.choice(["none", "few", "few", "few", "row", "many", "many", "all"])
+    if law == "few":
+        found.flat[rng.integers(0, found.size, rng.integers(1, 4))] = True
+    elif law == "row":
+        rows = found.reshape(-1, shape[-1] if shape else 1)
+        rows[rng.integers(len(rows))] = True
+    elif law == "many":
+        found |= rng.random(shape) < 0.35
+    elif law == "all":
+        found[...] = True
+    return found
 
 
 class SpecialDraw(Draw):
@@ -70,35 +126,7 @@ class SpecialDraw(Draw):
         for graph in model.subgraphs:
             for tensor in graph.tensors:
                 if isinstance(getattr(tensor, "data", None), np.ndarray) and tensor.data.size > 1 and self.flag(0.3):
-                    tensor.data = self.replaced(tensor.data)
-        found = super().case(model, lambda: [self.replaced(np.asarray(array)) for array in feed()], text, refused)
-        found.text, found.variant = f"{found.text} ({self.variant})", VARIANT
-        return found
-
-    def replaced(self, values):
-        """A copy of an array with special values where the draw says; arrays of other types as they are."""
-        if values.dtype.kind == "c":
-            parts = np.ascontiguousarray(values).view(values.real.dtype)
-            return self.replaced(parts).view(values.dtype).reshape(values.shape)
-        if values.dtype not in _GROUPS or not values.size:
-            return values
-        groups = _GROUPS[values.dtype]
-        groups = [groups[i] for i in self.choice((0, 1, 2, 3), (0,), (1,), (0, 1), (2,), (1, 2), (3,))]
-        pool = np.concatenate([group[: self.choice(1, len(group))] if self.flag() else group for group in groups])
-        picked = pool[self.rng.integers(0, len(pool), values.shape)]
-        bits = np.array(values).view(picked.dtype)  # as integers, so that signalling NaN stay what they are
-        return np.where(self._places(values.shape), picked, bits).astype(picked.dtype).view(values.dtype)
-
-    def _places(self, shape):
-        """Where: nowhere, at 1 to 3 places, in one row, in a third of all, everywhere."""
-        found, law = np.zeros(shape, bool), self.choice("none", "few", "few", "few", "row", "many", "many", "all")
-        if law == "few":
-            found.flat[self.rng.integers(0, found.size, self.between(1, 3))] = True
-        elif law == "row":
-            rows = found.reshape(-1, shape[-1] if shape else 1)
-            rows[self.between(0, len(rows) - 1)] = True
-        elif law == "many":
-            found |= self.rng.random(shape) < 0.35
-        elif law == "all":
-            found[...] = True
+                    tensor.data = scattered(self.rng, tensor.data)
+        found = super().case(model, lambda: [scattered(self.rng, np.asarray(array)) for array in feed()], text, refused)
+        found.base, found.text, found.variant = found.id, f"{found.text} ({self.variant})", VARIANT
         return found

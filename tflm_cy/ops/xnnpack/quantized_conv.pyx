@@ -99,7 +99,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "CONV_2D")
+        prepare_scaling(context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, &op.scaling, "CONV_2D")
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
@@ -172,9 +172,13 @@ cdef int request_positions(Context context, Conv* op) except -1:
     return 0
 
 
+cdef bint is_pointwise(const ConvShape* g) noexcept:
+    return g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1
+
+
 cdef int flatten_pointwise(ConvShape* g, bint dynamic) except -1:
     """A 1x1 filter with stride 1 is a matrix product: all pixels of all images are one row of positions. Dynamic: each is an image."""
-    if g.kh != 1 or g.kw != 1 or g.stride_h != 1 or g.stride_w != 1:
+    if not is_pointwise(g):
         return 0
     if dynamic and (g.groups != 1 or g.ic + g.oc <= 2):
         return 0
@@ -225,7 +229,9 @@ cdef int lost_8(Context context, Node* node) noexcept nogil:
 
 cdef int lost_dynamic(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    only_bias_dynamic(&op.shape, &op.scaling, <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    only_bias_dynamic(
+        &op.shape, <const float*>context.input(node, 0).data, &op.scaling, <int64_t*>context.scratch(op.sums),
+        <float*>context.output(node, 0).data)
     return 0
 
 
@@ -351,7 +357,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.sums = context.request_scratch(sizeof(int64_t) * g.oc)
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, &op.scaling, "TRANSPOSE_CONV")
         op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.ic, g.kh * g.kw * g.ic)
         node.invoke = transpose_dynamic
         return 0
