@@ -25,7 +25,9 @@ def patterns(ops, dtype=None):
     """One kind for each operator and group of types: the variant that comes first, "random" if there is one."""
     for op in sorted({kind.op for kind in kinds(ops)} - {"GRAPH"}):
         known = [
-            kind for kind in kinds([op]) if not any(word in kind.variant for word in ("wrong", "bounds", "out of"))
+            kind
+            for kind in kinds([op])
+            if not any(word in kind.variant for word in ("wrong", "bounds", "out of", "special values"))
         ]
         for group in _PATTERNS:
             label = next((t for t in group if any(k.dtype == t for k in known)), None)

@@ -16,6 +16,7 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
+from . import special_values
 from .draw import Draw
 
 _KINDS = []
@@ -30,6 +31,23 @@ class Kind:
 
     def case(self, seed, invokes):
         return self.function(Draw(self.op, self.dtype, self.variant, seed, invokes))
+
+
+@dataclass(frozen=True)
+class SpecialKind(Kind):
+    """One of several kinds, `function`, by the seed, with special values (see `special_values`)."""
+
+    def case(self, seed, invokes):
+        kind = self.function[seed % len(self.function)]
+        found = kind.function(special_values.SpecialDraw(kind.op, kind.dtype, kind.variant, seed, invokes))
+        return found
+
+
+def _special_kinds():
+    groups = {}
+    for kind in filter(special_values.fits, _KINDS):
+        groups.setdefault((kind.op, kind.dtype), []).append(kind)
+    return [SpecialKind(*names, special_values.VARIANT, tuple(group)) for names, group in groups.items()]
 
 
 def cases(*ops, dtypes, variants=("random",)):
@@ -50,7 +68,7 @@ def kinds(ops=None, dtype=None, variant=None):
         importlib.import_module(f"{__name__}.{module}")
     return [
         kind
-        for kind in sorted(_KINDS, key=lambda k: (k.op, k.dtype, k.variant))
+        for kind in sorted([*_KINDS, *_special_kinds()], key=lambda k: (k.op, k.dtype, k.variant))
         if (not ops or kind.op in ops) and dtype in (None, kind.dtype) and (variant or "") in kind.variant
     ]
 

@@ -9,6 +9,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.nan_order cimport mul_runs
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 cdef struct TwoSided:            # y = rescale(v) + y_zero_point on each side of v = x - x_zero_point = 0, clamped
@@ -129,9 +130,14 @@ cdef inline void elu_run(const void* how, const float* x, float* y, int64_t n) n
 
 
 cdef inline void prelu_f32(const void* how, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        y[i] = x[i] if x[i] >= 0 else x[i] * alpha[i]
+    """Of two NaN alpha's comes out."""
+    cdef float[64] products
+    cdef int64_t i, j, block
+    for i in range(0, n, 64):
+        block = min(n - i, <int64_t>64)
+        mul_runs(alpha + i, x + i, products, block)
+        for j in range(block):
+            y[i + j] = x[i + j] if x[i + j] >= 0 else products[j]
 
 
 cdef inline void hard_swish_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:

@@ -56,6 +56,11 @@ cdef inline float extreme(float a, float b, bint largest) noexcept nogil:
     return a if a < b else b
 
 
+cdef inline float paired(float a, float b, bint largest) noexcept nogil:
+    """The better of two lanes at the end: a when they do not compare."""
+    return b if better(b, a, largest) else a
+
+
 cdef inline int32_t arg_row_f32(const float* x, int64_t size, bint largest) noexcept nogil:
     """A contiguous row of float32 goes in four lanes. Without NaN that is the first best index; with one, a lane can be lost, and the
     index is that of TensorFlow's lanes (2147483647 when no lane equals the extreme).
@@ -78,7 +83,7 @@ cdef inline int32_t arg_row_f32(const float* x, int64_t size, bint largest) noex
                 lane_index[k] = <int32_t>i + k
             best[k] = extreme(best[k], x[i + k], largest)
         i += 4
-    value = extreme(extreme(best[0], best[1], largest), extreme(best[2], best[3], largest), largest)
+    value = paired(paired(best[0], best[1], largest), paired(best[2], best[3], largest), largest)
     index = INT32_MAX
     for k in range(4):
         if best[k] == value and lane_index[k] < index:

@@ -10,7 +10,8 @@ Source: LiteRT:tflite/kernels/{stablehlo_elementwise.h,stablehlo_scatter.cc,stab
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.half cimport cast_to_half, half_to_f32
+from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first, mul_first_f64
 
 cdef enum Combination:
     TAKE = 0                     # the second
@@ -42,13 +43,17 @@ ctypedef fused Number:
 
 cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
     if op == ADD:
-        if Number is float or Number is double:
-            return a + b
+        if Number is float:
+            return add_first(a, b)
+        elif Number is double:
+            return add_first_f64(a, b)
         else:
             return <Number>(<uint64_t>a + <uint64_t>b)
     if op == MULTIPLY:
-        if Number is float or Number is double:
-            return a * b
+        if Number is float:
+            return mul_first(a, b)
+        elif Number is double:
+            return mul_first_f64(a, b)
         else:
             return <Number>(<uint64_t>a * <uint64_t>b)
     if op == MAXIMUM:
@@ -93,7 +98,7 @@ cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, con
         elif op == MINIMUM:
             y[i * y_step] = b[i * b_step] if second < first else a[i * a_step]
         else:
-            y[i * y_step] = cast_to_half(combined(op, first, second))
+            y[i * y_step] = f32_to_half(combined(op, first, second))
 
 
 cdef inline void combine_bools(int op, const uint8_t* a, ptrdiff_t a_step, const uint8_t* b, ptrdiff_t b_step, uint8_t* y, ptrdiff_t y_step,

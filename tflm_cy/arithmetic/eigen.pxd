@@ -11,6 +11,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, ACT_SIGN_BIT, ACT_TANH
 
 
@@ -233,10 +234,14 @@ cdef inline void four_rows_f32(const float* a, const float* v, ptrdiff_t k, floa
     y[3] = finish_row(a3, v, k, lanes + 24, lanes + 28, False)
 
 
-cdef inline void matrix_vector_f32(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, float* y) noexcept nogil:
+cdef inline void matrix_vector_f32(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, bint a_first, float* y) noexcept nogil:
+    """Of several NaN in a row the first one's bits come out; in the first seven of each full eight rows, the last one's."""
+    cdef ptrdiff_t eights = rows - rows % 8 if 4 * k <= 32000 else 0
     cdef ptrdiff_t r = 0
     if rows == 1:
         y[0] = dot_f32(a, v, k)
+        if y[0] != y[0]:
+            y[0] = nan_of_dot(a, v, k)
         return
     while r + 4 <= rows:
         four_rows_f32(a + r * k, v, k, y + r)
@@ -246,6 +251,9 @@ cdef inline void matrix_vector_f32(const float* a, ptrdiff_t rows, ptrdiff_t k, 
         r += 1
     if rows & 1:
         y[rows - 1] = row_f32(a + (rows - 1) * k, v, k, True)
+    for r in range(rows):
+        if y[r] != y[r]:
+            y[r] = nan_of_row(a + r * k, v, k, r < eights and r % 8 != 7, rows & 1 and r == rows - 1, a_first)
 
 
 cdef inline float small_product(const float* a, const float* v, ptrdiff_t k) noexcept nogil:
@@ -335,16 +343,18 @@ cdef inline void matrix_product_f32(const float* w, const float* x, float* y, pt
     cdef const float* a
     cdef const float* v
     if m == 1:
-        matrix_vector_f32(w, n, k, x, y)
+        matrix_vector_f32(w, n, k, x, False, y)
         return
     if n == 1:
-        matrix_vector_f32(x, m, k, w, y)
+        matrix_vector_f32(x, m, k, w, False, y)
         return
     block = k_block(k, m, n, top)
     for j in range(m):
         for i in range(n):
             if k + n + m < 20:
                 y[j * n + i] = small_product(w + i * k, x + j * k, k)
+                if y[j * n + i] != y[j * n + i]:
+                    y[j * n + i] = nan_of_small(w + i * k, x + j * k, k)
                 continue
             y[j * n + i] = 0
             start = 0
@@ -359,3 +369,5 @@ cdef inline void matrix_product_f32(const float* w, const float* x, float* y, pt
                 else:
                     y[j * n + i] = y[j * n + i] + sum_by_eight(a, v, length)
                 start += length
+            if y[j * n + i] != y[j * n + i]:
+                y[j * n + i] = nan_of_panel(w + i * k, x + j * k, k, block, i, n, j, m)

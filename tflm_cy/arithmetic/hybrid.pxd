@@ -21,6 +21,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.nan_order cimport add_first, dot_lanes, mul_first
 
 cdef enum:
     LONGEST_DOT = 65536          # products of 8-bit values that fit an int32 sum: 65536 * 2^14 = 2^30; longer rows are cut
@@ -252,9 +253,14 @@ cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, Ro
 
 
 cdef inline bint all_zero(const float* v, ptrdiff_t n) noexcept nogil:
-    """True when every value is 0 or -0; a product with such an input is skipped as a whole."""
+    """True when every value is 0 or -0; a product with such an input is skipped as a whole. In the full blocks of four a NaN counts as zero:
+    it is not beyond 0 on either side ([NaN, 0, 0, 0] is skipped, [0, 0, 0, 0, NaN] is not).
+    """
     cdef ptrdiff_t i
-    for i in range(n):
+    for i in range(n - n % 4):
+        if v[i] > 0 or v[i] < 0:
+            return False
+    for i in range(n - n % 4, n):
         if v[i] != 0:
             return False
     return True
@@ -371,24 +377,21 @@ cdef inline void accumulate_rows(
 # ---- float weights
 
 cdef inline float lane_dot_f32(const float* a, const float* b, ptrdiff_t n) noexcept nogil:
-    """The full blocks of four of a dot product: lanes k mod 4, added ((l0 + l1) + l2) + l3."""
-    cdef float l0 = 0
-    cdef float l1 = 0
-    cdef float l2 = 0
-    cdef float l3 = 0
-    cdef ptrdiff_t k
-    for k in range(0, n - n % 4, 4):
-        l0 = l0 + a[k] * b[k]
-        l1 = l1 + a[k + 1] * b[k + 1]
-        l2 = l2 + a[k + 2] * b[k + 2]
-        l3 = l3 + a[k + 3] * b[k + 3]
-    return ((l0 + l1) + l2) + l3
+    """The full blocks of four of a dot product: lanes k mod 4. Of two NaN b's comes out of a product, the earlier of a lane."""
+    cdef float[4] lanes
+    dot_lanes(b, a, n, lanes)
+    return fold_lanes(lanes)
+
+
+cdef inline float fold_lanes(const float* lanes) noexcept nogil:
+    """((l0 + l1) + l2) + l3; of several NaN the last lane's comes out, but the first's before the second's."""
+    return add_first(lanes[3], add_first(lanes[2], add_first(lanes[0], lanes[1])))
 
 
 cdef inline float accumulate_dot_f32(float result, const float* a, const float* b, ptrdiff_t n) noexcept nogil:
-    """result + the lanes' sum, then + each product of the tail."""
+    """result + the lanes' sum, then + each product of the tail; of two NaN the later comes out, and a's of a product in the tail."""
     cdef ptrdiff_t k
-    result = result + lane_dot_f32(a, b, n)
+    result = add_first(lane_dot_f32(a, b, n), result)
     for k in range(n - n % 4, n):
-        result = result + a[k] * b[k]
+        result = add_first(mul_first(a[k], b[k]), result)
     return result

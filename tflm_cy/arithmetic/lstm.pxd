@@ -23,6 +23,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first
 from tflm_cy.arithmetic.hybrid cimport RowScale, accumulate_rows, all_zero, quantize_asymmetric, quantize_symmetric
 
 cdef enum:
@@ -83,11 +84,12 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
     cdef ptrdiff_t i
     matrix_product_f32(w, x, products, n, k, m, top_block)
     if m == 1:
+        add_runs(products, v, v, n)
         for i in range(n):
-            v[i] = clamp_f32(products[i] + v[i], -limit, limit)
+            v[i] = clamp_f32(v[i], -limit, limit)
     else:
         for i in range(n * m):
-            v[i] = clamp_f32(products[i], -limit, limit) + v[i]
+            v[i] = add_first(clamp_f32(products[i], -limit, limit), v[i])
 
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
@@ -121,7 +123,7 @@ cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients,
         squares += d * d
     inverse = <float>1 / sqrtf(squares / <float>n + <float>1e-8)
     for i in range(n):
-        v[i] = (v[i] - mean) * inverse * coefficients[i] + bias[i]
+        v[i] = add_first(bias[i], mul_first((v[i] - mean) * inverse, coefficients[i]))
 
 
 cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
@@ -173,7 +175,8 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         q = <const int8_t*>g.peephole
         for b in range(batches):
             for i in range(s.cells):
-                v[b * s.cells + i] += (<float>q[i] * g.peephole_scale if s.hybrid else p[i]) * c[b * s.cells + i]
+                v[b * s.cells + i] = add_first(
+                    mul_first(c[b * s.cells + i], <float>q[i] * g.peephole_scale if s.hybrid else p[i]), v[b * s.cells + i])
     if g.norm != NULL:
         for b in range(batches):
             normalize_row(v + b * s.cells, s.cells, g.norm, g.bias)
@@ -223,8 +226,8 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         if gates[which].w != NULL:
             lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
     for k in range(n):
-        c[k] = f_gate[k] * c[k]
-        c[k] += g_gate[k] * (i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
+        c[k] = mul_first(f_gate[k], c[k])
+        c[k] = add_first(mul_first(g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k]), c[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
     lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
@@ -232,7 +235,7 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         memcpy(g_gate, c, n * sizeof(float))
         activate(g_gate, n, s.activation)
     for k in range(n):
-        g_gate[k] = o_gate[k] * g_gate[k]
+        g_gate[k] = mul_first(o_gate[k], g_gate[k])
     if projection.w != NULL:
         lstm_project(s, projection, batches, g_gate, h, room)
     else:

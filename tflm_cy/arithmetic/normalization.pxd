@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 
 cdef inline void l2_normalize_row_f32(const float* x, float* y, int64_t depth) noexcept nogil:
@@ -14,7 +15,7 @@ cdef inline void l2_normalize_row_f32(const float* x, float* y, int64_t depth) n
     cdef float norm = 0
     cdef int64_t c
     for c in range(depth):
-        norm += x[c] * x[c]
+        norm = add_first(x[c] * x[c], norm)
     norm = sqrtf(norm)
     if norm < <float>1e-6:
         norm = <float>1e-6
@@ -58,5 +59,5 @@ cdef inline void local_response_row_f32(const float* x, float* y, int64_t depth,
     for c in range(depth):
         squares = 0
         for k in range(max(c - radius, 0), min(c + radius, depth)):
-            squares += x[k] * x[k]
-        y[c] = x[c] * <float>pow(bias + alpha * squares, -beta)
+            squares = add_first(x[k] * x[k], squares)
+        y[c] = mul_first(<float>pow(bias + alpha * squares, -beta), x[c])

@@ -7,6 +7,10 @@ from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.nan_order cimport add_runs
+
+cdef enum:
+    NEAR = 1024                  # values that stay near from one pass to the next
 
 ctypedef fused Signed:
     float
@@ -44,6 +48,7 @@ cdef struct FakeQuantization:
 cdef struct Buckets:
     const float* boundaries
     int64_t count
+
 
 
 cdef inline void sign_of(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
@@ -136,14 +141,18 @@ cdef inline void fake_quantize(const FakeQuantization* q, const float* x, float*
 
 
 cdef inline void accumulate_f32(const float* x, float* y, int64_t n) noexcept nogil:
-    """y += x within the finite numbers: an infinite sum becomes the largest one."""
+    """y += x within the finite numbers: an infinite sum becomes the largest one. Of two NaN y's stays."""
     cdef float largest = 3.4028234663852886e38
-    cdef int64_t i
+    cdef int64_t i = 0
+    cdef int64_t j, block
     cdef float total
-    for i in range(n):
-        total = y[i] + x[i]
-        total = -largest if total < -largest else total
-        y[i] = largest if largest < total else total
+    while i < n:
+        block = min(n - i, <int64_t>NEAR)
+        add_runs(y + i, x + i, y + i, block)
+        for j in range(i, i + block):
+            total = -largest if y[j] < -largest else y[j]
+            y[j] = largest if largest < total else total
+        i += block
 
 
 cdef inline void accumulate_unbounded_f32(const float* x, float* y, int64_t n) noexcept nogil:

@@ -10,6 +10,7 @@ from libc.math cimport pow
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, multiply_wide, quantize_multiplier, wrap32
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
 
 cdef enum:
     MAX_AXES = 16
@@ -83,7 +84,7 @@ cdef inline FoldShape fold_shape(int32_t rank, const int32_t* dims, uint32_t red
 
 
 cdef inline element fold_two(int folding, element a, element x) noexcept nogil:
-    """The accumulator first. NaN never replaces it in a maximum or minimum; integers wrap."""
+    """The accumulator first, of two NaN, too. NaN never replaces it in a maximum or minimum; integers wrap."""
     if folding == FOLD_MAX:
         return x if x > a else a
     if folding == FOLD_MIN:
@@ -93,7 +94,7 @@ cdef inline element fold_two(int folding, element a, element x) noexcept nogil:
     if folding == FOLD_ALL:
         return 1 if x and a else 0
     if element is float:
-        return a + x if folding == FOLD_SUM else a * x
+        return add_first(a, x) if folding == FOLD_SUM else mul_first(a, x)
     else:
         return <element>(<uint64_t>a + <uint64_t>x) if folding == FOLD_SUM else <element>(<uint64_t>a * <uint64_t>x)
 
@@ -107,9 +108,16 @@ cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, 
         for i in range(n):
             one = fold_two(folding, one, x[i])
         a[0] = one
-    else:
-        for i in range(n):
-            a[i] = fold_two(folding, a[i], x[i])
+        return
+    if element is float:
+        if folding == FOLD_SUM:
+            add_runs(a, x, a, n)
+            return
+        if folding == FOLD_PROD:
+            mul_runs(a, x, a, n)
+            return
+    for i in range(n):
+        a[i] = fold_two(folding, a[i], x[i])
 
 
 cdef inline void fold_any_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:

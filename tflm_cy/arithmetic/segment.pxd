@@ -6,11 +6,14 @@ Source: LiteRT:tflite/kernels/{segment_sum,unsorted_segment}.cc.
 from libc.float cimport FLT_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t
 
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
+
 cdef enum Joining:
     JOIN_SUM = 0
     JOIN_PRODUCT = 1
     JOIN_LARGEST = 2
     JOIN_SMALLEST = 3
+    JOIN_BEFORE = 4              # a sum whose new value is the first operand: of two NaN it comes out
 
 ctypedef fused Joined:
     float
@@ -20,9 +23,9 @@ ctypedef fused Joined:
 cdef inline Joined neutral(int joining, Joined like) noexcept nogil:
     """What a segment without rows holds."""
     if Joined is float:
-        return 0 if joining == JOIN_SUM else 1 if joining == JOIN_PRODUCT else -FLT_MAX if joining == JOIN_LARGEST else FLT_MAX
+        return 0 if joining in (JOIN_SUM, JOIN_BEFORE) else 1 if joining == JOIN_PRODUCT else -FLT_MAX if joining == JOIN_LARGEST else FLT_MAX
     else:
-        return 0 if joining == JOIN_SUM else 1 if joining == JOIN_PRODUCT else INT32_MIN if joining == JOIN_LARGEST else INT32_MAX
+        return 0 if joining in (JOIN_SUM, JOIN_BEFORE) else 1 if joining == JOIN_PRODUCT else INT32_MIN if joining == JOIN_LARGEST else INT32_MAX
 
 
 cdef inline Joined joined(int joining, Joined a, Joined b) noexcept nogil:
@@ -31,9 +34,11 @@ cdef inline Joined joined(int joining, Joined a, Joined b) noexcept nogil:
     if joining == JOIN_SMALLEST:
         return b if b < a else a
     if Joined is float:
-        return a + b if joining == JOIN_SUM else a * b
+        if joining == JOIN_BEFORE:
+            return add_first(b, a)
+        return add_first(a, b) if joining == JOIN_SUM else mul_first(a, b)
     else:
-        return <int32_t>(<uint32_t>a + <uint32_t>b if joining == JOIN_SUM else <uint32_t>a * <uint32_t>b)
+        return <int32_t>(<uint32_t>a * <uint32_t>b if joining == JOIN_PRODUCT else <uint32_t>a + <uint32_t>b)
 
 
 cdef inline void join_segments(

@@ -19,10 +19,12 @@ from tflm_cy.arithmetic.hybrid cimport (
     accumulate_dot_f32,
     accumulate_rows,
     all_zero,
+    fold_lanes,
     quantize_asymmetric,
     quantize_symmetric,
 )
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct SvdfShape:
     ptrdiff_t batches, inputs, filters, memory, rank
@@ -79,20 +81,20 @@ cdef inline void apply_time_f32(const SvdfShape* s, const float* time, const flo
             f = u * s.rank + k
             lanes[k] = accumulate_dot_f32(0, time + f * s.memory, state + (i / units * s.filters + f) * s.memory, s.memory)
         total = sum_lanes(lanes, s.rank)
-        y[i] = total if bias == NULL else total + bias[u]
+        y[i] = total if bias == NULL else add_first(bias[u], total)
     activate(y, s.batches * units, s.activation)
 
 
 cdef inline float sum_lanes(const float* v, ptrdiff_t n) noexcept nogil:
-    """Four lanes over the full blocks of four, added ((l0 + l1) + l2) + l3, then the rest."""
+    """Four lanes over the full blocks of four, then the rest; of two NaN the earlier of a lane or of the rest comes out."""
     cdef float[4] lanes = [0, 0, 0, 0]
     cdef ptrdiff_t i
     cdef float total
     for i in range(n - n % 4):
-        lanes[i & 3] = lanes[i & 3] + v[i]
-    total = ((lanes[0] + lanes[1]) + lanes[2]) + lanes[3]
+        lanes[i & 3] = add_first(lanes[i & 3], v[i])
+    total = fold_lanes(lanes)
     for i in range(n - n % 4, n):
-        total = total + v[i]
+        total = add_first(total, v[i])
     return total
 
 

@@ -25,7 +25,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_positive,
-    rescale_shifting_right, share_values, type_limits, whole_range,
+    rescale_shifting_right, second_first, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -58,7 +58,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     check_same_type(a, b, name)
     if y != NULL:
         adopt_type(y, b.type)
-    op = prepare_binary(context, node, name)
+    op = prepare_binary(context, node, name, sign > 0 and second_first(node, a, b, False))
     if y.type == FLOAT32:
         use_f32(context, op, activation, sign)
     elif y.type == INT32 or y.type == INT64 or (y.type == INT16 and not is_quantized(a) and sign > 0):

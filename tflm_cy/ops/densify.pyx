@@ -52,6 +52,7 @@ cdef struct Expansion:
     const char* values           # stored ones, in order
     int64_t left                 # how many of them are still to come
     int64_t size                 # bytes of each
+    bint marks                   # instead of values
     Level[LEVELS] level          # a node keeps those that there are
 
 
@@ -97,6 +98,14 @@ cdef int densify(const Tensor* x, char* dense, size_t bytes) except -1:
     cdef Expansion expansion
     read_sparsity(&expansion, x)
     accept(dense_values(&expansion, dense, bytes))
+    return 0
+
+
+cdef int mark_stored(const Tensor* x, char* marks, size_t bytes) except -1:
+    cdef Expansion expansion
+    read_sparsity(&expansion, x)
+    expansion.marks = True
+    accept(dense_values(&expansion, marks, bytes))
     return 0
 
 
@@ -156,6 +165,7 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
     expansion.levels = order.length
     expansion.size = type_size(x.type)
     expansion.values = <const char*>x.data
+    expansion.marks = False
     expansion.left = x.bytes // expansion.size
     for d in range(x.rank - 1, -1, -1):
         strides[d] = expansion.size if d == x.rank - 1 else strides[d + 1] * x.dims[d + 1]
@@ -202,7 +212,10 @@ cdef const char* expand(Expansion* expansion, int depth, int64_t position, char*
     if depth == expansion.levels:
         if expansion.left == 0:
             return b"the sparse tensor holds fewer values than its segments count"
-        memcpy(dst, expansion.values, expansion.size)
+        if expansion.marks:
+            memset(dst, 1, expansion.size)
+        else:
+            memcpy(dst, expansion.values, expansion.size)
         expansion.values += expansion.size
         expansion.left -= 1
         return NULL

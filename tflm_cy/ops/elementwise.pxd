@@ -18,8 +18,8 @@ from tflm_cy.arithmetic.fixed_point cimport (
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.graph.context cimport MICRO, Context, Extent, Node, WorkFunction, extent_of, spanning
-from tflm_cy.graph.tensor cimport INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Extent, Node, WorkFunction, extent_of, spanning
+from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 
 ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
 
@@ -125,6 +125,24 @@ cdef inline Range64 whole_range(int activation, int64_t low, int64_t high) noexc
     r.low = 0 if activation == ACT_RELU or activation == ACT_RELU6 else -1 if activation == ACT_RELU_N1_TO_1 else low
     r.high = 6 if activation == ACT_RELU6 else 1 if activation == ACT_RELU_N1_TO_1 else high
     return r
+
+
+cdef inline bint second_first(const Node* node, const Tensor* a, const Tensor* b, bint product) noexcept nogil:
+    """Which operand of a float32 sum or product stands first, which shows where two NaN meet: the first's comes out. The optimized kernels
+    begin with the one that is spread along the last axis where the shapes differ, the reference's sum with the second where the
+    first is spread along the last axis.
+    """
+    cdef int32_t d, m, n
+    if a.type != FLOAT32 or node.arithmetic == MICRO:
+        return False
+    for d in range(1, max(a.rank, b.rank) + 1):
+        m = a.dims[a.rank - d] if d <= a.rank else 1
+        n = b.dims[b.rank - d] if d <= b.rank else 1
+        if node.arithmetic != OPTIMIZED:
+            return not product and m == 1 and n != 1
+        if m != n:
+            return n == 1
+    return False
 
 
 cdef inline Binary* prepare_binary(Context context, Node* node, str name, bint swapped=False) except NULL:

@@ -14,6 +14,7 @@ from libc.math cimport sqrtf
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element
@@ -193,7 +194,7 @@ cdef int sparse(Context context, Node* node) noexcept nogil:
         total += weights[i]
         row = <const float*>value.data + ids[i] * n
         for k in range(max(-current, 0), min(n, elements - current)):
-            (<float*>y.data)[current + k] = (<float*>y.data)[current + k] + row[k] * weights[i]
+            (<float*>y.data)[current + k] = add_first(mul_first(weights[i], row[k]), (<float*>y.data)[current + k])
     if combiner != 0 and added > 0:
         finish_bucket(<float*>y.data, elements, current, n, combiner, total, squares)
     return 0

@@ -4,7 +4,9 @@ The reference sums in order; the optimized kernel in Eigen's order, of sparse we
 
 Source: LiteRT:tflite/kernels/fully_connected.cc.
 """
+from libc.math cimport INFINITY, fabsf
 from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport uint32_t
 
 from tflm_cy.arithmetic.conv cimport repair_conv_f32
 from tflm_cy.arithmetic.eigen cimport top_block
@@ -13,11 +15,11 @@ from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport accumulate_dot_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
-from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, multiply_rows_eigen, pack_panels, packed_panels, plan_product
-from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, pack_columns, packed_size
+from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, finish_eigen, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
-from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32, run_ordered32
 from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias, prepare_bias_as
@@ -39,6 +41,8 @@ cdef struct FloatMatrix:
     float* packed_rows
     PackRowsOrdered32 pack_rows  # at the first invoke, then NULL
     int runs                     # scratch, for NaN
+    const float* dense           # sparse weights of the optimized kernel, written out
+    const uint32_t* stored       # not 0 where they are stored: the others are not multiplied with infinities and NaN
 
 
 cdef int prepare_float(Context context, Node* node, const Matrix* m, int activation) except -1:
@@ -71,6 +75,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
             dense = <char*>context.persistent(4 * count(w))
             densify(w, dense, 4 * count(w))
             values = <const float*>dense
+            keep_sparse(context, node, op, w, values)
         op.packed = <float*>context.persistent(4 * packed_size(op.m.rows, op.m.depth) + 4)
         pack_columns(values, op.m.rows, op.m.depth, op.m.depth, 1, op.packed)
     else:
@@ -79,6 +84,43 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
     op.sums = context.request_scratch(2 * 4 * (op.m.rows + 3))
     node.invoke = fully_connected_float
     return 0
+
+
+cdef int keep_sparse(Context context, const Node* node, FloatMatrix* op, const Tensor* w, const float* dense) except -1:
+    cdef char* stored
+    if node.arithmetic != OPTIMIZED:          # the reference multiplies dense weights
+        return 0
+    stored = <char*>context.persistent(4 * count(w))
+    mark_stored(w, stored, 4 * count(w))
+    op.dense = dense
+    op.stored = <const uint32_t*>stored
+    return 0
+
+
+cdef bint all_finite(const float* x, ptrdiff_t n) noexcept nogil:
+    cdef ptrdiff_t i
+    cdef int beyond = 0
+    for i in range(n):
+        beyond |= not fabsf(x[i]) < INFINITY
+    return not beyond
+
+
+cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x, const float* bias, float* y) noexcept nogil:
+    """One row of values: in order, or in lanes of blocks of four."""
+    cdef const float* w = op.dense
+    cdef const uint32_t* stored = op.stored
+    cdef float[4] sums
+    cdef ptrdiff_t o, k
+    for o in range(op.m.rows):
+        sums[0] = sums[1] = sums[2] = sums[3] = 0
+        for k in range(op.m.depth):
+            if stored[k]:
+                sums[k % block] = sums[k % block] + w[k] * x[k]
+        if block == 4:
+            sums[0] = 0 + (((sums[0] + sums[1]) + sums[2]) + sums[3])
+        y[o] = clamp_f32(sums[0] + bias[o], op.range.low, op.range.high)
+        w += op.m.depth
+        stored += op.m.depth
 
 
 cdef bint use_ordered32(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
@@ -98,6 +140,7 @@ cdef int prepare_blocks(Context context, Node* node, FloatMatrix* op) except -1:
                          f"{sparse_block(w)} columns, not of 4")
     op.packed = <float*>context.persistent(4 * count(w))
     densify(w, <char*>op.packed, 4 * count(w))
+    keep_sparse(context, node, op, w, op.packed)
     prepare_bias(context, context.input(node, 2), op.m.rows, &op.bias)
     node.invoke = fully_connected_blocks
     return 0
@@ -140,6 +183,8 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef Tensor* w = context.input(node, 1)
     cdef float* packed = op.packed
+    if op.stored != NULL and not all_finite(<const float*>context.input(node, 0).data, op.m.batches * op.m.depth):
+        return fully_connected_stored(context, node)
     if packed == NULL:
         packed = <float*>context.scratch(op.packing)
         pack_columns(<const float*>w.data, op.m.rows, op.m.depth, op.m.depth, 1, packed)
@@ -202,12 +247,24 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
     while j < op.m.batches:
         pair = j + 1 < op.m.batches
         multiply_rows_eigen(&op.product, w, packed, x, x + op.m.depth if pair else NULL, j, sums, sums + op.m.rows)
-        finish_f32(sums, bias, op.m.rows, op.range.low, op.range.high, y)
+        finish_eigen(sums, bias, op.m.rows, op.range.low, op.range.high, y)
         if pair:
-            finish_f32(sums + op.m.rows, bias, op.m.rows, op.range.low, op.range.high, y + op.m.rows)
+            finish_eigen(sums + op.m.rows, bias, op.m.rows, op.range.low, op.range.high, y + op.m.rows)
         x += 2 * op.m.depth
         y += 2 * op.m.rows
         j += 2
+    return 0
+
+
+cdef int fully_connected_stored(Context context, Node* node) noexcept nogil:
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t block = 1 if node.invoke == fully_connected_float else 4
+    cdef ptrdiff_t b
+    for b in range(op.m.batches):
+        multiply_stored(op, block, x + b * op.m.depth, bias, y + b * op.m.rows)
     return 0
 
 
@@ -217,6 +274,8 @@ cdef int fully_connected_blocks(Context context, Node* node) noexcept nogil:
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
     cdef ptrdiff_t b, o
+    if not all_finite(x, op.m.batches * op.m.depth):
+        return fully_connected_stored(context, node)
     for b in range(op.m.batches):
         for o in range(op.m.rows):
             y[o] = clamp_f32(

@@ -17,6 +17,7 @@ Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -353,6 +354,8 @@ cdef inline void add_slice(Addable* y, const Addable* x, int64_t n) noexcept nog
     for i in range(n):
         if Addable is int32_t or Addable is int64_t:
             y[i] = <Addable>(<unsigned long long>y[i] + <unsigned long long>x[i])
+        elif Addable is float:
+            y[i] = add_first(x[i], y[i])
         else:
             y[i] = <Addable>(y[i] + x[i])
 

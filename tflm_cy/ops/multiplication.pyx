@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct, mul_8_in_
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT8, INT16, INT32, INT64, UINT8, UINT32, Tensor, count, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, invoke_binary, is_quantized, prepare_binary, required_input, rescale_of, whole_range,
+    Binary, check_same_type, invoke_binary, is_quantized, prepare_binary, required_input, rescale_of, second_first, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
@@ -46,7 +46,7 @@ cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** 
     check_same_type(a[0], b[0], name)
     if y[0] != NULL and name != "MUL":
         adopt_type(y[0], a[0].type)
-    return prepare_binary(context, node, name)
+    return prepare_binary(context, node, name, name == "MUL" and second_first(node, a[0], b[0], True))
 
 
 cdef RangeF* float_range(Context context, int activation) except NULL:

@@ -152,9 +152,11 @@ cdef int local_response_f32_optimized(Context context, Node* node) noexcept nogi
     cdef LocalResponse* r = <LocalResponse*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t whole = r.rows * r.depth / 8 * 8
     cdef int64_t row
     for row in range(r.rows):
-        local_response_row_eigen(x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta)
+        local_response_row_eigen(
+            x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta, whole - row * r.depth)
     return 0
 
 

@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{segment_sum,unsorted_segment}.cc.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.segment cimport JOIN_LARGEST, JOIN_PRODUCT, JOIN_SMALLEST, JOIN_SUM, join_segments
+from tflm_cy.arithmetic.segment cimport JOIN_BEFORE, JOIN_LARGEST, JOIN_PRODUCT, JOIN_SMALLEST, JOIN_SUM, join_segments
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, type_name
 from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_type_of
@@ -115,7 +115,7 @@ cdef int join(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_segment_sum(Context context, Node* node) except -1:
-    return prepare_segments(context, node, JOIN_SUM, True)
+    return prepare_segments(context, node, JOIN_BEFORE, True)
 
 
 cdef int prepare_sum(Context context, Node* node) except -1:

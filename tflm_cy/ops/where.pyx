@@ -5,8 +5,8 @@ not. The output is dynamic unless the condition is constant. A scalar is refused
 
 TOPK_V2: float32, uint8, int8,
 int16, int32, int64 along the last dimension, largest first, equal ones by index; k is int16 or int32; indices are
-int32, or int16 when the file says so. TensorFlow's result with NaN depends on its C++ library's heap; here NaN
-compares as equal.
+int32, or int16 when the file says so. NaN compares as equal to everything, so that results depend on the order of comparisons: it is that of
+the C++ library's heap.
 
 Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 """
@@ -218,32 +218,46 @@ cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int3
     for i in range(k):
         heap[i] = <Index>i
     for i in range(k // 2 - 1, -1, -1):
-        sift_down(x, heap, i, k)
+        place(x, heap, i, k, heap[i])
     for i in range(k, n):
         if goes_before(x, i, heap[0]):
-            heap[0] = <Index>i
-            sift_down(x, heap, 0, k)
+            last = heap[k - 1]
+            if k > 1:
+                place(x, heap, 0, k - 1, last)
+            raise_item(x, heap, k - 1, 0, <Index>i)
     for i in range(k - 1, 0, -1):
         last = heap[i]
         heap[i] = heap[0]
-        heap[0] = last
-        sift_down(x, heap, 0, i)
+        place(x, heap, 0, i, last)
     for i in range(k):
         values[i] = x[heap[i]]
 
 
-cdef inline void sift_down(const Rankable* x, Index* heap, int32_t root, int32_t n) noexcept nogil:
-    cdef Index item = heap[root]
-    cdef int64_t child = 2 * <int64_t>root + 1
+cdef inline void place(const Rankable* x, Index* heap, int32_t root, int32_t n, Index item) noexcept nogil:
+    """Into the heap below `root`: the hole first goes down to a leaf, then the item rises from there."""
+    cdef int32_t hole = root
+    cdef int64_t child = 2 * <int64_t>root + 2
     while child < n:
-        if child + 1 < n and goes_before(x, heap[child], heap[child + 1]):
-            child += 1
-        if not goes_before(x, item, heap[child]):
+        if goes_before(x, heap[child], heap[child - 1]):
+            child -= 1
+        heap[hole] = heap[child]
+        hole = <int32_t>child
+        child = 2 * child + 2
+    if child == n:
+        heap[hole] = heap[child - 1]
+        hole = <int32_t>(child - 1)
+    raise_item(x, heap, hole, root, item)
+
+
+cdef inline void raise_item(const Rankable* x, Index* heap, int32_t hole, int32_t root, Index item) noexcept nogil:
+    cdef int32_t parent
+    while hole > root:
+        parent = (hole - 1) // 2
+        if not goes_before(x, heap[parent], item):
             break
-        heap[root] = heap[child]
-        root = <int32_t>child
-        child = 2 * child + 1
-    heap[root] = item
+        heap[hole] = heap[parent]
+        hole = parent
+    heap[hole] = item
 
 
 OPERATORS = {

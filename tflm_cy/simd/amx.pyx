@@ -309,7 +309,7 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
         if not c.direct:
             image = k.copy
             if c.dynamic:
-                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic)
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
                 for i in range(CHUNK):
                     for r in range(TILE):
                         k.positions[i].terms[r] = -steps.zero_point

@@ -8,7 +8,7 @@ cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrd
     cdef ptrdiff_t r
     for r in range(positions - first if positions - first < TILE else TILE):
         if c.dynamic:
-            steps = steps_of_row(<const float*>x + (first + r) * c.segment, c.segment)
+            steps = steps_of_row(<const float*>x + (first + r) * c.segment, c.segment, c.scaling.lanes)
             quantize_bytes(<const float*>x + (first + r) * c.segment, c.segment, &steps, True, copy)
             m.terms[r] = -steps.zero_point
             m.inverses[r] = steps.inverse

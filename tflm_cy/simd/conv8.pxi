@@ -10,7 +10,7 @@ cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
         float inverse
         int32_t zero_point
-    Steps8 steps_of_row(const float* x, ptrdiff_t n) noexcept
+    Steps8 steps_of_row(const float* x, ptrdiff_t n, int lanes) noexcept
     void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
 
 cdef extern from "conv8.h" nogil:
@@ -44,6 +44,7 @@ cdef extern from "conv8.h" nogil:
         vb high
         bint raised
         float f_low
+        bint keeps_nan
         float f_high
         ptrdiff_t y_row
     ctypedef struct Panel8:
@@ -198,6 +199,7 @@ cdef void start_positions(const Conv8* c, Positions8* t) noexcept nogil:
     t.y_row = c.shape.oc
     if c.dynamic:
         t.kind = TILE_F32
+        t.keeps_nan = c.scaling.keeps_nan
         t.f_low = c.scaling.low
         t.f_high = c.scaling.high
         return
@@ -271,7 +273,7 @@ cdef void quantize_rows(const Conv8* c, Positions8* t, const float* x, uint8_t* 
     cdef Steps8 steps
     cdef ptrdiff_t p
     for p in range(t.count):
-        steps = steps_of_row(x + p * c.segment, c.segment)
+        steps = steps_of_row(x + p * c.segment, c.segment, c.scaling.lanes)
         copy_values(c, <const uint8_t*>(x + p * c.segment), c.segment, &steps, copy + p * c.row_bytes)
         t.terms[p] = -(steps.zero_point + 128)
         t.inverses[p] = steps.inverse
@@ -327,7 +329,7 @@ cdef void run_image(const Conv8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
             image = x
         else:
             if c.dynamic:
-                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic)
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
                 for p in range(min(c.together, g.oh * g.ow)):
                     t.terms[p] = -(steps.zero_point + 128)
                     t.inverses[p] = steps.inverse

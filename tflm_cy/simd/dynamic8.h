@@ -1,6 +1,6 @@
 /* Rows of floats to bytes with a scale and a zero point of their own: arithmetic/xnnpack/dynamic_range.pxd's quantize_row in vectors.
  *
- * The range is taken in that order: four accumulators of sixteen lanes, then sixteen, then single values, which shows with NaN only. */
+ * The range is taken in that order: four accumulators of some lanes, then one, then single values, which shows with NaN only. */
 #ifndef TFLM_CY_SIMD_DYNAMIC8_H
 #define TFLM_CY_SIMD_DYNAMIC8_H
 
@@ -12,41 +12,62 @@ typedef struct {
 static inline float simd_smaller(float a, float b) { return a < b ? a : b; }
 static inline float simd_larger(float a, float b) { return a > b ? a : b; }
 
-static Steps8 steps_of_row(const float *x, ptrdiff_t n) {
-  enum { PARTS = 64 / VL, QUARTER = 16 / VL };
-  vf low[PARTS], high[PARTS];
-  float lows[16], highs[16];
-  Steps8 s;
+/* The range of a row in `lanes` lanes, a constant; in vectors, unless these are longer. */
+SIMD_INLINE void range_of_row(const float *x, ptrdiff_t n, const int lanes, float *lows, float *highs) {
+  enum { MOST = 64 / VL };
+  const int quarter = lanes / VL;
+  vf low[MOST], high[MOST];
   ptrdiff_t i = 0;
-  _Pragma("GCC unroll 16") for (int j = 0; j < PARTS; j++) { low[j] = vf_set1(INFINITY); high[j] = vf_set1(-INFINITY); }
-  for (; i + 64 <= n; i += 64) {
-    _Pragma("GCC unroll 16") for (int j = 0; j < PARTS; j++) {
-      const vf v = vf_load(x + i + j * VL);
-      low[j] = vf_min(low[j], v);
-      high[j] = vf_max(high[j], v);
+  if (quarter == 0) {
+    for (int j = 0; j < 4 * lanes; j++) { lows[j] = INFINITY; highs[j] = -INFINITY; }
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+      for (int j = 0; j < 4 * lanes; j++) { lows[j] = simd_smaller(lows[j], x[i + j]); highs[j] = simd_larger(highs[j], x[i + j]); }
+    for (int j = 0; j < lanes; j++) {
+      lows[j] = simd_smaller(simd_smaller(lows[j], lows[lanes + j]), simd_smaller(lows[2 * lanes + j], lows[3 * lanes + j]));
+      highs[j] = simd_larger(simd_larger(highs[j], highs[lanes + j]), simd_larger(highs[2 * lanes + j], highs[3 * lanes + j]));
     }
-  }
-  _Pragma("GCC unroll 16") for (int j = 0; j < QUARTER; j++) {
-    low[j] = vf_min(vf_min(low[j], low[QUARTER + j]), vf_min(low[2 * QUARTER + j], low[3 * QUARTER + j]));
-    high[j] = vf_max(vf_max(high[j], high[QUARTER + j]), vf_max(high[2 * QUARTER + j], high[3 * QUARTER + j]));
-  }
-  for (; i + 16 <= n; i += 16) {
-    _Pragma("GCC unroll 16") for (int j = 0; j < QUARTER; j++) {
-      const vf v = vf_load(x + i + j * VL);
-      low[j] = vf_min(low[j], v);
-      high[j] = vf_max(high[j], v);
+    for (; i + lanes <= n; i += lanes)
+      for (int j = 0; j < lanes; j++) { lows[j] = simd_smaller(lows[j], x[i + j]); highs[j] = simd_larger(highs[j], x[i + j]); }
+    for (; i < n; i++)
+      for (int j = 0; j < lanes; j++) { lows[j] = simd_smaller(lows[j], x[i]); highs[j] = simd_larger(highs[j], x[i]); }
+  } else {
+    _Pragma("GCC unroll 16") for (int j = 0; j < 4 * quarter; j++) { low[j] = vf_set1(INFINITY); high[j] = vf_set1(-INFINITY); }
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      _Pragma("GCC unroll 16") for (int j = 0; j < 4 * quarter; j++) {
+        const vf v = vf_load(x + i + j * VL);
+        low[j] = vf_min(low[j], v);
+        high[j] = vf_max(high[j], v);
+      }
     }
+    _Pragma("GCC unroll 16") for (int j = 0; j < quarter; j++) {
+      low[j] = vf_min(vf_min(low[j], low[quarter + j]), vf_min(low[2 * quarter + j], low[3 * quarter + j]));
+      high[j] = vf_max(vf_max(high[j], high[quarter + j]), vf_max(high[2 * quarter + j], high[3 * quarter + j]));
+    }
+    for (; i + lanes <= n; i += lanes) {
+      _Pragma("GCC unroll 16") for (int j = 0; j < quarter; j++) {
+        const vf v = vf_load(x + i + j * VL);
+        low[j] = vf_min(low[j], v);
+        high[j] = vf_max(high[j], v);
+      }
+    }
+    for (; i < n; i++) {
+      const vf v = vf_set1(x[i]);
+      _Pragma("GCC unroll 16") for (int j = 0; j < quarter; j++) { low[j] = vf_min(low[j], v); high[j] = vf_max(high[j], v); }
+    }
+    _Pragma("GCC unroll 16") for (int j = 0; j < quarter; j++) { vf_store(lows + j * VL, low[j]); vf_store(highs + j * VL, high[j]); }
   }
-  for (; i < n; i++) {
-    const vf v = vf_set1(x[i]);
-    _Pragma("GCC unroll 16") for (int j = 0; j < QUARTER; j++) { low[j] = vf_min(low[j], v); high[j] = vf_max(high[j], v); }
-  }
-  _Pragma("GCC unroll 16") for (int j = 0; j < QUARTER; j++) { vf_store(lows + j * VL, low[j]); vf_store(highs + j * VL, high[j]); }
-  for (int width = 8; width > 0; width /= 2)
+  for (int width = lanes / 2; width > 0; width /= 2)
     for (int j = 0; j < width; j++) {
       lows[j] = simd_smaller(lows[j], lows[width + j]);
       highs[j] = simd_larger(highs[j], highs[width + j]);
     }
+}
+
+static Steps8 steps_of_row(const float *x, ptrdiff_t n, int lanes) {
+  float lows[64], highs[64];
+  Steps8 s;
+  if (lanes == 16) range_of_row(x, n, 16, lows, highs);
+  else range_of_row(x, n, 8, lows, highs);
   const float least = simd_smaller(0, lows[0]), most = simd_larger(0, highs[0]);
   float zero;
   s.scale = least == most ? 1.0f : 255.0f / (most - least);

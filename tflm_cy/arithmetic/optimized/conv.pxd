@@ -11,8 +11,8 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.optimized.product cimport Product, multiply_rows_eigen, pack_panels
-from tflm_cy.arithmetic.product_f32 cimport finish_f32
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
+from tflm_cy.arithmetic.optimized.product cimport Product, finish_eigen, multiply_rows_eigen, pack_panels
 
 
 cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:
@@ -64,9 +64,9 @@ cdef inline void conv_f32_eigen(
         first = window_at(g, x, j, patches)
         second = window_at(g, x, j + 1, patches + p.k) if j + 1 < p.m else NULL
         multiply_rows_eigen(p, w, packed, first, second, j, sums, sums + p.n)
-        finish_f32(sums, bias, p.n, low, high, y)
+        finish_eigen(sums, bias, p.n, low, high, y)
         if second != NULL:
-            finish_f32(sums + p.n, bias, p.n, low, high, y + p.n)
+            finish_eigen(sums + p.n, bias, p.n, low, high, y + p.n)
         y += 2 * p.n
         j += 2
 
@@ -87,17 +87,16 @@ cdef inline void conv_f32_eigen_slices(
             at = window_at(g, x, j, patches)
             next_at = window_at(g, x, j + 1, patches + p.k) if j + 1 < p.m else NULL
             multiply_rows_eigen(&some, w + first * p.k, packed, at, next_at, j, sums, sums + 16)
-            finish_f32(sums, bias + first, some.n, low, high, y + j * p.n + first)
+            finish_eigen(sums, bias + first, some.n, low, high, y + j * p.n + first)
             if next_at != NULL:
-                finish_f32(sums + 16, bias + first, some.n, low, high, y + (j + 1) * p.n + first)
+                finish_eigen(sums + 16, bias + first, some.n, low, high, y + (j + 1) * p.n + first)
 
 
 cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pixel, float* y) noexcept nogil:
-    """Adds a pixel's products to one image of the output."""
+    """Adds a pixel's products to one image of the output; of two NaN the product's comes out."""
     cdef ptrdiff_t top = pixel / g.iw * g.stride_h - g.pad_h
     cdef ptrdiff_t left = pixel % g.iw * g.stride_w - g.pad_w
-    cdef ptrdiff_t fy, fx, c
-    cdef const float* p
+    cdef ptrdiff_t fy, fx
     cdef float* out
     for fy in range(g.kh):
         if top + fy < 0 or top + fy >= g.oh:
@@ -106,9 +105,7 @@ cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pi
             if left + fx < 0 or left + fx >= g.ow:
                 continue
             out = y + ((top + fy) * g.ow + left + fx) * g.oc
-            p = products + (fy * g.kw + fx) * g.oc
-            for c in range(g.oc):
-                out[c] = out[c] + p[c]
+            add_runs(products + (fy * g.kw + fx) * g.oc, out, out, g.oc)
 
 
 cdef inline void transpose_conv_f32_eigen(
@@ -134,7 +131,7 @@ cdef inline void transpose_conv_f32_eigen(
             j += 2
         for j in range(g.oh * g.ow):
             for c in range(g.oc):
-                y[c] = clamp_f32(y[c] + bias[c], low, high)
+                y[c] = clamp_f32(add_first(bias[c], y[c]), low, high)
             y += g.oc
 
 

@@ -1,7 +1,8 @@
 """CONV_3D and CONV_3D_TRANSPOSE as the optimized kernels compute them.
 
 CONV_3D takes ruy's float product, since its filter is stored by columns: each output is a chain of fused multiply-adds over the whole window,
-zeros for the taps outside, which begins with the bias (ruy chooses its kernels at run time; on CPUs without fused multiply-add it would round twice).
+zeros for the taps outside, which begins with the bias; NaN becomes the upper limit (ruy chooses its kernels at run time; on CPUs without fused
+multiply-add it would round twice).
 CONV_3D_TRANSPOSE multiplies every pixel with the whole filter in Eigen's order, and adds the products to the output in the order of the pixels; the padding
 behind the depth is reckoned from that of the height, so that planes of the input are left out where the two differ.
 
@@ -13,7 +14,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv_3d cimport Volume, add_bias_3d
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.nan_order cimport add_runs
 
 
 cdef inline void conv_3d_f32_fused(const Volume* v, const float* x, const float* w, const float* bias, float* sums, float* y) noexcept nogil:
@@ -45,7 +46,8 @@ cdef inline void conv_3d_f32_fused(const Volume* v, const float* x, const float*
                                         sums[o] = fmaf(value, row[o], sums[o])
                                     row += v.oc
                     for o in range(v.oc):
-                        y[o] = clamp_f32(sums[o], v.low, v.high)
+                        value = sums[o] if sums[o] < v.high else v.high      # of NaN, too
+                        y[o] = value if value > v.low else v.low
                     y += v.oc
 
 
@@ -58,7 +60,7 @@ cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
 cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t inputs, float* y) noexcept nogil:
     """One image; the products of the pixels one after the other, however many of them there are in a row."""
     cdef ptrdiff_t pixel = 0
-    cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow, o
+    cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow
     cdef float* out
     for d in range(planes_of(v, 0)):
         for h in range(planes_of(v, 1)):
@@ -73,8 +75,7 @@ cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t i
                             ow = w * v.stride[2] - v.pad[2] + kw
                             if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
                                 out = y + ((od * v.out[1] + oh) * v.out[2] + ow) * v.oc
-                                for o in range(v.oc):
-                                    out[o] = out[o] + products[o]
+                                add_runs(products, out, out, v.oc)
                             products += v.oc
                 pixel += 1
 

@@ -7,6 +7,7 @@ from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.nan_order cimport mul_first
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, add_last, tap_count, taps_at
 
@@ -69,16 +70,18 @@ cdef inline void local_response_scales(
 
 
 cdef inline void local_response_row_eigen(
-    const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta,
+    const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta, int64_t whole,
 ) noexcept nogil:
-    """Slow for any beta but 1 and 0.5. Of two NaNs an inverse stays before the value, the value before another power."""
+    """Slow for any beta but 1 and 0.5. Of two NaNs an inverse stays before the value, the value before another power, and before both
+    beyond the `whole` first values, which the blocks of eight of the whole tensor hold.
+    """
     cdef float scale
     cdef int64_t c
     local_response_scales(x, y, depth, radius, bias, alpha)
     for c in range(depth):
         if beta == 1 or beta == <float>0.5:
             scale = inverse(y[c] if beta == 1 else sqrtf(y[c]))
-            y[c] = x[c] * scale if scale == scale else scale
+            y[c] = mul_first(scale, x[c]) if c < whole else mul_first(x[c], scale)
         else:
             scale = eigen_power(y[c], -beta)
-            y[c] = x[c] * scale if x[c] == x[c] else x[c]
+            y[c] = mul_first(x[c], scale)

@@ -21,7 +21,9 @@ from libc.stddef cimport ptrdiff_t
 from tflm_cy.arithmetic.eigen cimport (
     dot_f32, k_block, matrix_vector_f32, row_f32, small_product, sum_by_eight, sum_in_order,
 )
-from tflm_cy.arithmetic.product_f32 cimport Run, columns4, columns8, columns16, columns16_one, f32x4, pack_columns
+from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
+from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.product_f32 cimport Run, columns4, columns8, columns16, columns16_one, f32x4, finish_f32, pack_columns
 
 cdef enum Method:
     DOT = 0
@@ -198,23 +200,46 @@ cdef inline void multiply_panels(
 cdef inline void multiply_row(const Product* p, const float* w, const float* x, ptrdiff_t j, float* sums) noexcept nogil:
     """The methods without panels."""
     cdef ptrdiff_t i
+    cdef bint wide
     if p.method == DOT:
         sums[0] = dot_f32(w, x, p.k)
+        if sums[0] != sums[0]:
+            sums[0] = nan_of_dot(x, w, p.k)
     elif p.method == MATRIX_VECTOR:
-        matrix_vector_f32(w, p.n, p.k, x, sums)
+        matrix_vector_f32(w, p.n, p.k, x, True, sums)
     elif p.method == VECTOR_MATRIX:
-        sums[0] = row_f32(x, w, p.k, j == p.m - 1 and p.m & 1)
+        wide = j == p.m - 1 and p.m & 1
+        sums[0] = row_f32(x, w, p.k, wide)
+        if sums[0] != sums[0]:
+            sums[0] = nan_of_row(x, w, p.k, j % 8 != 7 and j < p.m - p.m % 8 and 4 * p.k <= 32000, wide, True)
     else:
         for i in range(p.n):
             sums[i] = small_product(w + i * p.k, x, p.k)
+            if sums[i] != sums[i]:
+                sums[i] = nan_of_small(w + i * p.k, x, p.k)
+
+
+cdef inline void finish_eigen(const float* sums, const float* bias, ptrdiff_t n, float low, float high, float* y) noexcept nogil:
+    """finish_f32; of two NaN the bias's comes out in the blocks of four."""
+    cdef ptrdiff_t i
+    if finish_f32(sums, bias, n, low, high, y):
+        for i in range(n):
+            if y[i] != y[i]:
+                y[i] = add_first(bias[i], sums[i]) if i < n - n % 4 else add_first(sums[i], bias[i])
 
 
 cdef inline void multiply_rows_eigen(
     const Product* p, const float* w, const float* packed, const float* x, const float* x2, ptrdiff_t j, float* sums, float* sums2,
 ) noexcept nogil:
     """Row j of the values, and row j + 1 unless x2 is NULL: then j must be even. Room for n floats each, also without a second row."""
+    cdef ptrdiff_t i
     if p.method == PANELS:
         multiply_panels(p, w, packed, x, x if x2 == NULL else x2, j, sums, sums2)
+        for i in range(p.n):
+            if sums[i] != sums[i]:
+                sums[i] = nan_of_panel(w + i * p.k, x, p.k, p.block, i, p.n, j, p.m)
+            if x2 != NULL and sums2[i] != sums2[i]:
+                sums2[i] = nan_of_panel(w + i * p.k, x2, p.k, p.block, i, p.n, j + 1, p.m)
         return
     multiply_row(p, w, x, j, sums)
     if x2 != NULL:

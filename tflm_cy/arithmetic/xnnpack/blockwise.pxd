@@ -96,7 +96,7 @@ cdef inline void multiply_blockwise(
     cdef float inverse, v
     cdef ptrdiff_t i, c
     for i in range(m):
-        inverse = quantize_row(x + i * k, k, &zero_point, q)
+        inverse = quantize_row(x + i * k, k, out.lanes, &zero_point, q)
         for c in range(n):
             if b.vnni:
                 v = blocks_vnni(b, q, zero_point, w + c * stride, b.scales + c * blocks, k, b.sums[c]) * inverse + out.bias[c]

@@ -1,6 +1,6 @@
 """Dynamic range: float32 activations quantized while invoking, one row at a time, times int8 or narrower constant weights.
 
-    inverse = quantize_row(x, n, &zero_point, q)        # q: the quantized values less their zero point
+    inverse = quantize_row(x, n, lanes, &zero_point, q)        # q: the quantized values less their zero point
     scale_sums(sums, inverse, &out, channels, y)        # y = fma((float)sum * inverse, weight scale, bias), clamped
 
 What a row is, is the operator's to say: a row of a matrix product, an image of a convolution. Always asymmetric, whatever the model's
@@ -22,10 +22,17 @@ cdef struct Scaling:
     const float* bias            # one per channel, zeros without a bias
     float low                    # the fused activation
     float high
+    int lanes                    # of a row's range: 8 or, of the AVX-512 kernels, 16
+    bint keeps_nan               # in the clamp, as the products of AVX-512 with VNNI but without AMX do
 
 cdef struct FloatRange:
     float low
     float high
+
+cdef struct RowSteps:            # how a row is quantized
+    float scale
+    float inverse                # the real value of one step
+    float zero_point
 
 
 cdef inline float smaller(float a, float b) noexcept nogil:
@@ -38,40 +45,38 @@ cdef inline float larger(float a, float b) noexcept nogil:
     return a if a > b else b
 
 
-cdef inline FloatRange row_range(const float* x, ptrdiff_t n) noexcept nogil:
-    """The smallest and the largest value. The order (the AVX-512 kernel's: four accumulators of sixteen lanes) shows only with NaN."""
+cdef inline FloatRange row_range(const float* x, ptrdiff_t n, int lanes) noexcept nogil:
+    """The smallest and the largest value. The order, four accumulators of 8 or 16 lanes, shows only with NaN: [1, 2, ..., 7, NaN] has
+    no largest value, [NaN, 1, ..., 7] has one.
+    """
     cdef float[64] low
     cdef float[64] high
     cdef FloatRange r
     cdef ptrdiff_t i = 0
     cdef int j
     cdef int width
-    for j in range(64):
+    for j in range(4 * lanes):
         low[j] = INFINITY
         high[j] = -INFINITY
-    while i + 64 <= n:
-        for j in range(64):
+    while i + 4 * lanes <= n:
+        for j in range(4 * lanes):
             low[j] = smaller(low[j], x[i + j])
             high[j] = larger(high[j], x[i + j])
-        i += 64
-    for j in range(16):
-        low[j] = smaller(low[j], low[16 + j])
-        low[32 + j] = smaller(low[32 + j], low[48 + j])
-        low[j] = smaller(low[j], low[32 + j])
-        high[j] = larger(high[j], high[16 + j])
-        high[32 + j] = larger(high[32 + j], high[48 + j])
-        high[j] = larger(high[j], high[32 + j])
-    while i + 16 <= n:
-        for j in range(16):
+        i += 4 * lanes
+    for j in range(lanes):
+        low[j] = smaller(smaller(low[j], low[lanes + j]), smaller(low[2 * lanes + j], low[3 * lanes + j]))
+        high[j] = larger(larger(high[j], high[lanes + j]), larger(high[2 * lanes + j], high[3 * lanes + j]))
+    while i + lanes <= n:
+        for j in range(lanes):
             low[j] = smaller(low[j], x[i + j])
             high[j] = larger(high[j], x[i + j])
-        i += 16
+        i += lanes
     while i < n:
-        for j in range(16):
+        for j in range(lanes):
             low[j] = smaller(low[j], x[i])
             high[j] = larger(high[j], x[i])
         i += 1
-    width = 8
+    width = lanes / 2
     while width > 0:
         for j in range(width):
             low[j] = smaller(low[j], low[width + j])
@@ -82,30 +87,39 @@ cdef inline FloatRange row_range(const float* x, ptrdiff_t n) noexcept nogil:
     return r
 
 
-cdef inline float quantize_row(const float* x, ptrdiff_t n, int32_t* zero_point, int16_t* q) noexcept nogil:
-    """Returns the real value of one step. The zero point comes from the end of the range with the smaller error."""
-    cdef FloatRange r = row_range(x, n)
+cdef inline RowSteps steps_of(const float* x, ptrdiff_t n, int lanes) noexcept nogil:
+    """The zero point comes from the end of the range with the smaller error."""
+    cdef RowSteps s
+    cdef FloatRange r = row_range(x, n, lanes)
     cdef float low = smaller(0, r.low)
     cdef float high = larger(0, r.high)
     cdef float scale = 1 if low == high else <float>255.0 / (high - low)
     cdef float zero = (<float>-128.0 + low * scale) + (<float>127.0 + high * scale)
-    cdef float lowest, highest, v
-    cdef ptrdiff_t i
     zero = <float>-128.0 - low * scale if zero > 0 else <float>127.0 - high * scale
-    zero = rintf(smaller(larger(zero, -128), 127))
-    lowest = <float>-128.0 - zero
-    highest = <float>127.0 - zero
-    zero_point[0] = <int32_t>zero
+    s.zero_point = rintf(smaller(larger(zero, -128), 127))
+    s.scale = scale
+    s.inverse = <float>1.0 / scale
+    return s
+
+
+cdef inline float quantize_row(const float* x, ptrdiff_t n, int lanes, int32_t* zero_point, int16_t* q) noexcept nogil:
+    """Returns the real value of one step."""
+    cdef RowSteps s = steps_of(x, n, lanes)
+    cdef float lowest = <float>-128.0 - s.zero_point
+    cdef float highest = <float>127.0 - s.zero_point
+    cdef float v
+    cdef ptrdiff_t i
+    zero_point[0] = <int32_t>s.zero_point
     for i in range(n):
-        v = x[i] * scale
+        v = x[i] * s.scale
         v = v if v < highest else highest
         v = v if v > lowest else lowest
         q[i] = <int16_t><int32_t>rintf(v)
-    return <float>1.0 / scale
+    return s.inverse
 
 
 cdef inline void scale_sums(const whole_sum* sums, float inverse, const Scaling* out, ptrdiff_t n, float* y) noexcept nogil:
-    """Channels 0 .. n - 1; NaN becomes the lower limit, as MAXPS with the limit behind does it."""
+    """Channels 0 .. n - 1; NaN becomes the lower limit, as MAXPS with the limit behind does it, or stays, with the limits in front."""
     cdef const float* scales = out.scales
     cdef const float* bias = out.bias
     cdef float low = out.low
@@ -114,5 +128,7 @@ cdef inline void scale_sums(const whole_sum* sums, float inverse, const Scaling*
     cdef float v
     for c in range(n):
         v = fmaf(<float><int32_t>sums[c] * inverse, scales[c], bias[c])
-        v = v if v > low else low
-        y[c] = v if v < high else high
+        if out.keeps_nan:
+            y[c] = larger(low, smaller(high, v))
+        else:
+            y[c] = smaller(larger(v, low), high)

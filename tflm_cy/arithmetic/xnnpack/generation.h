@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 static inline int tflm_cy_cpu_has_avx2_fma(void) {
@@ -25,6 +26,13 @@ static inline int tflm_cy_cpu_has_avx512f(void) {
 static inline int tflm_cy_cpu_has_avx512vnni(void) {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx512vnni") && tflm_cy_cpu_has_avx512f();
+}
+
+/* Tiles of int8: of the quantized kernels the newest. */
+static inline int tflm_cy_cpu_has_amx_int8(void) {
+  unsigned a, b, c, d;
+  enum { TILE = 1 << 24, INT8 = 1 << 25 };
+  return tflm_cy_cpu_has_avx512vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & TILE) && (d & INT8);
 }
 
 /* VRSQRT14PS */
@@ -49,6 +57,7 @@ static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
 static inline int tflm_cy_cpu_has_avx2_fma(void) { return 0; }
 static inline int tflm_cy_cpu_has_avx512f(void) { return 0; }
 static inline int tflm_cy_cpu_has_avx512vnni(void) { return 0; }
+static inline int tflm_cy_cpu_has_amx_int8(void) { return 0; }
 
 static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] = 1.0f / sqrtf(x[i]);

@@ -20,5 +20,6 @@ cdef extern from "generation.h" nogil:
     int cpu_has_avx2_fma "tflm_cy_cpu_has_avx2_fma"() noexcept
     int cpu_has_avx512f "tflm_cy_cpu_has_avx512f"() noexcept
     int cpu_has_avx512vnni "tflm_cy_cpu_has_avx512vnni"() noexcept
+    int cpu_has_amx_int8 "tflm_cy_cpu_has_amx_int8"() noexcept
     void rsqrt14 "tflm_cy_rsqrt14"(const float* x, float* y, ptrdiff_t n) noexcept
     void rsqrtps "tflm_cy_rsqrtps"(const float* x, float* y, ptrdiff_t n) noexcept

@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.product_f32 cimport Run
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, weight8
 from tflm_cy.arithmetic.transpose_conv cimport transpose_runs
 from tflm_cy.arithmetic.window cimport SAME
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, quantize_row, scale_sums
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, quantize_row, scale_sums, steps_of
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, byte8, requantize_sums
 
 
@@ -38,12 +38,17 @@ cdef inline void only_bias_8(const ConvShape* g, const Requantize* out, int64_t*
         y += g.oc
 
 
-cdef inline void only_bias_dynamic(const ConvShape* g, const Scaling* out, int64_t* sums, float* y) noexcept nogil:
+cdef inline void only_bias_dynamic(const ConvShape* g, const float* x, const Scaling* out, int64_t* sums, float* y) noexcept nogil:
+    """Not even that where the range of an image makes NaN of a sum of 0."""
+    cdef ptrdiff_t positions = g.oh * g.ow
+    cdef float inverse = 1
     cdef ptrdiff_t i
     for i in range(g.oc):
         sums[i] = 0
-    for i in range(g.batches * g.oh * g.ow):
-        scale_sums(sums, 1, out, g.oc, y)
+    for i in range(g.batches * positions):
+        if i % positions == 0:
+            inverse = steps_of(x + i / positions * g.ih * g.iw * g.ic, g.ih * g.iw * g.ic, out.lanes).inverse
+        scale_sums(sums, inverse, out, g.oc, y)
         y += g.oc
 
 
@@ -78,7 +83,7 @@ cdef inline void conv_dynamic(
     cdef float inverse
     cdef int columns, i
     for n in range(g.batches):
-        inverse = quantize_row(x, size, &zero_point, image)
+        inverse = quantize_row(x, size, out.lanes, &zero_point, image)
         position = 0
         while position < positions:
             columns = 2 if position + 2 <= positions else 1
@@ -146,7 +151,7 @@ cdef inline void transpose_conv_dynamic(
     cdef int32_t zero_point
     cdef float inverse
     for n in range(g.batches):
-        inverse = quantize_row(x, size, &zero_point, image)
+        inverse = quantize_row(x, size, out.lanes, &zero_point, image)
         for oy in range(g.oh):
             for ox in range(g.ow):
                 transpose_sums(g, image, w, runs, transpose_runs(g, oy, ox, runs), sums)

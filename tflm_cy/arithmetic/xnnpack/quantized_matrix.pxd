@@ -68,7 +68,7 @@ cdef inline void multiply_dynamic(
     while i < m:
         count = 2 if i + 2 <= m else 1
         for j in range(count):
-            inverse[j] = quantize_row(x + (i + j) * k, k, &zero_point, rows + j * stride)
+            inverse[j] = quantize_row(x + (i + j) * k, k, out.lanes, &zero_point, rows + j * stride)
         sum_rows(rows, count, w, n, stride, sums)
         for j in range(count):
             scale_sums(sums + j * n, inverse[j], out, n, y + (i + j) * n)
@@ -96,6 +96,6 @@ cdef inline void multiply_int2(
     cdef ptrdiff_t i
     clear_ends(rows, k, stride)
     for i in range(m):
-        inverse = quantize_row(x + i * k, k, &zero_point, rows)
+        inverse = quantize_row(x + i * k, k, out.lanes, &zero_point, rows)
         sum_rows(rows, 1, w, n, stride, sums)
         scale_int2(sums, <int32_t>(sum_values(rows, k) + k * zero_point), inverse, out, n, y + i * n)

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_amx_int8, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
@@ -116,9 +116,9 @@ cdef inline int prepare_requantize(
 
 
 cdef inline int prepare_scaling(
-    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, Scaling* out, str name,
+    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, Scaling* out, str name,
 ) except -1:
-    """Dynamic range."""
+    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one."""
     cdef float* bias = <float*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
@@ -134,4 +134,6 @@ cdef inline int prepare_scaling(
     out.scales = scales
     out.low = limits.low
     out.high = limits.high
+    out.lanes = 16 if generation() >= AVX512 else 8
+    out.keeps_nan = matrix and w.type == INT8 and generation() >= AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8()
     return 0

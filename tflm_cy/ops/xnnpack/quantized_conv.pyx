@@ -105,7 +105,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "CONV_2D")
+        prepare_scaling(context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, &op.scaling, "CONV_2D")
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
@@ -191,9 +191,13 @@ cdef int request_positions(Context context, Conv* op) except -1:
     return 0
 
 
+cdef bint is_pointwise(const ConvShape* g) noexcept:
+    return g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1
+
+
 cdef int flatten_pointwise(ConvShape* g, bint dynamic) except -1:
     """A 1x1 filter with stride 1 is a matrix product: all pixels of all images are one row of positions. Dynamic: each is an image."""
-    if g.kh != 1 or g.kw != 1 or g.stride_h != 1 or g.stride_w != 1:
+    if not is_pointwise(g):
         return 0
     if dynamic and (g.groups != 1 or g.ic + g.oc <= 2):
         return 0
@@ -244,7 +248,9 @@ cdef int lost_8(Context context, Node* node) noexcept nogil:
 
 cdef int lost_dynamic(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    only_bias_dynamic(&op.shape, &op.scaling, <int64_t*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    only_bias_dynamic(
+        &op.shape, <const float*>context.input(node, 0).data, &op.scaling, <int64_t*>context.scratch(op.sums),
+        <float*>context.output(node, 0).data)
     return 0
 
 
@@ -370,7 +376,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, &op.scaling, "TRANSPOSE_CONV")
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
     if w.type == INT8 or w.type == UINT8:

@@ -1,0 +1,163 @@
+"""Which value, and which NaN, comes out where NaN and infinities go in: written out as TensorFlow 2.21 gives them."""
+
+import numpy as np
+import pytest
+
+from compat.builder import Model, Tensor
+from tflm_cy import Interpreter
+from tflm_cy.experimental import OpResolverType
+from tflm_cy.ops import generation
+
+REFERENCE, OPTIMIZED = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+NAN, INF = np.nan, np.inf
+
+
+def constant(values, dtype=np.float32, **fields):
+    return Tensor.constant(np.array(values, dtype), **fields)
+
+
+def run(model, *feeds, mode=REFERENCE):
+    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=mode)
+    interpreter.allocate_tensors()
+    for detail, values in zip(interpreter.get_input_details(), feeds, strict=True):
+        interpreter.set_tensor(detail["index"], values)
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def nans(*shape, first=1):
+    """NaN that tell themselves apart by their payloads: first, first + 1, ..."""
+    count = int(np.prod(shape))
+    return (np.arange(first, first + count, dtype=np.uint32) | 0x7FC00000).view(np.float32).reshape(shape)
+
+
+def payloads(values):
+    bits = np.ascontiguousarray(values).view(np.uint32).ravel()
+    assert np.isnan(values).all() and (bits & 0x400000).all()  # quiet
+    return (bits & 0x3FFFFF).tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "row", "index"),
+    [
+        ("ARG_MAX", [NAN, 0.5, -1, 0.69], 2147483647),
+        ("ARG_MAX", [0.05, 0.5, -1, NAN], 1),
+        ("ARG_MAX", [NAN, 2, 1], 0),
+        ("ARG_MIN", [NAN, 0.5, -1, 0.69], 2147483647),
+        ("ARG_MIN", [0.05, 0.5, -1, NAN], 2),
+        ("ARG_MAX", [1, 2, 3, 4, 5, NAN, NAN, NAN], 4),
+    ],
+)
+def test_arg_of_rows_in_four_lanes(op, row, index):
+    axis = constant(1, np.int32)
+    model = Model.single(op, [Tensor([1, len(row)], "float32"), axis], [Tensor([1], "int32")], 2, output_type="INT32")
+    assert run(model, np.float32([row]))[0].tolist() == [index]
+
+
+@pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
+def test_the_range_of_a_row_is_taken_in_lanes(monkeypatch):
+    """Behind other values a NaN leaves no range, in front of them it is forgotten."""
+    monkeypatch.setenv("TFLM_CY_XNNPACK", "avx2")
+    w = constant(np.eye(8), np.int8, scale=[1.0] * 8, zero_point=0)
+    inputs = [Tensor([1, 8], "float32"), w, constant(np.zeros(8))]
+    model = Model.single("FULLY_CONNECTED", inputs, [Tensor([1, 8], "float32")], 11)
+    front = run(model, np.float32([[NAN, 1, 2, 3, 4, 5, 6, 7]]), mode=OpResolverType.AUTO)[0]
+    assert front.view(np.uint32)[0, :3].tolist() == [0x40E00001, 0x3F7CFCFE, 0x40004041]
+    behind = run(model, np.float32([[1, 2, 3, 4, 5, 6, 7, NAN]]), mode=OpResolverType.AUTO)[0]
+    assert behind.tolist() == [[-INF] * 8]
+
+
+@pytest.mark.parametrize(("activation", "high"), [("NONE", 3.4028234663852886e38), ("RELU6", 6), ("RELU_N1_TO_1", 1)])
+def test_conv_3d_clamps_nan_to_the_upper_limit(activation, high):
+    options = {f"{name}_{axis}": 1 for name in ("stride", "dilation") for axis in "dhw" if name == "stride"}
+    options |= {f"dilation_{axis}_factor": 1 for axis in "dhw"}
+    x, w = Tensor([1, 1, 1, 1, 1], "float32"), constant(np.ones([1, 1, 1, 1, 2]))
+    model = Model.single(
+        "CONV_3D",
+        [x, w],
+        [Tensor([1, 1, 1, 1, 2], "float32")],
+        padding="VALID",
+        fused_activation_function=activation,
+        **options,
+    )
+    feed = np.full([1, 1, 1, 1, 1], NAN, np.float32)
+    assert run(model, feed, mode=OPTIMIZED)[0].ravel().tolist() == [high, high]
+    assert np.isnan(run(model, feed)[0]).all()
+
+
+def hybrid_row(row):
+    w = constant(np.ones([3, len(row)]), np.int8, scale=1.0, zero_point=0)
+    model = Model.single(
+        "FULLY_CONNECTED",
+        [Tensor([1, len(row)], "float32"), w, constant([0.5, 0.25, 2])],
+        [Tensor([1, 3], "float32")],
+        9,
+    )
+    return run(model, np.float32([row]))[0][0].tolist()
+
+
+def test_in_blocks_of_four_nan_counts_as_zero():
+    assert hybrid_row([NAN, 0, 0, 0]) == [0.5, 0.25, 2]
+    assert hybrid_row([NAN, 0, 0, 0, 0]) == [0.5, 0.25, 2]
+    assert np.isnan(hybrid_row([NAN, 0, 0])).all()
+
+
+def test_sums_keep_the_first_nan():
+    for axes, kept in (([0], [1, 2, 3]), ([1], [1, 4, 7, 10])):
+        for op in ("SUM", "MEAN", "REDUCE_PROD"):
+            y = Tensor([3 if axes == [0] else 4], "float32")
+            model = Model.single(op, [Tensor([4, 3], "float32"), constant(axes, np.int32)], [y], 2, keep_dims=False)
+            assert payloads(run(model, nans(4, 3))[0]) == kept
+    for n in (3, 9):
+        model = Model.single("ADD_N", [Tensor([n], "float32") for _ in range(3)], [Tensor([n], "float32")])
+        assert payloads(run(model, *(nans(n, first=1 + 100 * i) for i in range(3)))[0]) == list(range(1, n + 1))
+
+
+def test_added_rows_keep_the_last_nan():
+    indices = constant([[0], [0], [0]], np.int32)
+    model = Model.single(
+        "SCATTER_ND", [indices, Tensor([3, 5], "float32"), constant([1, 5], np.int32)], [Tensor([1, 5], "float32")]
+    )
+    assert payloads(run(model, nans(3, 5))[0]) == [11, 12, 13, 14, 15]
+    model = Model.single(
+        "SEGMENT_SUM", [Tensor([3, 5], "float32"), constant([0, 0, 0], np.int32)], [Tensor([1, 5], "float32")]
+    )
+    assert payloads(run(model, nans(3, 5), mode=OPTIMIZED)[0]) == [11, 12, 13, 14, 15]
+
+
+@pytest.mark.parametrize(
+    ("op", "mode", "a", "b", "second"),
+    [
+        ("ADD", REFERENCE, [3], [3], False),
+        ("ADD", REFERENCE, [1], [5], True),
+        ("ADD", REFERENCE, [5], [1], False),
+        ("ADD", OPTIMIZED, [1], [5], False),
+        ("ADD", OPTIMIZED, [5], [1], True),
+        ("ADD", OPTIMIZED, [3, 5], [5], True),
+        ("MUL", REFERENCE, [5], [1], False),
+        ("MUL", OPTIMIZED, [5], [1], True),
+    ],
+)
+def test_which_operand_of_a_pair_stands_first(op, mode, a, b, second):
+    shape = list(np.broadcast_shapes(tuple(a), tuple(b)))
+    model = Model.single(op, [Tensor(a, "float32"), Tensor(b, "float32")], [Tensor(shape, "float32")], 2)
+    got = payloads(run(model, nans(*a), nans(*b, first=101), mode=mode)[0])
+    assert all((value > 100) == second for value in got)
+
+
+@pytest.mark.parametrize("op", ["STABLEHLO_ADD", "STABLEHLO_MULTIPLY"])
+def test_halves_keep_a_nans_payload(op):
+    model = Model.single(op, [Tensor([2], "float16"), Tensor([2], "float16")], [Tensor([2], "float16")])
+    x = np.array([0x7E12, 0xFD21], np.uint16).view(np.float16)
+    assert run(model, x, np.float16([1, 1]))[0].view(np.uint16).tolist() == [0x7E12, 0xFF21]
+
+
+def test_the_largest_among_nan_are_those_of_the_librarys_heap():
+    row = np.float32([[NAN, 3, 1, NAN, 2, 5, NAN, 4]])
+    model = Model.single(
+        "TOPK_V2",
+        [Tensor([1, 8], "float32"), constant(3, np.int32)],
+        [Tensor([1, 3], "float32"), Tensor([1, 3], "int32")],
+        2,
+    )
+    assert run(model, row)[1].tolist() == [[0, 5, 7]]

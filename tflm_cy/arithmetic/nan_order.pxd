@@ -1,0 +1,78 @@
+"""Sums and products that say which of two NaN comes out.
+
+    total = add_first(total, x)                  # NaN + NaN is total, quiet
+    add_runs(x, y, y, n)                         # y += x, where x's NaN comes out
+
+On x86 the first operand's NaN is the result, and a compiler may exchange the operands of `+` and `*`. These say the order to it: with the
+instruction itself, which costs nothing, elsewhere with a comparison.
+"""
+from libc.stdint cimport int64_t
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #ifdef __AVX__
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
+      static inline TYPE NAME(TYPE a, TYPE b) { __asm__("v" OP " %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a; }
+    #else
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP) \
+      static inline TYPE NAME(TYPE a, TYPE b) { __asm__(OP " %1, %0" : "+x"(a) : "x"(b)); return a; }
+    #endif
+    typedef float tflm_cy_four __attribute__((vector_size(16)));
+    TFLM_CY_ORDERED(tflm_cy_add_four, tflm_cy_four, "addps")
+    TFLM_CY_ORDERED(tflm_cy_mul_four, tflm_cy_four, "mulps")
+    TFLM_CY_ORDERED(tflm_cy_add_f32, float, "addss")
+    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, "mulss")
+    TFLM_CY_ORDERED(tflm_cy_add_f64, double, "addsd")
+    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, "mulsd")
+    #define TFLM_CY_FOURS(OP) \
+      for (; i + 4 <= n; i += 4) { \
+        tflm_cy_four u, v; \
+        memcpy(&u, a + i, 16); memcpy(&v, b + i, 16); \
+        u = OP(u, v); \
+        memcpy(y + i, &u, 16); \
+      }
+    #else
+    #define TFLM_CY_ORDERED(NAME, TYPE, OP) static inline TYPE NAME(TYPE a, TYPE b) { return a != a ? a + a : a OP b; }
+    TFLM_CY_ORDERED(tflm_cy_add_f32, float, +)
+    TFLM_CY_ORDERED(tflm_cy_mul_f32, float, *)
+    TFLM_CY_ORDERED(tflm_cy_add_f64, double, +)
+    TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *)
+    #define TFLM_CY_FOURS(OP)
+    #endif
+    static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
+      int64_t i = 0;
+      TFLM_CY_FOURS(tflm_cy_add_four)
+      for (; i < n; i++) y[i] = tflm_cy_add_f32(a[i], b[i]);
+    }
+    static inline void tflm_cy_mul_runs(const float *a, const float *b, float *y, int64_t n) {
+      int64_t i = 0;
+      TFLM_CY_FOURS(tflm_cy_mul_four)
+      for (; i < n; i++) y[i] = tflm_cy_mul_f32(a[i], b[i]);
+    }
+    static inline void tflm_cy_dot_lanes(const float *a, const float *b, int64_t n, float *lanes) {
+      int64_t i = 0;
+    #if defined(__x86_64__) && defined(__GNUC__)
+      tflm_cy_four total = {0, 0, 0, 0};
+      for (; i + 4 <= n; i += 4) {
+        tflm_cy_four u, v;
+        memcpy(&u, a + i, 16); memcpy(&v, b + i, 16);
+        total = tflm_cy_add_four(total, tflm_cy_mul_four(u, v));
+      }
+      memcpy(lanes, &total, 16);
+    #else
+      for (int l = 0; l < 4; l++) lanes[l] = 0;
+      for (; i + 4 <= n; i += 4)
+        for (int l = 0; l < 4; l++) lanes[l] = tflm_cy_add_f32(lanes[l], tflm_cy_mul_f32(a[i + l], b[i + l]));
+    #endif
+    }
+    """
+    float add_first "tflm_cy_add_f32"(float a, float b) noexcept nogil          # a's NaN before b's
+    float mul_first "tflm_cy_mul_f32"(float a, float b) noexcept nogil
+    double add_first_f64 "tflm_cy_add_f64"(double a, double b) noexcept nogil
+    double mul_first_f64 "tflm_cy_mul_f64"(double a, double b) noexcept nogil
+    void dot_lanes "tflm_cy_dot_lanes"(const float* a, const float* b, int64_t n, float* lanes) noexcept nogil   # full blocks of four
+    void add_runs "tflm_cy_add_runs"(const float* a, const float* b, float* y, int64_t n) noexcept nogil   # y may be a or b
+    void mul_runs "tflm_cy_mul_runs"(const float* a, const float* b, float* y, int64_t n) noexcept nogil
