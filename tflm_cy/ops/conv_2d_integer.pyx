@@ -47,7 +47,8 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         check_zero_points(w, "CONV_2D", "filter")
     if not ((x.type == UINT8 and read_as_bytes(x, w)) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
             or (x.type == INT16 and (w.type == INT4 or read_as_bytes(x, w)))):
-        raise OwnRefusalError(f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+        raise (OwnRefusalError if x.type in (UINT8, INT8, INT16) else ValueError)(
+            f"CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0:
         raise ValueError(f"CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):

@@ -197,7 +197,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
     cdef Tensor* y = context.output(node, 0)
     if not ((x.type == UINT8 and w.type == UINT8) or (x.type == INT8 and (w.type == INT8 or w.type == INT4))
             or (x.type == INT16 and (w.type == INT8 or (node.arithmetic == OPTIMIZED and read_as_bytes(x, w))))):
-        raise (OwnRefusalError if w.type == INT4 or x.type == INT16 else ValueError)(
+        raise (OwnRefusalError if x.type == INT16 or (w.type == INT4 and (x.type == UINT8 or x.type == INT8)) else ValueError)(
             f"DEPTHWISE_CONV_2D: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: bias->params.zero_point != 0 ({b.zero_point} != 0)")

@@ -243,7 +243,8 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
             node.arithmetic == OPTIMIZED and type_size(w.type) != 1):        # which it puts into another order first
         if x.type != INT16:
             check_quantized(w, "TRANSPOSE_CONV", "weights")
-        raise (ValueError if x.type == INT16 else OwnRefusalError)(f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
+        raise (OwnRefusalError if x.type == UINT8 or x.type == INT8 else ValueError)(
+            f"TRANSPOSE_CONV: types {type_name(x.type)} x {type_name(w.type)} are not supported")
     if b != NULL and b.zero_point != 0 and x.type != UINT8:
         raise ValueError(f"TRANSPOSE_CONV: bias->params.zero_point != 0 ({b.zero_point} != 0)")
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
