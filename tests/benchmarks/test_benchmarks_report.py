@@ -31,7 +31,7 @@ def test_every_section_is_shown():
     for part in ("4.15 MB", "5.00 ms", "1.00 us / 2.50 us (2.50)", "2.50..2.50", "3.00 MB", "1.50 s"):
         assert part in text
     assert "different bytes: tflm/some.tflite BUILTIN_REF tensorflow" in text
-    assert "MET: the installed package is smaller than 8 MB" in text
+    assert "MET: the installed package is smaller than 10 MB" in text
 
 
 def test_equal_reasons_are_one_line():

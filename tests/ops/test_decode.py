@@ -223,7 +223,7 @@ INT8 = Tensor([8], "int8", scale=0.1, zero_point=0)
 )
 def test_damaged_data(encoded, ancillary, y, text):
     with pytest.raises((ValueError, RuntimeError), match=text) as error:
-        MicroInterpreter(model_of((encoded, ancillary, y)))
+        MicroInterpreter(model_of((encoded, ancillary, y))).invoke()
     assert "TFLM_DECODE" in str(error.value)
 
 
@@ -231,7 +231,7 @@ def test_a_table_behind_the_files_end():
     """Many channels with long tables lead there."""
     y = Tensor([4000, 1], "int8", scale=[0.1] * 4000, zero_point=[0] * 4000, axis=0)
     with pytest.raises(RuntimeError, match="leads behind the tables"):
-        MicroInterpreter(model_of((bytes(500), header(LOOK_UP_TABLES, 1, 255) + b"\0\1", y)))
+        MicroInterpreter(model_of((bytes(500), header(LOOK_UP_TABLES, 1, 255) + b"\0\1", y))).invoke()
 
 
 def test_inputs_that_are_no_constants():

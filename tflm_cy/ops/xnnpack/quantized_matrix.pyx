@@ -110,7 +110,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
             return divide8(context, node, &op.fast, compute_range)
-    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point == 8)
+    op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
     request_rows(context, op)
