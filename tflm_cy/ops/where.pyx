@@ -212,52 +212,87 @@ cdef inline bint goes_before(const Rankable* x, int32_t a, int32_t b) noexcept n
 
 
 cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int32_t n, int32_t k) noexcept nogil:
-    """A heap of the k best so far with the worst at its root, in the output of indices; then sorted in place."""
+    """A heap of the k best so far with the worst at its root, in the output of indices; then sorted in place. It begins with one more."""
     cdef int32_t i
     cdef Index last
+    cdef Index extra = <Index>k
     for i in range(k):
         heap[i] = <Index>i
-    for i in range(k // 2 - 1, -1, -1):
-        place(x, heap, i, k, heap[i])
-    for i in range(k, n):
-        if goes_before(x, i, heap[0]):
-            last = heap[k - 1]
-            if k > 1:
-                place(x, heap, 0, k - 1, last)
-            raise_item(x, heap, k - 1, 0, <Index>i)
-    for i in range(k - 1, 0, -1):
-        last = heap[i]
-        heap[i] = heap[0]
-        place(x, heap, 0, i, last)
+    if n == k:
+        sort_by_insertion(x, heap, k)
+    else:
+        for i in range((k + 1) // 2 - 1, -1, -1):
+            place(x, heap, k, &extra, i, k + 1, slot(heap, k, &extra, i)[0])
+        place(x, heap, k, &extra, 0, k, extra)
+        for i in range(k + 1, n):
+            if goes_before(x, i, heap[0]):
+                if k > 1:
+                    place(x, heap, k, &extra, 0, k - 1, heap[k - 1])
+                raise_item(x, heap, k, &extra, k - 1, 0, <Index>i)
+        for i in range(k - 1, 0, -1):
+            last = heap[i]
+            heap[i] = heap[0]
+            place(x, heap, k, &extra, 0, i, last)
     for i in range(k):
         values[i] = x[heap[i]]
 
 
-cdef inline void place(const Rankable* x, Index* heap, int32_t root, int32_t n, Index item) noexcept nogil:
-    """Into the heap below `root`: the hole first goes down to a leaf, then the item rises from there."""
+cdef inline void sort_by_insertion(const Rankable* x, Index* order, int32_t n) noexcept nogil:
+    """As the library sorts up to 16 values, for any number of them: without NaN every order of comparisons gives the same."""
+    cdef int32_t i, to
+    cdef Index item
+    if n > 16:
+        sort_by_heap(x, order, n)
+        return
+    for i in range(1, n):
+        item = order[i]
+        to = i
+        while to > 0 and (goes_before(x, item, order[0]) or goes_before(x, item, order[to - 1])):
+            order[to] = order[to - 1]
+            to -= 1
+        order[to] = item
+
+
+cdef inline void sort_by_heap(const Rankable* x, Index* heap, int32_t n) noexcept nogil:
+    cdef int32_t i
+    cdef Index last
+    for i in range(n // 2 - 1, -1, -1):
+        place(x, heap, n, NULL, i, n, heap[i])
+    for i in range(n - 1, 0, -1):
+        last = heap[i]
+        heap[i] = heap[0]
+        place(x, heap, n, NULL, 0, i, last)
+
+
+cdef inline Index* slot(Index* heap, int32_t k, Index* extra, int64_t i) noexcept nogil:
+    return heap + i if i < k else extra
+
+
+cdef inline void place(const Rankable* x, Index* heap, int32_t k, Index* extra, int32_t root, int32_t n, Index item) noexcept nogil:
+    """Into the heap of n below `root`: the hole first goes down to a leaf, then the item rises from there. Entry k is `extra`."""
     cdef int32_t hole = root
     cdef int64_t child = 2 * <int64_t>root + 2
     while child < n:
-        if goes_before(x, heap[child], heap[child - 1]):
+        if goes_before(x, slot(heap, k, extra, child)[0], slot(heap, k, extra, child - 1)[0]):
             child -= 1
-        heap[hole] = heap[child]
+        slot(heap, k, extra, hole)[0] = slot(heap, k, extra, child)[0]
         hole = <int32_t>child
         child = 2 * child + 2
     if child == n:
-        heap[hole] = heap[child - 1]
+        slot(heap, k, extra, hole)[0] = slot(heap, k, extra, child - 1)[0]
         hole = <int32_t>(child - 1)
-    raise_item(x, heap, hole, root, item)
+    raise_item(x, heap, k, extra, hole, root, item)
 
 
-cdef inline void raise_item(const Rankable* x, Index* heap, int32_t hole, int32_t root, Index item) noexcept nogil:
+cdef inline void raise_item(const Rankable* x, Index* heap, int32_t k, Index* extra, int32_t hole, int32_t root, Index item) noexcept nogil:
     cdef int32_t parent
     while hole > root:
         parent = (hole - 1) // 2
-        if not goes_before(x, heap[parent], item):
+        if not goes_before(x, slot(heap, k, extra, parent)[0], item):
             break
-        heap[hole] = heap[parent]
+        slot(heap, k, extra, hole)[0] = slot(heap, k, extra, parent)[0]
         hole = parent
-    heap[hole] = item
+    slot(heap, k, extra, hole)[0] = item
 
 
 OPERATORS = {
