@@ -29,12 +29,14 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of,
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport pad_before, set_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport (
     Vector8, VectorDepthwise8, divide8, divide_depthwise8, range8, range_depthwise8, ready_conv8, ready_depthwise8,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
+
+from tflm_cy.graph.shown import Shown
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
     PADDING = 0
@@ -100,6 +102,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "CONV_2D")
+        if has_one_scale(w):
+            context.keep(Shown(w.index, repeats=g.oc))
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
@@ -352,6 +356,8 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op.sums = context.request_scratch(sizeof(int64_t) * g.oc)
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, &op.scaling, "TRANSPOSE_CONV")
+        if has_one_scale(w):
+            context.keep(Shown(w.index, repeats=g.oc))
         op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.ic, g.kh * g.kw * g.ic)
         node.invoke = transpose_dynamic
         return 0
