@@ -31,7 +31,7 @@ cdef dict tensor_details(Subgraph g, int t):
     signature = signature_of(g, t)
     single = tensor.scale_count == 1
     return {
-        "name": shown(g.kept or (), t, "name") or tensor_name(g, t),
+        "name": kernels_name(g, t) or tensor_name(g, t),
         "index": t,
         "shape": shape,
         "shape_signature": np.array(signature, dtype=np.int32) if signature else shape.copy(),
@@ -40,6 +40,18 @@ cdef dict tensor_details(Subgraph g, int t):
         "quantization_parameters": quantization(g, tensor, table_table(table, TENSOR_QUANTIZATION)),
         "sparsity_parameters": sparsity(table_table(table, TENSOR_SPARSITY)),
     }
+
+
+cdef str kernels_name(Subgraph g, int t):
+    """The name that the kernel which makes a tensor gives it, None where none does or a delegate makes it."""
+    cdef const Node* node
+    cdef str name = shown(g.kept or (), t, "name")
+    cdef int step
+    for step in range(g.plan_count if name is not None and g.step_partitions is not None else 0):
+        node = &g.nodes[g.plan[step]]
+        if node.output_count > 0 and node.outputs[0] == t and g.step_partitions[step] is not None:
+            return None
+    return name
 
 
 cdef list stored_shape(const uint8_t* table):

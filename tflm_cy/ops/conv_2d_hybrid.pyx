@@ -17,14 +17,13 @@ from tflm_cy.arithmetic.conv cimport ConvShape, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
 from tflm_cy.ops.weighted cimport bias_values, check_quantized, weight_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-from tflm_cy.graph.shown import Shown
 
 cdef enum Hybrid:
     SYMMETRIC = 0                # one scale
@@ -66,8 +65,6 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
         node.invoke = convolve_hybrid_channels_optimized
     if node.invoke != convolve_hybrid and (w.scale_count != op.c.shape.oc or w.quantized_dimension != 0):
         raise ValueError(f"CONV_2D: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.c.shape.oc} channels")
-    if w.scale_count == 1 and node.arithmetic != MICRO:
-        context.keep(Shown(w.index, repeats=op.c.shape.oc))
     if x.dims[0] == 0:
         raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)

@@ -10,7 +10,7 @@ schema.fbs.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport XNNPACK, Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, MAX_RANK, Tensor, type_name, type_size
 from tflm_cy.ops.operand cimport accept, adopt_type, operand, result, want_arity
 from tflm_cy.schema.slots cimport (
@@ -72,8 +72,7 @@ cdef int prepare(Context context, Node* node) except -1:
     read_sparsity(&expansion, x)
     node.data = memcpy(context.persistent(kept_bytes(&expansion)), &expansion, kept_bytes(&expansion))
     node.invoke = write_out
-    if node.arithmetic != XNNPACK:       # whose delegate does not ask TensorFlow's kernel
-        context.keep(Shown(y.index, name="Densify_output"))
+    context.keep(Shown(y.index, name="Densify_output"))
     context.compute_later(node, y)
     return 0
 

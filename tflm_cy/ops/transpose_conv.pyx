@@ -34,6 +34,7 @@ from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
+from tflm_cy.graph.shown import Shown
 
 cdef enum:                       # TransposeConvOptions
     PADDING = 0
@@ -273,6 +274,8 @@ cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -
     check_quantized(w, "TRANSPOSE_CONV", "weights")
     if w.scale_count != 1 and w.scale_count != op.shape.oc:
         raise ValueError(f"TRANSPOSE_CONV: {w.scale_count} scales for {op.shape.oc} output channels")
+    if w.scale_count == 1 and node.arithmetic != MICRO:
+        context.keep(Shown(w.index, repeats=op.shape.oc))
     op.scales = <float*>context.persistent(sizeof(float) * op.shape.oc)
     for c in range(op.shape.oc):
         op.scales[c] = w.scales[c if w.scale_count > 1 else 0]

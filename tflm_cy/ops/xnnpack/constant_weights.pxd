@@ -79,6 +79,11 @@ cdef inline int want_scales(const Tensor* w, ptrdiff_t channels, str name) excep
     return 0
 
 
+cdef inline bint has_one_scale(const Tensor* w) noexcept nogil:
+    """Whether TensorFlow's delegate repeats the one scale of a dynamic-range filter for all channels, which its details show from then on."""
+    return w.scale_count == 1 and w.type == INT8 and w.block_size == 0
+
+
 cdef inline int want_bias(const Tensor* b, ptrdiff_t channels, int type, str name) except -1:
     """b may be NULL."""
     if b == NULL:

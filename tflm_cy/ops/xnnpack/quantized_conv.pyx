@@ -29,7 +29,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of,
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.xnnpack.phases8 cimport Phases8, plan_phases8, run_phases8
 from tflm_cy.ops.xnnpack.vector8 cimport (
@@ -39,6 +39,8 @@ from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.bands cimport Cut, cut_conv8
 
 from tflm_cy.graph.refusal import OwnRefusalError
+
+from tflm_cy.graph.shown import Shown
 
 cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
     PADDING = 0
@@ -106,6 +108,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, &op.scaling, "CONV_2D")
+        if has_one_scale(w):
+            context.keep(Shown(w.index, repeats=g.oc))
         node.invoke = lost_dynamic if misses else convolve_dynamic
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "CONV_2D")
@@ -377,6 +381,8 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, g.oc, False, &op.scaling, "TRANSPOSE_CONV")
+        if has_one_scale(w):
+            context.keep(Shown(w.index, repeats=g.oc))
     else:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
     if w.type == INT8 or w.type == UINT8:

@@ -33,7 +33,7 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.batched8 cimport Batched8, multiply_batch8, plan_batched8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
+    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.xnnpack.vector8 cimport Vector8, divide8, range8, ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
@@ -41,6 +41,7 @@ from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
 
 from tflm_cy.graph.refusal import OwnRefusalError
+from tflm_cy.graph.shown import Shown
 
 cdef enum:                       # FullyConnectedOptions
     FUSED_ACTIVATION = 0
@@ -99,6 +100,8 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
         prepare_scaling(context, w, b, activation, op.n, True, &op.scaling, "FULLY_CONNECTED")
+        if has_one_scale(w):
+            context.keep(Shown(w.index, repeats=op.n))
         node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
         if w.block_size != 0:
             node.invoke = fully_connected_blockwise
