@@ -101,8 +101,6 @@ SIMD = {
 # Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
 # that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
 OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
-# Sums whose terms the compiler may exchange: which of two NaN comes out of them depends on it.
-SUMS = {"bidirectional": SMALL, "conv_3d": SMALL, "lstm": []}
 ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 
 
@@ -147,7 +145,7 @@ def target_of(source: Path) -> list[str]:
     if source.parent == PACKAGE / "ops" / "xnnpack":
         return [*VECTOR, *OPERATORS]
     if source.parent == PACKAGE / "ops":
-        return SUMS.get(source.stem, OPERATORS)
+        return OPERATORS
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 

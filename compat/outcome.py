@@ -147,7 +147,12 @@ def _array_difference(x, y, shown=4):
         f"{_element(values_x.ravel()[i])} <> {_element(values_y.ravel()[i])}"
         for i in where[:shown]
     )
-    return f"{x.dtype} {list(x.shape)}, {len(where)} of {values_x.size} elements: {elements}"
+    nans = ", all NaN on both sides" if _all_nan(values_x.ravel()[where]) and _all_nan(values_y.ravel()[where]) else ""
+    return f"{x.dtype} {list(x.shape)}, {len(where)} of {values_x.size} elements{nans}: {elements}"
+
+
+def _all_nan(values):
+    return values.dtype.kind in "fc" and bool(np.isnan(values).all())
 
 
 def _element(value):

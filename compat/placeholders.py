@@ -97,8 +97,14 @@ def derived(case, what, model, feeds, before):
         refused=None,
         options=case.options,
         before=before,
-        origin=case.id,
+        origins=(*(_renamed(name, what) for name in case.origins), case.id, *case.origins),
     )
+
+
+def _renamed(name, what):
+    """The id of a case that is made of another one in the same way."""
+    kind, _, seed = name.rpartition("#")
+    return f"{kind}, {what}#{seed}"
 
 
 # ---------------------------------------------------------------- callers

@@ -51,13 +51,13 @@ def judge(case, mode, a, b, same_side=False):
     if a.status in ("crashed", "hung"):
         survived = same_side or b.status not in ("crashed", "hung")
         verdict, text = NOT_COMPARED if survived else DIFFERS, f"{a.summary()}  <>  {b.summary()}"
-        reason = crash_reason(case.id, mode) or (case.origin and crash_reason(case.origin, mode))
+        reason = next(filter(None, (crash_reason(name, mode) for name in (case.id, *case.origins))), None)
         return Result(case, mode, a, b, verdict, text, reason if survived else None)
     found = difference(a, b, calls=mode != "MICRO")  # TFLM's kernels look at many types when they run only
     if found is None:
         return Result(case, mode, a, b, EQUAL if a.status == "ok" else REFUSED)
     what = found.removeprefix("before: ")
-    deviation = deviation_for(case.id, what, mode) or (case.origin and deviation_for(case.origin, what, mode))
+    deviation = next(filter(None, (deviation_for(name, what, mode) for name in (case.id, *case.origins))), None)
     if deviation:
         return Result(case, mode, a, b, DEVIATES, found, deviation.reason)
     return Result(case, mode, a, b, DIFFERS, found)

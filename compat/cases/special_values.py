@@ -128,5 +128,5 @@ class SpecialDraw(Draw):
                 if isinstance(getattr(tensor, "data", None), np.ndarray) and tensor.data.size > 1 and self.flag(0.3):
                     tensor.data = scattered(self.rng, tensor.data)
         found = super().case(model, lambda: [scattered(self.rng, np.asarray(array)) for array in feed()], text, refused)
-        found.origin, found.text, found.variant = found.id, f"{found.text} ({self.variant})", VARIANT
+        found.origins, found.text, found.variant = (found.id,), f"{found.text} ({self.variant})", VARIANT
         return found

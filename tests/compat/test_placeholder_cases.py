@@ -38,7 +38,7 @@ def test_sizes_of_one(what, kept):
     x, y = (model["tensors"][model[role][0]] for role in ("inputs", "outputs"))
     assert x["shape"].tolist() == [d if i in kept else 1 for i, d in enumerate(fed)]
     assert (y["shape"].tolist() == [1, 1, 1, 1]) == (what == "everywhere")
-    assert found.origin == "MAX_POOL_2D/float32/random#0"
+    assert found.origins == ("MAX_POOL_2D/float32/random#0",)
     assert len(found.before) == (1 if what == "but channels" else 0)
 
 
