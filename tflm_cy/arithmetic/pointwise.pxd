@@ -50,7 +50,6 @@ cdef struct Buckets:
     int64_t count
 
 
-
 cdef inline void sign_of(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     """1, -1 or 0; NaN and both zeros become 0."""
     cdef int64_t i
