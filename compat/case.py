@@ -19,8 +19,8 @@ class Case:
     some modes, or for types that it does not look at; then the report does not wonder); `text` describes the attributes
     for people. `options` are the interpreter's, by keyword. Without feeds the model is only allocated, after `resizes`
     (tensor -> shape), and what was planned is compared even if that fails. With `before` the model is first allocated at the file's
-    shapes and, where that holds arrays, runs on them; what raises is noted, and the feeds follow. `origins` are the ids of the cases that this
-    one was made of, the nearest first: what is excused of them is excused of this.
+    shapes and, where that holds arrays, runs on them; what raises is noted, and the feeds follow. `origins` are the ids of the
+    cases that this one was made of, the nearest first: what is excused of them is excused of this.
     """
 
     op: str

@@ -20,7 +20,7 @@ DEVIATIONS = (
     Deviation(
         "*flex*.tflite#*",
         "raised RuntimeError in *: *TensorFlow op*  <>  *",
-        "TensorFlow's operators are run by TensorFlow where it is installed (compat.flex compares them); its pip package refuses such models",
+        "TensorFlow's operators run where TensorFlow is installed (compared by compat.flex); its own pip package refuses such models",
     ),
     Deviation(
         "*/person_detect.tflite#*",
