@@ -17,7 +17,7 @@ import numpy as np
 from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLong, PyLong_AsLongAndOverflow
 from cpython.pythread cimport PyThread_free_lock, PyThread_get_thread_ident
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.arrays cimport (
