@@ -191,7 +191,65 @@ def draw_matrix(rng, dtype):
     return node(rng, "FULLY_CONNECTED", dtype, [rows, k], [rows, n], w, n, k, 9 if dtype == "float32" else 4)
 
 
+def draw_transposed(rng, dtype):
+    """Strides up to 4, each phase of which is a convolution of its own; filters shorter than their stride, too."""
+    image, kernel, stride = rng.integers(1, 11, 2), rng.integers(1, 6, 2), rng.integers(1, 5, 2)
+    if rng.random() < 0.4:
+        kernel, stride = [(k, s) for k in ([2, 2], [3, 3], [4, 4]) for s in ([1, 1], [2, 2])][rng.integers(6)]
+    image, kernel, stride = (np.asarray(v) for v in (image, kernel, stride))
+    same = rng.random() < 0.5
+    out = image * stride - rng.integers(0, stride) if same else (image - 1) * stride + kernel
+    ic, oc = (int(rng.choice(CHANNELS)) for _ in range(2))
+    batch = 2 if rng.random() < 0.2 else 1
+    w = weights(rng, dtype, [oc, *kernel.tolist(), ic], oc, 0)
+    shape, out_shape = [batch, *image.tolist(), ic], [batch, *np.maximum(out, 1).tolist(), oc]
+    size = Tensor.constant(np.array(out_shape, np.int32))
+    options = {"padding": "SAME" if same else "VALID", "stride_h": int(stride[0]), "stride_w": int(stride[1])}
+    if dtype == "float32":
+        x, y, feed = Tensor(shape, dtype), Tensor(out_shape, dtype), floats(rng, shape)
+        bias = Tensor.constant(rng.normal(size=oc).astype(np.float32))
+    else:
+        x = Tensor(shape, dtype, scale=0.02, zero_point=zero_point(rng, dtype))
+        spread = 0.02 * 0.01 * np.sqrt(ic * np.prod(kernel)) * rng.choice([0.05, 5, 50, 500])
+        y = Tensor(out_shape, dtype, scale=float(np.float32(spread)), zero_point=zero_point(rng, dtype))
+        scales = 0.02 * np.asarray(w.scale).reshape(-1)
+        bias = Tensor.constant(rng.integers(-2000, 2000, oc).astype(np.int32), scale=scales, zero_point=0)
+        feed = values(rng, dtype, shape)
+    inputs = [size, w, x, *([bias] if rng.random() < 0.7 else [])]
+    return Model.single("TRANSPOSE_CONV", inputs, [y], len(inputs) - 1, **options).to_bytes(), [feed]
+
+
+def draw_batched(rng, dtype):
+    """Matrices that broadcast, turned or not; the right sides are constant, or (int8) fed."""
+    m, k, n = (int(rng.choice(sizes)) for sizes in ([1, 2, 3, 5, 16, 17, 40], [*CHANNELS, 300], CHANNELS))
+    batches = [rng.integers(1, 4, 2).tolist(), [3], [], [1, 2]][rng.integers(4)]
+    of_x = [d if rng.random() < 0.7 else 1 for d in batches]
+    of_w = [d if d == 1 or e == 1 or rng.random() < 0.5 else 1 for d, e in zip(batches, of_x, strict=True)]
+    of_y = [max(a, b) for a, b in zip(of_x, of_w, strict=True)]
+    adj_x, adj_y = bool(rng.random() < 0.3), bool(rng.random() < 0.5)
+    shape = [*of_x, k, m] if adj_x else [*of_x, m, k]
+    w_shape = [*of_w, n, k] if adj_y else [*of_w, k, n]
+    constant = dtype == "float32" or rng.random() < 0.4
+    data = values(rng, "int8", w_shape)
+    w = (
+        Tensor.constant(data, scale=0.013, zero_point=0)
+        if constant
+        else Tensor(w_shape, "int8", scale=0.013, zero_point=0)
+    )
+    if dtype == "float32":
+        x, y, feed = Tensor(shape, dtype), Tensor([*of_y, m, n], dtype), floats(rng, shape)
+    else:
+        x = Tensor(shape, dtype, scale=0.02, zero_point=zero_point(rng, dtype))
+        spread = float(np.float32(0.02 * 0.01 * np.sqrt(k) * rng.choice([0.05, 5, 50])))
+        y = Tensor([*of_y, m, n], dtype, scale=spread, zero_point=zero_point(rng, dtype))
+        feed = values(rng, dtype, shape)
+    options = {"adj_x": adj_x, "adj_y": adj_y}
+    return Model.single("BATCH_MATMUL", [x, w], [y], 4, **options).to_bytes(), [feed] if constant else [feed, data]
+
+
 DRAWS = {
+    "BATCH_MATMUL": draw_batched,
+    "TRANSPOSE_CONV": draw_transposed,
     "CONV_2D": draw_conv,
     "DEPTHWISE_CONV_2D": draw_depthwise,
     "CONV_2D at the lowest byte": draw_clamped,
