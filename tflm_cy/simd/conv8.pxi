@@ -172,8 +172,11 @@ cdef ptrdiff_t panels_of_columns(const Conv8* c) noexcept nogil:
 
 
 cdef bint is_pointwise(const ConvShape* g) noexcept nogil:
-    """Every position sees the one below it: a matrix product."""
-    return g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+    """Every position sees the one below it: a matrix product. A phase of a transposed filter may have fewer positions, or more."""
+    return (
+        g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+        and g.oh == g.ih and g.ow == g.iw
+    )
 
 
 cdef bint sees_whole_image(const ConvShape* g) noexcept nogil:

@@ -26,6 +26,7 @@ cdef enum:
 cdef struct Axis8:               # of one phase
     ptrdiff_t phase
     ptrdiff_t outputs
+    ptrdiff_t computed           # at least so many: with dynamic range an image is quantized whole, also where no output meets its end
     ptrdiff_t first_tap
     ptrdiff_t taps
     ptrdiff_t pad                # before the first row or column
@@ -43,19 +44,25 @@ cdef struct Phases8:
     ptrdiff_t oh
     ptrdiff_t ow
     ptrdiff_t pixel              # bytes of an output pixel
+    bint direct                  # one phase writes the output itself
     int scratch
     ptrdiff_t outputs_at         # where in a hand's scratch memory a phase's outputs are
     ptrdiff_t hand_bytes
     double time                  # nanoseconds
 
 
-cdef inline Axis8 axis_of_phase(ptrdiff_t phase, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t pad, ptrdiff_t outputs) noexcept nogil:
+cdef inline Axis8 axis_of_phase(
+    ptrdiff_t phase, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t pad, ptrdiff_t outputs, ptrdiff_t inputs, bint whole,
+) noexcept nogil:
     cdef Axis8 axis
     axis.phase = phase
     axis.outputs = (outputs - phase + stride - 1) / stride if outputs > phase else 0
     axis.first_tap = (phase + pad) % stride
     axis.taps = (taps - axis.first_tap + stride - 1) / stride if taps > axis.first_tap else 0
     axis.pad = axis.taps - 1 - (phase + pad - axis.first_tap) / stride
+    axis.computed = axis.outputs
+    if whole:
+        axis.computed = max(axis.outputs, inputs - axis.taps + 1 + axis.pad)
     return axis
 
 
@@ -88,10 +95,11 @@ cdef inline bint plan_phases8(
     p.stride_h, p.stride_w, p.oh, p.ow = g.stride_h, g.stride_w, g.oh, g.ow
     p.pixel = g.oc * y_size
     p.time = 0
+    p.direct = p.count == 1
     for i in range(p.count):
         phase = &p.phases[i]
-        phase.rows = axis_of_phase(i / g.stride_w, g.stride_h, g.kh, g.pad_h, g.oh)
-        phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow)
+        phase.rows = axis_of_phase(i / g.stride_w, g.stride_h, g.kh, g.pad_h, g.oh, g.ih, common.dynamic)
+        phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow, g.iw, common.dynamic)
         if phase.rows.outputs == 0 or phase.columns.outputs == 0:
             continue
         if phase.rows.taps == 0 or phase.columns.taps == 0 or phase.rows.pad < 0 or phase.columns.pad < 0:
@@ -101,7 +109,7 @@ cdef inline bint plan_phases8(
         c.shape = g[0]
         c.shape.groups = 1
         c.shape.kh, c.shape.kw = phase.rows.taps, phase.columns.taps
-        c.shape.oh, c.shape.ow = phase.rows.outputs, phase.columns.outputs
+        c.shape.oh, c.shape.ow = phase.rows.computed, phase.columns.computed
         c.shape.pad_h, c.shape.pad_w = phase.rows.pad, phase.columns.pad
         c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
         row = c.shape.kh * c.shape.kw * g.ic
@@ -116,8 +124,9 @@ cdef inline bint plan_phases8(
         scratch = max(scratch, c.scratch_bytes)
         outputs = max(outputs, g.batches * c.shape.oh * c.shape.ow * p.pixel)
         p.time += conv8_time(c)
+        p.direct = p.direct and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
     p.outputs_at = (scratch + 127) // 64 * 64
-    p.hand_bytes = p.outputs_at + (outputs if p.count > 1 else 0)
+    p.hand_bytes = p.outputs_at + (0 if p.direct else outputs)
     p.scratch = context.request_scratch(context.all_hands(p.hand_bytes))
     return True
 
@@ -130,9 +139,10 @@ cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* fro
         for i in range(phase.rows.outputs):
             to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
             for j in range(phase.columns.outputs):
-                memcpy(to, from_, p.pixel)
+                memcpy(to, from_ + j * p.pixel, p.pixel)
                 to += p.stride_w * p.pixel
-                from_ += p.pixel
+            from_ += phase.columns.computed * p.pixel
+        from_ += (phase.rows.computed - phase.rows.outputs) * phase.columns.computed * p.pixel
 
 
 cdef inline void run_phases8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int hand) noexcept nogil:
@@ -143,7 +153,7 @@ cdef inline void run_phases8(Context context, const Phases8* p, const void* x, v
         phase = &p.phases[i]
         if phase.rows.outputs == 0 or phase.columns.outputs == 0:
             continue
-        if p.count == 1:
+        if p.direct:
             phase.fast.plan.run(&phase.fast.plan, x, scratch, y)
         else:
             phase.fast.plan.run(&phase.fast.plan, x, scratch, scratch + p.outputs_at)

@@ -406,7 +406,7 @@ cdef int divide_phases(Context context, Node* node, Conv* op) except -1:
     """Threads share a convolution by its rows, several by whole phases."""
     cdef Extent extent
     cdef Cut cut
-    if op.phases.count > 1:
+    if not op.phases.direct:
         return context.divide(node, compute_phases, extent_of(op.phases.count, 1), op.phases.time)
     op.fast = op.phases.phases[0].fast
     op.fast.scratch = op.phases.scratch
