@@ -28,7 +28,7 @@ from tflm_cy.memory.block cimport new_block
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_SHAPE_SIGNATURE
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32, vector_table
 
-from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError, OwnRefusalError
+from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError
 
 cdef struct LaterStage:          # by its first step
     bint begun                   # those below, but `end`, are what was there before it
@@ -164,8 +164,6 @@ cdef class Preparation(Places):
                 raise
             raise OutOfMemoryError(str(self.node_error(step, str(error) or "no memory", "prepare"))) from error
         except LateRefusalError as error:
-            if self.micro and isinstance(error, OwnRefusalError):
-                raise self.node_error(step, error, "prepare") from error
             self.refuse_when_reached(node, str(error).encode("utf-8", "replace"))
         except Exception as error:
             if self.micro:

@@ -7,7 +7,7 @@ class LateRefusalError(ValueError):
 
 class OwnRefusalError(LateRefusalError):
     """Where TensorFlow runs, on memory that is not the tensors' or that nobody wrote: refused when it runs, so that programs allocate
-    which never get there (placeholders that are resized, branches not taken). TFLM's plans are refused at once."""
+    which never get there (placeholders that are resized, branches not taken)."""
 
 
 class OutOfMemoryError(RuntimeError, MemoryError):
