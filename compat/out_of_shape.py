@@ -16,6 +16,11 @@ OUT_OF_SHAPE = (
                 "a border larger than its image is refused; TensorFlow reads outside of it",
             ),
             (
+                "GRAPH/*",
+                "Not an even split",
+                "parts that do not come out even are refused; TensorFlow's delegate runs on memory that is not the tensors', or dies",
+            ),
+            (
                 "QUANTIZE/*/per channel",
                 "QUANTIZE: * scales ",
                 "more scales than channels are refused; TensorFlow mixes them up",
