@@ -1,7 +1,7 @@
 """Colours and the style sheet of all pages and pictures; dark where the reader's system asks for it (`prefers-color-scheme`).
 
-A picture says its light colours as attributes and its roles as classes ("ink", "muted", "accent"), so that a viewer without style sheets shows
-it light. An operator has the same colour in every picture, that of its family. Text has a contrast of at least 4.5:1 on what it lies on.
+A picture has its light colours as attributes and its roles ("ink", "muted", "accent") as classes: a viewer without style sheets
+shows it light. An operator has the same colour in every picture, that of its family. Text has a contrast of at least 4.5:1.
 """
 
 # What people look for first has colours of its own; the rest goes by what an operator does with memory and arithmetic.

@@ -2,9 +2,9 @@
 
     svg = time_picture("person_detect", [Bar("0 CONV_2D", "CONV_2D", 31e-6, 0.42, "hint"), ...], "AUTO, 1 thread")
 
-A column is as high as its node takes long; below it hangs, lighter, the share of the machine's peak that the node's multiply-adds reach. A high
-column with a short share is where a better kernel would help. Colours are those of `theme`, as in the picture of an arena. The picture
-is never wider than a page: where nodes are many, those that take longest keep their names. Hints show on hover; no other file is needed.
+A column is as high as its node takes long; below it hangs, lighter, the share of the machine's peak that its multiply-adds reach. A
+high column with a short share is where a better kernel would help. Colours are those of `theme`, as in the picture of an arena. The
+picture is never wider than a page: of many nodes those that take longest keep their names. Hints show on hover.
 """
 
 import html
