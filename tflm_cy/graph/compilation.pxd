@@ -14,11 +14,11 @@ cdef class Compilation:
     cdef readonly Allocator allocator
     cdef readonly MemoryPlan memory
     cdef readonly DeferredConstants constants
-    cdef readonly list registrations # per node; None for an unresolved custom operator
+    cdef readonly list registrations  # per node; None for an unresolved custom operator
     cdef readonly list operator_names
     cdef readonly list partitions    # of delegates
     cdef list strip_blocks           # memory of the nodes of strips
-    cdef readonly frozenset disabled # names of the passes that are switched off
+    cdef readonly frozenset disabled  # names of the passes that are switched off
     cdef list kept                   # what `Context.keep` holds
     cdef bint micro                  # TFLM's way: planned by `micro`, when all subgraphs are prepared
 

@@ -42,7 +42,7 @@ a request of `context.for_all_workers(bytes)`. An `IterationSpace` says what uni
 
 | | |
 | --- | --- |
-| units, granularity, min_chunk | how many there are; a range begins and ends at multiples of the granularity, or at the end, and has no fewer than `min_chunk` |
+| units, granularity, min_chunk | how many; a range begins and ends at multiples of the granularity, or at the end, and has at least `min_chunk` |
 | per_position | units are the output's positions (all dimensions but the last), in the order of memory |
 | elementwise_inputs | inputs of which unit i reads position i only, one bit each |
 | window | which rows of input 0 the rows of an output see, for a node of one image |

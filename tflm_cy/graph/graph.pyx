@@ -7,8 +7,6 @@
 Passes (`graph.passes`) read and change a Graph; `graph.subgraph` owns it. A pass never changes a node of the file: it puts a copy
 into the step, so that descriptions, and the next prepare, find the node as it was.
 """
-from libc.stdint cimport int32_t
-
 from tflm_cy.graph.context cimport Node, elide
 from tflm_cy.memory.arena cimport KIND_SUBGRAPH
 

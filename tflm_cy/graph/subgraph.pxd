@@ -31,7 +31,7 @@ cdef class Subgraph(Context):
     cdef const uint8_t* table
     cdef readonly list siblings      # all subgraphs of the model, this one included
     cdef readonly Resources shared
-    cdef readonly list registrations # per node; None for an unresolved custom operator
+    cdef readonly list registrations  # per node; None for an unresolved custom operator
     cdef readonly list operator_names
     cdef readonly list partitions
     cdef readonly set custom_nodes   # the nodes with a custom operator

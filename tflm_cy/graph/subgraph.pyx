@@ -13,19 +13,19 @@ a tensor twice, reading it before it is written, calling a subgraph from within 
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.allocator cimport Mark
 from tflm_cy.graph.carried_values cimport (
-    forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs, save_variables,
+    forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs as save_inputs_of, save_variables,
 )
 from tflm_cy.graph.context cimport INVOKE, PREPARE, Context, Node
 from tflm_cy.graph.dynamic_stages cimport new_stages
 from tflm_cy.graph.execution cimport run_steps, run_timed_steps
-from tflm_cy.graph.graph cimport Step, is_internal
-from tflm_cy.graph.overwritten cimport is_overwritten
+from tflm_cy.graph.graph cimport Step, is_internal as is_internal_in
+from tflm_cy.graph.overwritten cimport is_overwritten as is_overwritten_in
 from tflm_cy.graph.passes.pipeline cimport run_passes
 from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.resource cimport is_handle
@@ -342,10 +342,10 @@ cdef class Subgraph(Context):
         return restore_values(&self.graph, saved)
 
     cdef bint is_overwritten(self, int index) noexcept:
-        return is_overwritten(&self.graph, self.memory, self.scratch_buffers, index)
+        return is_overwritten_in(&self.graph, self.memory, self.scratch_buffers, index)
 
     cdef bint is_internal(self, int index) noexcept nogil:
-        return is_internal(&self.graph, index)
+        return is_internal_in(&self.graph, index)
 
     # ---------------------------------------------------------------- allocate
 
@@ -426,7 +426,7 @@ cdef class Subgraph(Context):
         return 0
 
     cdef dict save_inputs(self):
-        return save_inputs(&self.graph, self.resized) if self.generation > 0 else {}
+        return save_inputs_of(&self.graph, self.resized) if self.generation > 0 else {}
 
     cdef int forget_prepared(self) except -1:
         """Back to the state after loading, shapes kept."""

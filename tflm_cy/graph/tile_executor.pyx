@@ -9,7 +9,7 @@ share, and those in front as far as the rows that its window sees then. Outputs 
 room for what comes, by moving the rest to the front, so that their few rows stay in the cache and need no more memory than that. Of a group of several
 strips each thread goes depth first over one, from the rows on that its first output row sees; each strip has line buffers of its own.
 """
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
 from tflm_cy.graph.context cimport IterationSpace, Node, RowWindow

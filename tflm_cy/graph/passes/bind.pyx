@@ -3,7 +3,6 @@
 Before: offsets. After: `Tensor.data` and the context's `scratch_buffers`; aliases point into the buffer of their root, the tensors of strips to line
 buffers of their own, tensors of no bytes to a common place. Inputs and outputs of the graph are zero.
 """
-from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset

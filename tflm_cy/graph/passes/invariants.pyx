@@ -9,13 +9,12 @@
 | bind | every planned tensor of the stage has memory; two that are alive at the same time lie apart unless one is an alias |
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t
 
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.graph cimport NOT_ELIDED, Graph, alias_root, node_at
-from tflm_cy.graph.memory_plan cimport ROW_PLACED
 from tflm_cy.graph.passes.line_buffers cimport line_buffer_bytes
-from tflm_cy.graph.tensor cimport PLANNED, Tensor
+from tflm_cy.graph.tensor cimport PLANNED
 from tflm_cy.memory.block cimport Block, new_block
 
 

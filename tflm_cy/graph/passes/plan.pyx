@@ -7,8 +7,6 @@ Before: live ranges and sizes. After: `MemoryPlan.solution`, an offset per buffe
 
 A stage behind a dynamic output lies in a block of its own, or in that of an earlier stage, around what is still needed there.
 """
-from libc.stdint cimport int32_t
-
 from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT
 from tflm_cy.graph.compilation cimport is_enabled, new_pass
 from tflm_cy.graph.graph cimport Graph

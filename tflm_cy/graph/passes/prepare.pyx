@@ -6,7 +6,7 @@ stage ends behind the first node whose output's shape is known only while invoki
 A node that refuses what it is given stops the allocation, or refuses when it is reached where TensorFlow's kernels look at shapes only then
 (`LateRefusalError`).
 """
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from tflm_cy.graph.compilation cimport new_pass

@@ -172,7 +172,9 @@ cdef int make_group(const Tiling* s, TileGroup* groups, int head, int end, bint 
 cdef int count_strips(const Tiling* s, const TileGroup* group) noexcept:
     """Of a group that runs depth first: one for each thread, if it is large enough."""
     cdef const IterationSpace* space = &node_at(s.graph, group.last).space
-    if group_traffic(s, group) <= CACHE_BYTES or space.units / space.granularity < LEAST_ROWS * s.graph.workers or space.units < space.min_chunk * s.graph.workers:
+    if group_traffic(s, group) <= CACHE_BYTES or space.units / space.granularity < LEAST_ROWS * s.graph.workers:
+        return 1
+    if space.units < space.min_chunk * s.graph.workers:
         return 1
     return s.graph.workers
 
@@ -187,7 +189,9 @@ cdef bint follows(const Tiling* s, int head, int step, bint may_run_depth_first,
     cdef bint reads_before = False
     cdef bint sees = False
     cdef int i, j, k
-    if node.work == NULL or not space.per_position or not before.space.per_position or node.output_count != 1 or before.output_count != 1 or node.input_count > MOST_READ:
+    if node.work == NULL or not space.per_position or not before.space.per_position:
+        return False
+    if node.output_count != 1 or before.output_count != 1 or node.input_count > MOST_READ:
         return False
     if s.graph.steps[step].flushes != s.graph.steps[head].flushes:
         return False
