@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register, spanning
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
 from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32
@@ -132,14 +132,14 @@ cdef int prepare_conv_3d(Context context, Node* node) except -1:
         dims[1 + axis] = <int32_t>op.volume.out[axis]
     context.set_shape(y, 5, dims)
     op.sum_bytes = op.volume.oc * sizeof(float) + 4
-    op.sums = context.request_scratch(context.all_hands(op.sum_bytes))
+    op.sums = context.request_scratch(context.for_all_workers(op.sum_bytes))
     op.fused = node.arithmetic == OPTIMIZED
     node.invoke = convolve
     if count(x) == 0 or count(w) == 0 or count(y) == 0:
         return 0
     use_product(context, node, op, w)
-    return context.divide(
-        node, convolve_range, spanning(count(y) / op.volume.oc, 1, 0), count(w) / op.volume.oc * (0.03 if op.product != NONE else 1.) * count(y))
+    return context.parallelize(
+        node, convolve_range, position_space(count(y) / op.volume.oc, 1, 0), count(w) / op.volume.oc * (0.03 if op.product != NONE else 1.) * count(y))
 
 
 cdef const float* bias_of(Context context, const Node* node, int i) noexcept nogil:
@@ -158,7 +158,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
     cdef ConvShape shape
     if not is_constant(w) or (bias != NULL and not is_constant(bias)):
         return 0
-    context.settle(w)
+    context.materialize(w)
     if not op.fused and not all_finite(<const float*>w.data, count(w)):
         return 0
     op.window_rows = min(max(WINDOW_BYTES / (depth * <int64_t>sizeof(float)), <int64_t>8), positions)
@@ -178,7 +178,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
             kernels().ordered32.pack(&op.ordered.plan, <const float*>w.data, biases, 1, op.volume.oc)
     if op.product != NONE:
         op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.plan.scratch_bytes
-        op.windows = context.request_scratch(context.all_hands(op.window_bytes))
+        op.windows = context.request_scratch(context.for_all_workers(op.window_bytes))
     return 0
 
 
@@ -205,7 +205,7 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some of the output's positions."""
     cdef const Conv3D* op = <const Conv3D*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
@@ -213,32 +213,32 @@ cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end
     cdef int64_t next
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
-        if op.product == NONE or not multiply(context, node, op, x, first, next, hand, y):
-            compute(context, node, op, x, first, next, hand, y)
+        if op.product == NONE or not multiply(context, node, op, x, first, next, worker, y):
+            compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next
 
 
-cdef void compute(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int hand, float* y) noexcept nogil:
+cdef void compute(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
     """By the definition."""
     cdef const float* w = filter_of(context, node)
-    cdef float* sums = <float*>context.hand_scratch(op.sums, op.sum_bytes, hand)
+    cdef float* sums = <float*>context.worker_scratch(op.sums, op.sum_bytes, worker)
     if op.fused:
         conv_3d_f32_fused(&op.volume, x, w, bias_of(context, node, 2), first, end, sums, y)
     else:
         conv_3d_f32(&op.volume, x, w, bias_of(context, node, 2), first, end, sums, y)
 
 
-cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int hand, float* y) noexcept nogil:
+cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
     """False where the definition must say which NaN an output is."""
-    cdef float* windows = <float*>context.hand_scratch(op.windows, op.window_bytes, hand)
+    cdef float* windows = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
     cdef Product32 chains
     cdef Ordered32 ordered
     copy_windows_3d(&op.volume, x, first, end, windows)
     if op.product == FUSED:
         chains = op.chains.plan
         chains.shape.batches = end - first
-        op.chains.run(&chains, windows, context.hand_scratch(op.chains.scratch, chains.scratch_bytes, hand), y)
+        op.chains.run(&chains, windows, context.worker_scratch(op.chains.scratch, chains.scratch_bytes, worker), y)
         clamp_sums(&op.volume, y, end - first, y)
         return True
     ordered = op.ordered.plan
