@@ -1,7 +1,7 @@
 """Compiles every `tflm_cy/**/*.pyx`, in parallel, and links all of them into one library, `tflm_cy/compiled`.
 
 As a library of its own each module would cost kilobytes of what they all hold, and an import the time to load
-it. `tflm_cy/library.py` finds the modules in it; each is still imported only when it is needed.
+it. Some operators are compiled twice (TWICE). `tflm_cy/library.py` finds the modules in it; each is still imported only when it is needed.
 
 Two tables are generated here: `ops/index.py` maps the name of an operator to the module of `tflm_cy.ops` that declares
 it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so that an operator registers by
@@ -71,14 +71,15 @@ LOADING = {
         "verifier",
         "model",
         "loader",
-        "preparation",
-        "places",
-        "late_values",
-        "workspace",
-        "lifetimes",
-        "greedy",
-        "growing_arena",
+        "graph",
+        "allocator",
+        "memory_plan",
+        "compilation",
+        "deferred_constants",
+        "live_ranges",
     ),
+    *("prepare", "cancel_transposes", "fuse_epilogues", "alias_buffers", "line_buffers", "plan", "bind", "pipeline"),
+    *("greedy", "growing_arena"),
     *("partition", "claims", "creation", "datatype", "matrices", "operands", "rewrites", "delegate"),
     *("arrays", "resource"),  # and every invoke: -Os would copy some hundred bytes byte by byte
 }
@@ -101,6 +102,14 @@ SIMD = {
 # Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
 # that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
 OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
+# Operators whose time is in loops that the compiler makes vectors of: compiled a second time, for AVX2. `library.py` takes what the CPU can run.
+# The same definitions give the same bytes: no flag lets the compiler round otherwise.
+TWICE = {
+    *("activation", "addition", "arg_reduction", "batch_matmul", "cast", "comparison", "conv_3d", "cumsum", "fill", "gather", "lookup"),
+    *("multiplication", "normalization", "pad", "placement", "pointwise", "pool_2d", "quantization", "reduce_window", "reduction", "resize"),
+    *("rnn", "segment", "select", "slice", "softmax", "space_depth_batch", "spectrum", "stablehlo", "svdf", "tile", "transpose"),
+    *("unary", "where"),
+}
 ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 
 
@@ -149,6 +158,11 @@ def target_of(source: Path) -> list[str]:
     return SIMD.get(source.stem, []) if source.parent == PACKAGE / "simd" else []
 
 
+def twice(source: Path) -> bool:
+    """Whether a module has a second object, for AVX2."""
+    return X86_64 and source.parent == PACKAGE / "ops" and source.stem in TWICE
+
+
 def modules() -> list[Extension]:
     """One extension per .pyx file. The last part of a module's name is that of its entry into the library."""
     sources = [
@@ -186,6 +200,7 @@ class LinkedBuild(build_ext):
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:  # the longest first
             longest = sorted(self.parts, key=lambda part: os.path.getsize(part.sources[0]), reverse=True)
             objects = list(pool.map(self.compiled, longest))
+            objects += pool.map(self.compiled_for_avx2, [part for part in longest if twice(Path(part.sources[0]).with_suffix(".pyx"))])
         self.compiler.link_shared_object(
             sorted(objects),
             self.get_ext_fullpath(ext.name),
@@ -196,14 +211,24 @@ class LinkedBuild(build_ext):
 
     def compiled(self, part: Extension) -> str:
         """The object file of a module."""
-        [target] = self.compiler.object_filenames(part.sources, output_dir=self.build_temp)
+        return self.object_of(part, self.build_temp, part.extra_compile_args)
+
+    def compiled_for_avx2(self, part: Extension) -> str:
+        """The second object file of a module, whose global names end otherwise."""
+        dotted = part.name.replace(".", "__")
+        names = (f"PyInit_{part.name.rpartition('.')[2]}", f"__pyx_module_is_main_{dotted}")
+        arguments = [*part.extra_compile_args, *VECTOR, *(f"-D{name}={name}_avx2" for name in names)]
+        return self.object_of(part, os.path.join(self.build_temp, "avx2"), arguments)
+
+    def object_of(self, part: Extension, folder: str, arguments: list[str]) -> str:
+        [target] = self.compiler.object_filenames(part.sources, output_dir=folder)
         needed = [*part.sources, *part.depends]
         if self.force or not os.path.exists(target) or os.path.getmtime(target) < max(map(os.path.getmtime, needed)):
             self.compiler.compile(
                 part.sources,
-                output_dir=self.build_temp,
+                output_dir=folder,
                 include_dirs=part.include_dirs,
-                extra_postargs=part.extra_compile_args,
+                extra_postargs=arguments,
             )
         return target
 
@@ -218,11 +243,12 @@ def main() -> None:
     """Write the tables, compile, link."""
     write(PACKAGE / "ops" / "index.py", operator_index())
     parts = cythonize(modules(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1, quiet=True)
-    names = "".join(f'        "{part.name}",\n' for part in parts)
-    write(
-        PACKAGE / "index.py",
-        f'"""The compiled modules; generated by setup.py."""\n\nMODULES = frozenset(\n    {{\n{names}    }}\n)\n',
-    )
+    second = [part for part in parts if twice(Path(part.sources[0]).with_suffix(".pyx"))]
+    tables = ""
+    for title, listed in (("MODULES", parts), ("AVX2", second)):
+        names = "".join(f'        "{part.name}",\n' for part in listed)
+        tables += f"\n{title} = frozenset(\n    {{\n{names}    }}\n)\n"
+    write(PACKAGE / "index.py", f'"""The compiled modules, and those with a second body for AVX2; generated by setup.py."""\n{tables}')
     LinkedBuild.parts = parts
     setup(
         ext_modules=[Extension("tflm_cy.compiled", [part.sources[0] for part in parts])],

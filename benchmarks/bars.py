@@ -20,6 +20,8 @@ SLOWEST_WITHOUT_TILES = 1.1
 THREADS_NOISE = 1.05  # two threads against one
 KIND_MEANS = {"int8": 0.35, "uint8": 0.25, "float32": 0.75, "float16": 0.75, "dynamic range": 0.50}
 MODE_MEANS = {"BUILTIN_WITHOUT_DEFAULT_DELEGATES": 0.5, "BUILTIN_REF": 0.1}
+OPERATOR_MEANS = {"AUTO": 0.55, "BUILTIN_WITHOUT_DEFAULT_DELEGATES": 0.40, "BUILTIN_REF": 0.17}
+OPERATOR_ROWS = 1.05, 0.02, 1.3  # rows above the first are at most this share of all, and none is above the last
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def judge(results, kernels=TILES):
         _rss(results),
         _import(results),
         _size(results),
+        *(_operators(results, mode, threads) for mode in OPERATOR_MEANS for threads in (1, 2)),
     ]
 
 
@@ -191,3 +194,24 @@ def _size(results):
         if row["side"] == OURS and "total" in row:
             return Bar(text, MET if row["total"] < SIZE_LIMIT else MISSED, (f"{row['total'] / 1e6:.2f} MB",))
     return Bar(text, NOT_JUDGED, ("not measured",))
+
+
+def _operators(results, mode, threads):
+    """By the better of minima and medians: a row of some microseconds on a busy machine has one of them wrong."""
+    limit, (above, share, most) = OPERATOR_MEANS[mode], OPERATOR_ROWS
+    text = (
+        f"operators, {mode}, {_count(threads)}; mean at most {limit:.2f}, {share:.0%} above {above}, none above {most}"
+    )
+    rows = [row for row in _of(results.get("operators", ()), mode, threads) if _is_tensorflow(row)]
+    ran, failures = _split(rows)
+    if not ran:
+        return Bar(text, NOT_JUDGED, ("no such comparison was run",))
+    ratios = {name: min(pair) for name, *pair in ran}
+    mean = geometric_mean(min(pair) for _, *pair in ran)
+    slow = sorted((name for name in ratios if ratios[name] > above), key=lambda name: -ratios[name])
+    missed = mean > limit or len(slow) > share * len(ran) or any(ratios[name] > most for name in slow) or failures
+    lines = (
+        f"mean {mean:.3f}; {len(slow)} of {len(ran)} above {above}",
+        *(f"{name}: {ratios[name]:.2f}" for name in slow),
+    )
+    return Bar(text, MISSED if missed else MET, (*lines, *failures))

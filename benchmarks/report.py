@@ -5,16 +5,19 @@ from collections import Counter
 from tflm_cy.report import duration, text_table
 
 from .calls import CALLS
-from .means import by_folder, by_kind
+from .means import by_folder, by_kind, means, times_ratio
 
 TITLES = {
     "size": "Installed size",
     "import": "Import, after numpy, in fresh processes (medians)",
     "calls": "Calls on tiny models: time per call, ours / theirs (ratio of medians of pairs)",
     "latency": "Latency of invoke, alternating bursts; ratio = theirs / ours",
+    "operators": "Latency of single operators, alternating bursts, the slowest first; ratio = ours / theirs",
     "load": "Load + allocate, alternating; ratio = theirs / ours",
     "rss": "Fresh process that loads and runs a model; memory over a process with numpy (medians)",
 }
+
+SHOWN = 0.95  # operators above are listed
 
 
 def to_text(results, bars=()):
@@ -29,6 +32,8 @@ def to_text(results, bars=()):
             lines += _not_run([row for row in rows if "not_run" in row])
             if section == "latency":
                 lines += _means(rows)
+            if section == "operators":
+                lines += _operator_means(shown)
             unequal = [row for row in shown if row.get("same_bytes") is False]
             lines += [f"different bytes: {_place(row)}" for row in unequal]
     for bar in bars:
@@ -56,6 +61,14 @@ def means_table(found, title):
         )
         for mean in found
     ]
+
+
+def _operator_means(rows):
+    """One line per mode and number of threads, one per type."""
+    lines = []
+    for title, group in (("all", lambda row: "all"), ("type", lambda row: row["kind"])):
+        lines.append(text_table(*means_table(means(rows, group), title)))
+    return ["", "Geometric means, ours / theirs: less is faster", *lines]
 
 
 def _place(row):
@@ -128,6 +141,27 @@ def _pairs_table(rows):
     ]
 
 
+def _operators_table(rows):
+    """The slowest first; of what is faster only the number is of interest."""
+    head = ("operator/type/variant#seed size", "mode", "threads", "ours", "theirs", "of minima", "of medians", "shapes")
+    ordered = sorted(rows, key=lambda row: -worse(row))
+    shown = [row for row in ordered if worse(row) > SHOWN] or ordered[:20]
+    return head, [
+        (
+            *(row[key] for key in ("model", "mode", "threads")),
+            *(duration(row[key]) for key in ("ours_median", "theirs_median")),
+            *(ratio(value) for value in times_ratio(row)),
+            row["shapes"][:90],
+        )
+        for row in shown
+    ]
+
+
+def worse(row):
+    """The better of the two ratios, ours / theirs: what noise made slow in one of them is not slow."""
+    return min(times_ratio(row))
+
+
 def _rss_table(rows):
     return ("model", "mode", "side", "RSS", "peak", "of it import", "whole process", "import", "to first output"), [
         (
@@ -144,6 +178,7 @@ TABLES = {
     "import": _import_table,
     "calls": _calls_table,
     "latency": _pairs_table,
+    "operators": _operators_table,
     "load": _pairs_table,
     "rss": _rss_table,
 }

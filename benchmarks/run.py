@@ -4,7 +4,7 @@
 
 A row is a plain dict: its model, mode and side(s), then the section's figures, or `not_run` with the reason and
 `blamed`, the side that failed where it is known. "import" and "size" have one row per side. Only "latency" is measured with every
-number of threads that is asked for, the rest with the first.
+number of threads that is asked for, the rest with the first; so is "operators", whose kinds without a case of a size have no row.
 """
 
 from functools import partial
@@ -16,19 +16,22 @@ from .models import hello_worlds, name_of
 from .pair import PairProcess
 from .sides import OURS, load_side
 
-SECTIONS = ("size", "import", "calls", "latency", "load", "rss")
+SECTIONS = ("size", "import", "calls", "latency", "load", "rss")  # what is measured if nothing is asked for
+OPERATORS = "operators"
 
 
 class Run:
     """Iterable over (section, row); len() is the number of rows."""
 
-    def __init__(self, cases, modes, theirs, sections, settings, timeout=300.0, ours=OURS, threads=None):
+    def __init__(self, cases, modes, theirs, sections, settings, timeout=300.0, ours=OURS, threads=None, operators=()):
         self.cases, self.modes, self.settings, self.timeout = cases, modes, settings, timeout
         self.ours, self.theirs = load_side(ours), [load_side(name) for name in theirs]
         self.threads = tuple(threads or (settings.threads,))
+        self.operators = list(operators)
         self._pair = None
         self._imports = None
-        plans = {"size": self._sizes, "import": self._import_costs, "rss": self._rss}
+        self._sized = None
+        plans = {"size": self._sizes, "import": self._import_costs, "rss": self._rss, OPERATORS: self._operators}
         paired = [section for section in sections if section not in plans]
         self._steps = [step for section in sections if section in plans for step in plans[section]()]
         self._steps += [step for side in self.theirs for step in self._paired(side, paired)]
@@ -43,7 +46,8 @@ class Run:
                     figures = measure()
                 except NotRunError as error:
                     figures = {"not_run": error.reason, "blamed": error.blamed}
-                yield section, {**row, **figures}
+                if figures is not None:
+                    yield section, {**row, **figures}
         finally:
             if self._pair:
                 self._pair.close()
@@ -71,6 +75,23 @@ class Run:
                         row = {"model": name_of(case), "mode": side.mode(mode), "side": side.name}
                         arguments = (side, case, mode, settings.threads, settings.fresh, self.timeout)
                         yield "rss", row, partial(memory.measure, *arguments)
+
+    def _operators(self):
+        for theirs in self.theirs:
+            for threads in self.threads:
+                settings = self.settings if threads == self.settings.threads else self.settings.with_threads(threads)
+                for sized in self.operators:
+                    for mode in self.modes:
+                        if self._is_new(theirs, mode):
+                            row = {"model": sized.name, "mode": mode, "theirs": theirs.name, "threads": threads}
+                            row["kind"] = sized.kind.dtype
+                            yield OPERATORS, row, partial(self._measure_operator, theirs, sized, mode, settings)
+
+    def _measure_operator(self, theirs, sized, mode, settings):
+        if self._sized is None or self._sized[0] is not sized:  # one case for all modes
+            self._sized = sized, sized.case()
+        case = self._sized[1]
+        return case and {"shapes": case.text, **self._measure_pair(theirs, OPERATORS, case, mode, settings)}
 
     def _paired(self, theirs, sections):
         tiny = [case for case in self.cases if calls.is_tiny(case)]

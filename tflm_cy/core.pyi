@@ -5,6 +5,8 @@ from typing import Any
 
 from tflm_cy.schema.model import Model
 
+SWITCHES: tuple[str, ...]
+
 class Core:
     def __init__(
         self,
@@ -16,10 +18,11 @@ class Core:
         default_delegate: Callable[[], Any] | None = None,
         clustering: bool = True,
         subgraphs: list[Any] | None = None,
-        fuse: bool = True,
+        disabled: frozenset[str] = ...,
     ) -> None: ...
     @property
     def num_threads(self) -> int: ...
+    def explain(self, subgraph_index: int = 0) -> list[dict[str, Any]]: ...
     def is_safe(self) -> bool: ...
     def delegate(self, mine: Any) -> None: ...
     def allocate(self, subgraph_index: int = 0) -> None: ...

@@ -30,6 +30,8 @@ from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.replay cimport Replay, last_value
 from tflm_cy.graph.resource cimport Resources
+from tflm_cy.graph.passes.prepare cimport reset_variables
+from tflm_cy.graph.strings cimport store_strings
 from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
     CONSTANT, MAX_RANK, STRING, Tensor, is_constant, shape_of,
@@ -37,6 +39,10 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.processor cimport load32
 from tflm_cy.threads.turn cimport HAS_GIL, begin_turn, end_turn, is_alone, is_left_behind, make_turn
+
+from tflm_cy.graph.passes import pipeline
+
+SWITCHES = pipeline.SWITCHES     # the passes that an interpreter can leave out
 
 GUARD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to
@@ -89,7 +95,7 @@ cdef class Core:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
     def __init__(self, Model model, find, bint reference, bint preserve_all, int num_threads, default_delegate=None, bint clustering=True,
-                 list subgraphs=None, bint fuse=True):
+                 list subgraphs=None, frozenset disabled=frozenset()):
         self.default_delegate = default_delegate
         self.clustering = clustering
         self.model = model
@@ -99,7 +105,7 @@ cdef class Core:
         self.delegates = []
         self.subgraphs = load(model, find, reference, preserve_all) if subgraphs is None else subgraphs
         self.primary = self.subgraphs[0]
-        self.primary.set_up(num_threads, fuse)
+        self.primary.set_up(num_threads, disabled)
 
     def __reduce__(self):
         raise TypeError("an interpreter's inside cannot be copied; pickle or copy the Interpreter")
@@ -174,7 +180,7 @@ cdef class Core:
 
     def delegate(self, mine):
         """Let a delegate take its nodes of all subgraphs."""
-        from tflm_cy.graph.partition import delegate
+        from tflm_cy.graph.passes.partition import delegate
         for g in self.subgraphs:
             delegate(g, mine, self.clustering)
         self.delegates.append(mine)
@@ -214,7 +220,7 @@ cdef class Core:
         """Run one node of a graph that preserves all tensors, on the values that its inputs hold."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef int n = small_index(index)
-        if not g.preserve_all:
+        if not g.graph.preserve_all:
             raise RuntimeError("single nodes run with experimental_preserve_all_tensors=True only")
         self.enter()
         try:
@@ -254,7 +260,7 @@ cdef class Core:
         self.enter()
         try:
             for g in self.subgraphs:
-                g.reset_variables()
+                reset_variables(g.compilation)
                 g.state_changes = 0
         finally:
             self.leave()
@@ -271,7 +277,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
             tensor = &g.tensors[PyLong_AsLong(index)]
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
-                    and not g.is_hidden(tensor.index)):
+                    and not g.is_internal(tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
                 note_write(g, tensor.index)
                 return 0
@@ -288,7 +294,7 @@ cdef class Core:
         cdef Tensor* tensor = &g.tensors[t]
         cdef Py_buffer buffer
         if tensor.type == STRING:
-            g.set_text(t, checked_strings(g, t, value))
+            store_strings(g.allocator, tensor, checked_strings(g, t, value))
             note_write(g, t)
             return 0
         if type(value) is not ndarray or value.dtype is not DTYPE_OF[tensor.type] or not has_plain_type(tensor):
@@ -300,7 +306,7 @@ cdef class Core:
                 if g.ready:
                     self.guard()
                 open_constant(g, t)
-            if tensor.data == NULL or g.is_hidden(t):
+            if tensor.data == NULL or g.is_internal(t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
@@ -324,7 +330,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index):
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
-            if g.ready and tensor.rank > 0 and g.last_use[t] >= g.plan_count and has_plain_type(tensor) and not g.is_hidden(t):
+            if g.ready and tensor.rank > 0 and g.graph.last_use[t] >= g.graph.step_count and has_plain_type(tensor) and not g.is_internal(t):
                 array = new_array(tensor)
                 if self.turn.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
@@ -346,7 +352,7 @@ cdef class Core:
 
     cdef bint is_lost(self, Subgraph g, int t) noexcept:
         """The memory of a tensor serves another one by now: its value takes a replay."""
-        return g.ready and not g.micro and not g.is_hidden(t) and g.is_overwritten(t)
+        return g.ready and not g.micro and not g.is_internal(t) and g.is_overwritten(t)
 
     def view(self, index, subgraph_index=0):
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
@@ -405,12 +411,12 @@ cdef class Core:
     def inputs(self, subgraph_index=0):
         """Tensor indices of a subgraph's inputs."""
         cdef Subgraph g = self.subgraph(subgraph_index)
-        return [g.inputs[i] for i in range(g.input_count)]
+        return [g.graph.inputs[i] for i in range(g.graph.input_count)]
 
     def outputs(self, subgraph_index=0):
         """Tensor indices of a subgraph's outputs; none when one of them does not exist."""
         cdef Subgraph g = self.subgraph(subgraph_index)
-        indices = [g.outputs[i] for i in range(g.output_count)]
+        indices = [g.graph.outputs[i] for i in range(g.graph.output_count)]
         return indices if all(0 <= i < g.tensor_count for i in indices) else []
 
     def tensor_details(self, index, subgraph_index=0):
@@ -433,6 +439,18 @@ cdef class Core:
             if mine:
                 self.leave()
 
+    def explain(self, subgraph_index=0):
+        """What each pass did (see `graph.explanation.explain`)."""
+        from tflm_cy.graph.explanation import explain
+
+        cdef Subgraph g = self.subgraph(subgraph_index)
+        cdef bint mine = self.enter_to_look()
+        try:
+            return explain(g)
+        finally:
+            if mine:
+                self.leave()
+
     def delegate_nodes(self, subgraph_index=0):
         """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
         cdef Subgraph g = self.subgraph(subgraph_index)
@@ -444,14 +462,14 @@ cdef class Core:
                 self.leave()
 
     def node_count(self, subgraph_index=0):
-        return self.subgraph(subgraph_index).listed_nodes
+        return self.subgraph(subgraph_index).graph.listed_nodes
 
     def node_details(self, index, subgraph_index=0):
         """The details dictionary of an operator."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef int n = small_index(index)
         cdef bint mine
-        if not 0 <= n < g.listed_nodes:
+        if not 0 <= n < g.graph.listed_nodes:
             raise ValueError("Invalid node index")
         mine = self.enter_to_look()
         try:
@@ -487,7 +505,7 @@ cdef class Core:
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
         cdef bint mine = self.enter_to_look()
         try:
-            return self.primary.arena.used_bytes + (0 if self.primary.bulk is None else self.primary.bulk.used_bytes)
+            return self.primary.allocator.used_bytes
         finally:
             if mine:
                 self.leave()

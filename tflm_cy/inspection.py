@@ -2,6 +2,7 @@
 
 interpreter.execution_plan()      # these are attributes of each interpreter, and not of the class, whose names are tf.lite's
 interpreter.delegate_nodes()
+interpreter.explain()
 interpreter.quirks()
 interpreter.profile()
 repr(interpreter)                 # `description`
@@ -21,6 +22,26 @@ def execution_plan(core, subgraph_index=0):
 def delegate_nodes(core, subgraph_index=0):
     """`{DELEGATE node: (nodes that it runs, tensors that it reads, tensors that it gives)}`."""
     return core.delegate_nodes(subgraph_index)
+
+
+def explain(core, subgraph_index=0):
+    """What each pass of the optimizer did to the graph, in the order of the passes; final after `allocate_tensors`.
+
+    Returns
+    -------
+    list of dict
+        pass (str), node (int; -1: of the whole graph), op_name (str or None), effect (a sentence whose subject is the node).
+
+    Examples
+    --------
+    >>> import os
+    >>> import tflm_cy.demo
+    >>> interpreter = tflm_cy.Interpreter(os.path.join(os.path.dirname(tflm_cy.demo.__file__), "digits_int8.tflite"))
+    >>> interpreter.allocate_tensors()
+    >>> interpreter.explain()[-1]["pass"]
+    'bind'
+    """
+    return core.explain(subgraph_index)
 
 
 def quirks(core, subgraph_index=0):
@@ -122,4 +143,4 @@ def _shortened(text, width):
     return text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[-tail:]}"
 
 
-EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, quirks, profile)}
+EXTRAS = {function.__name__: function for function in (execution_plan, delegate_nodes, explain, quirks, profile)}

@@ -21,7 +21,7 @@ import types
 import numpy as np
 
 from tflm_cy.calls import Calls
-from tflm_cy.core import Core
+from tflm_cy.core import SWITCHES, Core
 from tflm_cy.inspection import EXTRAS, description
 from tflm_cy.ops import find
 from tflm_cy.schema.model import Model
@@ -99,6 +99,14 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+def _disabled(fuse, names):
+    """The names of the passes that are switched off."""
+    unknown = sorted(set(names) - set(SWITCHES))
+    if unknown:
+        raise ValueError(f"no pass {unknown[0]!r}; disable_passes takes {', '.join(SWITCHES)}")
+    return frozenset(names if fuse else SWITCHES)
+
+
 def _checked_delegates(given):
     """The user's delegates, in a list."""
     found = list(given) if given else []
@@ -167,6 +175,9 @@ class Interpreter(Calls):
     fuse : bool
         False: every node writes memory of its own and runs by itself, as the file says. Never changes results, only time and memory. Not an
         argument of tf.lite.Interpreter.
+    disable_passes : iterable of str, optional
+        Passes of the optimizer to leave out, by name (`tflm_cy.graph.passes.pipeline.SWITCHES`); `fuse=False` leaves out all of them. Never
+        changes results. Not an argument of tf.lite.Interpreter.
 
     Raises
     ------
@@ -198,12 +209,14 @@ class Interpreter(Calls):
         experimental_force_delegate_node_profiling=False,
         *,
         fuse=True,
+        disable_passes=(),
     ):
         from tflm_cy.custom.registry import collect, resolver
 
         self._custom_op_registerers = list(self.__dict__.pop("_registerers", None) or ())
         mode = _resolver_type(experimental_op_resolver_type)
         threads = _thread_count(num_threads)
+        passes_off = tuple(sorted(disable_passes))
         model = self._open(model_path, model_content)
         self._delegates = _checked_delegates(experimental_delegates)
         self._arguments = {
@@ -214,6 +227,7 @@ class Interpreter(Calls):
             "experimental_preserve_all_tensors": bool(experimental_preserve_all_tensors),
             "experimental_disable_delegate_clustering": bool(experimental_disable_delegate_clustering),
             "fuse": bool(fuse),
+            "disable_passes": passes_off,
         }
         self._interpreter = Core(
             model,
@@ -223,7 +237,7 @@ class Interpreter(Calls):
             threads,
             _default_delegate if mode in (OpResolverType.AUTO, OpResolverType.BUILTIN) else None,
             not experimental_disable_delegate_clustering,
-            fuse=bool(fuse),
+            disabled=_disabled(fuse, passes_off),
         )
         self._apply_delegates()
         self._signature_defs = definitions(model)

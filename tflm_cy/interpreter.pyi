@@ -2,7 +2,7 @@
 
 import enum
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Interpreter:
         experimental_force_delegate_node_profiling: bool = False,
         *,
         fuse: bool = True,
+        disable_passes: Iterable[str] = (),
     ) -> None: ...
     @property
     def experimental_compress_quantization_zero_points(self) -> bool: ...
@@ -62,6 +63,7 @@ class Interpreter:
     # of instances, not of the class: see inspection.py
     def execution_plan(self, subgraph_index: int = 0) -> list[int]: ...
     def delegate_nodes(self, subgraph_index: int = 0) -> dict[int, tuple[list[int], list[int], list[int]]]: ...
+    def explain(self, subgraph_index: int = 0) -> list[dict[str, Any]]: ...
     def quirks(self, subgraph_index: int = 0) -> list[dict[str, Any]]: ...
     def profile(self) -> Profile: ...
 

@@ -4,13 +4,15 @@
     >>> library.Finder.find_spec("tflm_cy.memory.arena").origin == library.PATH
     True
 
-It is loaded once, with the first module; a module that nobody imports is never set up.
+It is loaded once, with the first module; a module that nobody imports is never set up. Some operators are in it twice: on CPUs with AVX2
+those compiled for it are taken, with the same bytes, unless TFLM_CY_ISA is portable or scalar.
 """
 
+import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 
-from tflm_cy.index import MODULES
+from tflm_cy.index import AVX2, MODULES
 
 PATH = __file__.removesuffix("library.py") + "compiled" + EXTENSION_SUFFIXES[0]
 
@@ -21,9 +23,27 @@ class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         """The spec of a compiled module, or None."""
-        if name in MODULES:
-            return ModuleSpec(name, ExtensionFileLoader(name, PATH), origin=PATH)
-        return None
+        if name not in MODULES:
+            return None
+        loader = AVX2Loader if name in AVX2 and has_avx2() else ExtensionFileLoader
+        return ModuleSpec(name, loader(name, PATH), origin=PATH)
+
+
+class AVX2Loader(ExtensionFileLoader):
+    """Of a module's second body, whose entry has a name of its own."""
+
+    def create_module(self, spec):
+        """Create the module under the name that everybody knows."""
+        module = super().create_module(ModuleSpec(f"{spec.name}_avx2", self, origin=PATH))
+        module.__name__ = spec.name
+        return module
+
+
+def has_avx2():
+    """Whether this process takes kernels for AVX2, or newer ones."""
+    from tflm_cy.simd.table import available
+
+    return os.environ.get("TFLM_CY_ISA") not in ("portable", "scalar") and "avx2" in available()
 
 
 sys.meta_path.insert(0, Finder)

@@ -29,7 +29,7 @@ class Window:
 
     @classmethod
     def draw(cls, d, largest_kernel=3, dilated=True):
-        h, w = d.between(3, 8), d.between(3, 8)
+        h, w = d.side(3, 8), d.side(3, 8)
         kernel = d.between(1, largest_kernel), d.between(1, largest_kernel)
         dilation = (d.between(1, 2), d.between(1, 2)) if dilated else (1, 1)
         padding = d.choice("SAME", "VALID")
@@ -88,10 +88,10 @@ def convolution(d):
     if d.variant == "pointwise":
         window = Window(window.h, window.w, (1, 1), (1, 1), (1, 1), window.padding)
     batch = 0 if d.variant == "zero batch" else d.between(1, 2)
-    input_channels, options = d.between(1, 9), {**window.options(), **window.dilation_options()}
+    input_channels, options = d.channels(1, 9), {**window.options(), **window.dilation_options()}
     if d.op == "CONV_2D":
         groups = d.between(2, 3) if d.variant == "groups" else 1
-        channels, axis = d.between(1, 9) * groups, 0
+        channels, axis = d.channels(1, 9) * groups, 0
         weight_shape = [channels, *window.kernel, input_channels]
         input_channels *= groups
     else:
@@ -131,7 +131,7 @@ def convolution(d):
 def transpose_conv(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)
     window = Window.draw(d, dilated=False)
-    batch, input_channels, channels = d.between(1, 2), d.between(1, 6), d.between(1, 6)
+    batch, input_channels, channels = d.between(1, 2), d.channels(1, 6), d.channels(1, 6)
     if window.padding == "SAME":
         size = [n * s - d.between(0, s - 1) for n, s in zip((window.h, window.w), window.stride, strict=True)]
     else:

@@ -28,14 +28,14 @@ def _windows(size, kernel, stride, dilation, padding):
 @cases("CONV_3D", "CONV_3D_TRANSPOSE", dtypes=("int8",))
 def conv_3d(d):
     transposed = d.op == "CONV_3D_TRANSPOSE"
-    batch, ic, oc = d.between(1, 2), d.between(1, 9), d.between(1, 20)
+    batch, ic, oc = d.between(1, 2), d.channels(1, 9), d.channels(1, 20)
     if d.variant == "long":
         ic = d.between(100, 400) if transposed else d.between(20, 60)
     kernel = [1, 1, 1] if d.variant == "pointwise" else d.shape(3, 3)
     strides = [1, 1, 1] if d.variant == "pointwise" else d.shape(3, 2)
     dilations = d.shape(3, 2) if d.variant.startswith("dilated") else [1, 1, 1]
     padding = d.choice("SAME", "VALID")
-    size = [1, 1, 1] if d.variant == "one pixel" else [d.between(3, 7) for _ in range(3)]
+    size = [1, 1, 1] if d.variant == "one pixel" else [d.between(3, 7), d.side(3, 7), d.side(3, 7)]
     if d.variant == "one pixel":
         padding = "SAME"
     if d.variant == "padding of height":  # the optimized kernel then leaves out planes, or reads more than there are

@@ -2,6 +2,7 @@
 
 d.op, d.dtype, d.variant, d.seed      what is asked for
 d.between(1, 4), d.flag(), d.choice("SAME", "VALID"), d.shape(3, 5), d.scale()
+d.rows(2, 5, 40), d.side(3, 8), d.channels(1, 9), d.width(1, 40)     sizes that benchmarks draw larger
 x = d.tensor([2, 3])                  a tensor of d.dtype, with random quantization when the type is quantized
 d.values(x)                           values over the type's whole range; `special` ones in the variant of that name
 d.case(model, lambda: [d.values(x)])  the case; the function is called once per invoke
@@ -56,6 +57,30 @@ class Draw:
     def shape(self, rank, high):
         """`rank` sizes of 1 to high."""
         return [self.between(1, high) for _ in range(rank)]
+
+    def rows(self, rank, high, last):
+        """A shape of `rank` sizes of 1 to high and rows of 1 to last values."""
+        return [*self.shape(rank, high), self.between(1, last)]
+
+    def side(self, low, high):
+        """Of an image."""
+        return self.between(low, high)
+
+    def channels(self, low, high):
+        """Of an image."""
+        return self.between(low, high)
+
+    def width(self, low, high):
+        """Of a matrix or a layer."""
+        return self.between(low, high)
+
+    def widths(self, count, high):
+        """Several of 1 to high."""
+        return self.shape(count, high)
+
+    def batch(self, rank, high):
+        """The sizes in front of a matrix's or a layer's own."""
+        return self.shape(rank, high)
 
     def axes(self, rank, count=None, negative=True):
         """`count` different axes (default: 1 to rank of them), sorted, some counted from the end."""

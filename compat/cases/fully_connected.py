@@ -39,8 +39,8 @@ _PLAIN = ("random", "no bias", "keep dims", "zero batch")
 def fully_connected(d):
     dtype, weight_type = _TYPES[d.dtype]
     largest = 130 if d.variant == "large" else 40
-    depth, channels = d.between(1, largest), d.between(1, largest)
-    leading = [0] if d.variant == "zero batch" else d.shape(2, 4) if d.variant == "keep dims" else d.shape(1, 5)
+    depth, channels = d.width(1, largest), d.width(1, largest)
+    leading = [0] if d.variant == "zero batch" else d.batch(2, 4) if d.variant == "keep dims" else d.batch(1, 5)
     x = d.tensor([*leading, depth], dtype)
     if d.variant == "random" and d.flag(0.3):
         x.shape = [leading[0], 1, depth]
@@ -89,7 +89,7 @@ def _weights(d, shape, dtype, fed):
 @cases("FULLY_CONNECTED", dtypes=("uint8 to int16",), variants=("random", "no bias", "output zero point"))
 def fully_connected_to_16(d):
     """Without a bias TensorFlow's reference crashes."""
-    batch, depth, channels = d.between(1, 4), d.between(1, 40), d.between(1, 20)
+    batch, depth, channels = d.between(1, 4), d.width(1, 40), d.width(1, 20)
     x, w = d.tensor([batch, depth], "uint8"), _weights(d, [channels, depth], "uint8", False)
     b = None if d.variant == "no bias" else bias(d, channels, x, w, "int32")
     y = Tensor([batch, channels], "int16", scale=d.uniform(0.001, 0.02), zero_point=0)
@@ -148,7 +148,7 @@ def fully_connected_blocks(d):
 def batch_matmul(d):
     dtype = "float32" if d.dtype == "hybrid8" else d.dtype
     batch = [] if d.variant == "matrix" else d.shape(3 if d.variant == "rank 5" else d.between(1, 2), 3)
-    m, k, n = d.shape(3, 12)
+    m, k, n = d.widths(3, 12)
     adj_x, adj_y = d.flag(0.4), d.flag(0.4)
     batch_y = list(batch)
     if d.variant == "broadcast":

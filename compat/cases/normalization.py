@@ -14,7 +14,7 @@ _SOFTMAX_OUTPUT = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (1 /
 @cases("SOFTMAX", dtypes=("float32", "int8"), variants=("zero batch",))
 def softmax(d):
     source, target = (d.dtype.split("-") * 2)[:2]
-    shape = [*d.shape(d.between(0, 3), 4), 1 if d.variant == "one value" else d.between(1, 40)]
+    shape = d.rows(d.between(0, 3), 4, 1 if d.variant == "one value" else 40)
     if d.variant == "zero batch":
         shape = [0, 5]
     if d.variant == "long rows":
@@ -36,7 +36,7 @@ def _flat(d, values):
 
 @cases("LOG_SOFTMAX", dtypes=("float32", "int8", "uint8"), variants=("random", "flat", "special"))
 def log_softmax(d):
-    shape = [*d.shape(d.between(0, 3), 4), d.between(1, 30)]
+    shape = d.rows(d.between(0, 3), 4, 30)
     x, y = d.tensor(shape), d.tensor(shape)
     if y.scale is not None:
         y.scale, y.zero_point = np.float32(16 / 256), {"int8": 127, "uint8": 255}[d.dtype]
@@ -46,7 +46,7 @@ def log_softmax(d):
 
 @cases("L2_NORMALIZATION", dtypes=("float32", "int8", "uint8"), variants=("random", "special", "zeros"))
 def l2_normalization(d):
-    shape = [*d.shape(d.between(0, 3), 4), d.between(1, 20)]
+    shape = d.rows(d.between(0, 3), 4, 20)
     x, y = d.tensor(shape), d.tensor(shape)
     if y.scale is not None:
         y.scale, y.zero_point = np.float32(1 / 128), {"int8": 0, "uint8": 128}[d.dtype]

@@ -21,7 +21,7 @@ def pool(d):
     window = Window.draw(d, largest_kernel=4, dilated=False)
     if d.variant == "whole image":
         window.kernel, window.padding = (window.h, window.w), "VALID"
-    batch, channels = 0 if d.variant == "zero batch" else d.between(1, 2), d.between(1, 9)
+    batch, channels = 0 if d.variant == "zero batch" else d.between(1, 2), d.channels(1, 9)
     x = d.tensor([batch, window.h, window.w, channels])
     y = d.tensor([batch, *window.output(), channels], like=x)
     options = {
@@ -53,8 +53,8 @@ _RESIZABLE = ("float32", "int8", "uint8", "int16")
 )
 @cases("RESIZE_BILINEAR", dtypes=("float32",), variants=("both",))
 def resize(d):
-    n, h, w, c = d.between(1, 2), d.between(1, 8), d.between(1, 8), d.between(1, 5)
-    size = {"to one": (1, 1), "double": (2 * h, 2 * w)}.get(d.variant, (d.between(1, 14), d.between(1, 14)))
+    n, h, w, c = d.between(1, 2), d.side(1, 8), d.side(1, 8), d.channels(1, 5)
+    size = {"to one": (1, 1), "double": (2 * h, 2 * w)}.get(d.variant, (d.side(1, 14), d.side(1, 14)))
     x = d.tensor([n, h, w, c])
     y = d.tensor([n, *size, c], like=x)
     options = {

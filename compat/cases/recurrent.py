@@ -23,8 +23,8 @@ def quantized_constant(d, shape, dtype, scale, low=None, high=None):
 def svdf(d):
     batch, depth, units, memory, rank = (
         d.between(1, 3),
-        d.between(1, 40),
-        d.between(1, 8),
+        d.width(1, 40),
+        d.width(1, 8),
         d.between(1, 12),
         d.between(1, 4),
     )
@@ -60,7 +60,7 @@ def svdf(d):
 @cases("UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32",), variants=("time major",))
 @cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"), variants=("sign bit", "odd activation"))
 def rnn(d):
-    batch, depth, units, steps = d.between(1, 3), d.between(1, 30), d.between(1, 20), d.between(1, 4)
+    batch, depth, units, steps = d.between(1, 3), d.width(1, 30), d.width(1, 20), d.between(1, 4)
     leading = [batch] if d.op == "RNN" else [steps, batch] if d.variant == "time major" else [batch, steps]
     x, y = d.tensor([*leading, depth], "float32"), d.tensor([*leading, units], "float32")
     options = {"fused_activation_function": d.choice("NONE", "RELU", "RELU6", "TANH")}
@@ -145,8 +145,8 @@ _WITHOUT = ("no activation", "no activation cifg", "no activation layer norm", "
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric cifg"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8"), variants=("layer norm", "projection"))
 def lstm(d):
-    batch, steps, depth, units = d.between(1, 3), d.between(1, 5), d.between(1, 30), d.between(1, 20)
-    outputs = d.between(1, 12) if d.variant == "projection" else units
+    batch, steps, depth, units = d.between(1, 3), d.between(1, 5), d.width(1, 30), d.width(1, 20)
+    outputs = d.width(1, 12) if d.variant == "projection" else units
     shapes = [[batch, steps, depth], [batch, steps, outputs]]
     if d.op == "LSTM":
         shapes = [[batch, n] for n in (depth, outputs)]
@@ -202,7 +202,7 @@ def lstm(d):
 @cases("LSTM", dtypes=("int8",), variants=("gates8", "gates8 cifg", "gates8 clipped"))
 def lstm_gates8(d):
     """Twelve intermediates. With another cell scale TensorFlow forgets the clips."""
-    batch, depth, units, outputs = d.between(1, 3), d.between(1, 30), d.between(1, 20), d.between(1, 12)
+    batch, depth, units, outputs = d.between(1, 3), d.width(1, 30), d.width(1, 20), d.width(1, 12)
     x, y = d.tensor([batch, depth], scale=d.scale(0.005, 0.03)), d.tensor([batch, outputs], scale=d.scale(0.002, 0.02))
     gates = Gates(d, depth, units, outputs)
     inputs, recurrent = gates.matrices(depth), gates.matrices(outputs)
@@ -229,7 +229,7 @@ def lstm_gates8(d):
 @cases("LSTM", dtypes=("uint8",), variants=("basic other scale", "basic int32 state"))
 def lstm_basic(d):
     """All four outputs are compared, and the states, which are inputs that the kernel writes."""
-    batch, depth, units = d.between(1, 4), d.between(1, 40), d.between(1, 24)
+    batch, depth, units = d.between(1, 4), d.width(1, 40), d.width(1, 24)
     quantized = d.dtype == "uint8"
     values = {"scale": np.float32(1 / 128), "zero_point": 128} if quantized else {}
     scale = 2.0 ** -d.choice(9, 10, 12, 11.3) if d.variant.endswith("other scale") else 2.0**-11

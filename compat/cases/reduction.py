@@ -21,7 +21,7 @@ _NUMBERS = ("float32", "int8", "uint8", "int16", "int32", "int64")
 @cases("MEAN", "SUM", "REDUCE_MAX", dtypes=("float32",), variants=("zero size", "rank 0"))
 def reduce(d):
     rank = {"spatial": 4, "rank 0": 0}.get(d.variant, d.between(1, 5))
-    shape = d.shape(rank, 3 if d.op == "REDUCE_PROD" else 6)
+    shape = [d.between(1, 3) for _ in range(rank)] if d.op == "REDUCE_PROD" else d.shape(rank, 6)
     axes = {"all axes": range(rank), "last axis": [rank - 1], "spatial": [1, 2], "rank 0": []}.get(d.variant)
     axes = d.axes(rank) if axes is None else list(axes)
     if d.variant == "scalar axis":

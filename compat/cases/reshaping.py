@@ -119,8 +119,8 @@ def space_and_depth(d):
 @cases("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", dtypes=("float32", "int8"), variants=("fed",))
 def space_and_batch(d):
     spatial = 1 if d.variant == "rank 3" else 2
-    n, c, block = d.between(1, 2), d.between(1, 3), d.shape(spatial, 3)
-    small = d.shape(spatial, 3)
+    n, c, block = d.between(1, 2), d.channels(1, 3), d.shape(spatial, 3)
+    small = [d.side(1, 3) for _ in range(spatial)]
     edges = []
     for size, b in zip(small, block, strict=True):
         before = d.between(0, size * b - 1)

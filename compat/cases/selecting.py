@@ -96,7 +96,11 @@ def gather(d):
     batch = 1 if d.variant == "batch dims" else 0
     axis = d.between(batch, rank - 1)
     index_shape = (
-        [] if d.variant == "scalar index" else [0] if d.variant == "zero size" else d.shape(d.between(1, 2), 4)
+        []
+        if d.variant == "scalar index"
+        else [0]
+        if d.variant == "zero size"
+        else [d.width(1, 4) for _ in range(d.between(1, 2))]
     )
     if batch:
         index_shape[0] = shape[0]
@@ -124,7 +128,7 @@ def gather(d):
 @cases("GATHER_ND", dtypes=("float32",), variants=("out of range", "negative"))
 def gather_nd(d):
     rank = d.between(1, 4)
-    shape, depth, leading = d.shape(rank, 5), d.between(1, rank), d.shape(d.between(0, 2), 3)
+    shape, depth, leading = d.shape(rank, 5), d.between(1, rank), [d.width(1, 3) for _ in range(d.between(0, 2))]
     kind = "int64" if d.variant == "int64 indices" else "int32"
     x = d.tensor(shape)
     offset = {"out of range": 7, "negative": -7}.get(d.variant, 0)
@@ -171,7 +175,7 @@ def where(d):
 
 @cases("TOPK_V2", dtypes=("float32", "int8", "uint8", "int32", "int64"), variants=("random", "ties"))
 def topk(d):
-    x = d.tensor([*d.shape(d.between(0, 2), 3), d.between(1, 9)])
+    x = d.tensor(d.rows(d.between(0, 2), 3, 9))
     k = np.array(d.between(1, x.shape[-1]), np.int32)
     shape = [*x.shape[:-1], int(k)]
     model = Model.single("TOPK_V2", [x, Tensor.constant(k)], [d.tensor(shape, like=x), Tensor(shape, "int32")], 2)
@@ -186,7 +190,7 @@ def topk(d):
 def scatter_nd(d):
     """Repeated indices add up."""
     shape = d.shape(d.between(1, 3), 5)
-    depth, count = d.between(1, len(shape)), d.between(1, 6)
+    depth, count = d.between(1, len(shape)), d.width(1, 6)
     indices = Tensor([count, depth], "int32")
     updates = d.tensor([count, *shape[depth:]])
     model = Model.single(
@@ -202,7 +206,7 @@ def scatter_nd(d):
 
 @cases("EMBEDDING_LOOKUP", dtypes=("float32", "int8", "hybrid8"))
 def embedding_lookup(d):
-    rows, columns, count = d.between(1, 6), d.between(1, 6), d.between(1, 5)
+    rows, columns, count = d.width(1, 6), d.width(1, 6), d.width(1, 5)
     if d.dtype == "hybrid8":
         table, y = Tensor([rows, columns], "int8", scale=d.scale(), zero_point=0), Tensor([count, columns], "float32")
         table.data = d.values(table)

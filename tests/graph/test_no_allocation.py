@@ -20,10 +20,10 @@ ROOT = HERE.parents[1]
 PROGRAM = """
 import ctypes, sys
 from tflm_cy import Interpreter
-from tflm_cy.graph import groups
+from tflm_cy.graph.passes import tiling
 from tflm_cy.threads import pool
 pool.pretend(4)
-groups.share_from(0)
+tiling.tune(least_time=0)
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_ulong
 threads = int(sys.argv[2])

@@ -318,6 +318,7 @@ CALLS = {
     "arena_used_bytes": (),
     "delegate": (None,),
     "delegate_nodes": (),
+    "explain": (),
     "execution_plan": (),
     "get_tensor": (0,),
     "inputs": (),

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tflm_cy.graph import groups
+from tflm_cy.graph.passes import tiling
 from tflm_cy.threads import pool
 
 
 @pytest.fixture(autouse=True)
 def four_processors():
     pool.pretend(4)
-    former = groups.share_from(0)
+    former = tiling.tune(least_time=0)
     yield
-    groups.share_from(former)
+    tiling.tune(**former)
     pool.pretend(0)
     assert not pool.state()["engaged"]

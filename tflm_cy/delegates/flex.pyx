@@ -21,7 +21,7 @@ from tflm_cy.delegates.containers import Container, destroy_abandoned
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.delegate import Delegate
 from tflm_cy.graph.description cimport array_of, is_viewable, store_value, strings_of
-from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport MAX_RANK, STRING, Tensor, is_constant, shape_of, type_name
@@ -44,7 +44,7 @@ cdef str operators_at(Subgraph g, nodes, int t):
     cdef int i
     who = []
     for n in nodes:
-        node = &g.nodes[<int>n]
+        node = &g.graph.nodes[<int>n]
         tensors = [node.inputs[i] for i in range(node.input_count)] + [node.outputs[i] for i in range(node.output_count)]
         if t in tensors:
             who.append(f"{g.operator_names[n]} (node {n})")
@@ -93,7 +93,7 @@ class Part:
         self.container = container
         self.nodes = []
         for n in partition.nodes:
-            node = &g.nodes[n]
+            node = &g.graph.nodes[n]
             options = b"" if node.custom_options == NULL else (<const char*>node.custom_options)[:node.custom_options_size]
             self.nodes.append((
                 n, g.operator_names[n], options, [node.inputs[i] for i in range(node.input_count)],

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.description cimport array_of, is_viewable, node_info, tensor_info
 from tflm_cy.graph.delegate import Delegate
-from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport MAX_RANK, Tensor, shape_of, type_name
 

@@ -263,7 +263,7 @@ cdef int expect_readable(Subgraph g, int t) except -1:
     cdef const Tensor* tensor = &g.tensors[t]
     if tensor.type == RESOURCE or tensor.type == VARIANT:
         raise ValueError(f"tensor {t} holds a handle, which has no value to read")
-    if g.is_hidden(t):
+    if g.is_internal(t):
         raise ValueError(
             f"{NULL_DATA}: tensor {t} '{tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
             "experimental_preserve_all_tensors=True")
@@ -273,7 +273,7 @@ cdef int expect_readable(Subgraph g, int t) except -1:
         raise ValueError(
             f"the memory of tensor {t} '{tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
             "construct the interpreter with experimental_preserve_all_tensors=True")
-    return g.settle(tensor)
+    return g.materialize(tensor)
 
 
 cdef void pack(const int8_t* values, uint8_t* packed, int64_t n, int type) noexcept nogil:

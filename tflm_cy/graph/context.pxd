@@ -21,47 +21,42 @@ An operator is a `Registration`: a name, the versions it accepts, and two functi
 | --- | --- | --- |
 | input, output, intermediate | anywhere | the tensor, NULL when omitted (index -1) or absent |
 | set_shape, set_dynamic, set_computed | prepare | the shape of an output; "known only while invoking"; "known now" |
-| compute_later | prepare | "known now, and written by the node's first invoke", or when somebody asks by `settle` |
-| reread, release | invoke | an input that is constant: its value; "packed, asked for by `reread` from now on" |
+| defer | prepare | "known now, and written by the node's first invoke", or when `materialize` asks for it |
+| acquire, evict | invoke | the value of a constant input; "packed: `acquire` will be called before it is read again" |
 | persistent | prepare | zeroed memory in the tail, until the next prepare |
 | unfilled | prepare | the same with any bytes in it, for what prepare writes whole |
 | same_bytes | prepare | a read-only row of one byte's value, for all nodes that ask for it |
 | request_scratch -> scratch | prepare -> invoke | memory in the head that lives during this node only |
 | keep | prepare | holds a Python object as long as the node's data lives |
-| divide | prepare | a node that threads can share: see below |
+| parallelize | prepare | a node that threads can share: see below |
 | resize | invoke | shape and memory of a DYNAMIC output |
 | fail, fail_with, fail_because | invoke | the error text; returns -1, to be returned by invoke |
 
 `node.arithmetic` says whose bytes are wanted; a body exists twice only where they differ. Registrations in `ops/xnnpack` serve
 nodes that the default delegate takes, with flushed denormals (FTZ and DAZ) while they run, not while they prepare.
 
-A node whose work can be cut says so in prepare: `context.divide(node, work, extent, nanoseconds)`. The engine may then call
-`work(context, node, first, end, hand)` for ranges of its units on any thread, instead of `invoke`. Ranges write different outputs, and the bytes
-do not depend on them. Memory that a range needs while it runs belongs to the hand (a number below `context.hands`): `context.hand_scratch` of a
-request of `context.all_hands(bytes)`. An `Extent` says what units are:
+A node that can run in parallel says so in prepare: `context.parallelize(node, work, space, nanoseconds)`. The engine may then call
+`work(context, node, first, end, worker)` for ranges of its units on any thread, instead of `invoke`. Ranges write different outputs, and the bytes
+do not depend on them. Memory that a range needs while it runs belongs to the worker (a number below `context.workers`): `context.worker_scratch` of
+a request of `context.for_all_workers(bytes)`. An `IterationSpace` says what units are:
 
 | | |
 | --- | --- |
-| units, grain, least | how many there are; a range begins and ends at multiples of the grain, or at the end, and has no fewer than `least` |
-| spans | units are the output's positions (all dimensions but the last), in the order of memory |
-| local | inputs of which unit i reads position i only, one bit each |
+| units, granularity, min_chunk | how many; a range begins and ends at multiples of the granularity, or at the end, and has at least `min_chunk` |
+| per_position | units are the output's positions (all dimensions but the last), in the order of memory |
+| elementwise_inputs | inputs of which unit i reads position i only, one bit each |
 | window | which rows of input 0 the rows of an output see, for a node of one image |
 
-Nodes that span and follow each other locally are computed as one: a range of the first, the same of the second, and so on, while it is in the cache.
-On one thread so are nodes that see windows, while the one in front is some rows ahead.
-
 `node.in_place` names the inputs (bit i: input i) over whose bytes the output may lie: each value is read before it is written, and it is
-as large. Where such an input dies at the node, and nobody may look at it, the planner gives the output its memory.
+as large. `node.is_view` says that the output has the bytes of input 0, whatever its shape. The pass `alias_buffers` uses both.
 
-`node.passes` says that the output has the bytes of input 0, whatever its shape: they lie at one place, which nobody writes over before both are dead.
+`node.transpose_rows` and `node.transpose_columns` say that the output is input 0 as a matrix, transposed (the pass `cancel_transposes`).
 
-`node.turned_rows` and `node.turned_columns` say that the output is the input as a matrix, turned: where another node turns it back, neither moves anything.
+`node.epilogue` says what a node does to each value of an input by itself, and `node.try_fuse` that a node can do such things to what it computes
+before it writes it (the pass `fuse_epilogues`): `try_fuse(context, node, reader, operand, other)` says whether the node computes the reader's output
+instead of its own. The reader's input `operand` is the node's result; its other operand is the node's input `other` from now on (-1: it has none).
 
-`node.finish` says what a node does to each value of an input by itself, and `node.take` that a node can do such things to what it computes before it
-writes it. Where nobody else looks at the values between them, the engine hands them over (`finishing`): `take(context, node, reader, i, other)`
-says whether the node computes the reader's output, too, as its input i beside the tensor `other`.
-
-`prepare` runs again after a resize and must then forget nothing and leave nothing: node.data is NULL at its start.
+`prepare` may run again and must rebuild all its state: node.data is NULL at its start.
 """
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -81,13 +76,13 @@ cdef enum Fusion:            # what a delegate's rewrite makes of a node (XNNPAC
     FUSED_PAD = 3            # convolutions: the paddings of a PAD in front are input 3
     FUSED_GATE = 4           # MUL: of a tensor and its LOGISTIC, which no node computes. Bytes: input 1 is that; float32: the omitted one
 
-cdef enum FinishKind:
-    NO_FINISH = 0
-    FINISH_ADD = 1           # the other input is added, which has as many values, as operand 0 or 1; then a clamp
-    FINISH_CLAMP = 2
-    FINISH_BEND = 3          # what is below zero is multiplied: by `slope`, or by the other input's value for its channel
-    FINISH_WIDEN = 4         # zeros follow the channels: nobody's to take, but who adds the output may add the input
-    FINISH_BEND_SIGNED = 5   # as FINISH_BEND, for what has its sign bit set, also -0 and NaN
+cdef enum EpilogueKind:
+    NO_EPILOGUE = 0
+    EPILOGUE_ADD = 1             # the other input is added, which has as many values, as operand 0 or 1; then a clamp
+    EPILOGUE_CLAMP = 2
+    EPILOGUE_PRELU = 3           # what is below zero is multiplied: by `slope`, or by the other input's value for its channel
+    EPILOGUE_PAD_CHANNELS = 4    # zeros follow the channels: not fusible itself; a node that adds the output may add the unpadded input
+    EPILOGUE_PRELU_SIGNED = 5    # as EPILOGUE_PRELU, for what has its sign bit set, also -0 and NaN
 
 cdef enum State:
     INIT = 0
@@ -97,11 +92,11 @@ cdef enum State:
 
 ctypedef int (*InvokeFunction)(Context context, Node* node) noexcept nogil
 ctypedef int (*PrepareFunction)(Context context, Node* node) except -1
-ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil
-ctypedef bint (*TakeFunction)(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept
+ctypedef void (*WorkFunction)(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil
+ctypedef bint (*FuseFunction)(Context context, Node* node, const Node* reader, int operand, int other) noexcept
 
-cdef struct Finish:                 # of float32 values, in XNNPACK's arithmetic
-    int32_t kind                    # FinishKind
+cdef struct Epilogue:               # of float32 values, in XNNPACK's arithmetic
+    int32_t kind                    # EpilogueKind
     int32_t operand                 # the input whose values it is about; -1: either of two
     float low
     float high
@@ -115,12 +110,12 @@ cdef struct RowWindow:              # row r of an output sees rows r * stride - 
     int64_t before
     int64_t reach
 
-cdef struct Extent:                 # of a node that can be cut, see above
+cdef struct IterationSpace:         # of a node that can run in parallel, see above
     int64_t units
-    int64_t grain
-    int64_t least
-    bint spans
-    uint32_t local
+    int64_t granularity
+    int64_t min_chunk
+    bint per_position
+    uint32_t elementwise_inputs
     RowWindow window
 
 cdef struct Node:
@@ -142,16 +137,16 @@ cdef struct Node:
     float clamp_high
     void* data                      # the operator's own struct, from context.persistent
     InvokeFunction invoke
-    WorkFunction work               # computes a range of its units; NULL: the node cannot be cut
-    Extent extent
+    WorkFunction work               # computes a range of its units; NULL: the node runs on one thread
+    IterationSpace space
     double time                     # nanoseconds that the whole node is expected to take on one thread
     uint32_t in_place               # inputs over which output 0 may lie, one bit each
-    bint passes                     # output 0 has the bytes of input 0: they may lie at one place, also where the input is needed later
-    bint idle                       # it does nothing when it runs, as everything is done
-    int64_t turned_rows             # output 0 is input 0 as a matrix of so many rows, turned; 0: it is not, or nothing is known
-    int64_t turned_columns
-    Finish finish
-    TakeFunction take               # NULL: it takes nothing
+    bint is_view                    # output 0 has the bytes of input 0: one buffer may hold both, also where the input is needed later
+    bint elided                     # it does nothing when it runs
+    int64_t transpose_rows          # output 0 is input 0 as a matrix of so many rows, transposed; 0: it is not, or nothing is known
+    int64_t transpose_columns
+    Epilogue epilogue
+    FuseFunction try_fuse           # NULL: nothing can be fused into it
 
 
 cdef enum:
@@ -163,42 +158,42 @@ cdef class Registration:
     cdef readonly int reference_version    # highest version that BUILTIN_REF accepts; 0: not in BUILTIN_REF
     cdef readonly int lowest_version
     cdef readonly int sparse_input         # which input may be a sparse constant, -1: none; EVERY_INPUT: prepare looks
-    cdef readonly int late_input           # the input whose value prepare does not look at, or asks for by `settle`; -1: none
+    cdef readonly int deferred_input       # the input whose value prepare does not look at, or asks for by `materialize`; -1: none
     cdef readonly int packed_input         # the constant input whose value prepare alone looks at; -1: none
     cdef PrepareFunction prepare
 
 
 cdef Registration register(PrepareFunction prepare, int version, int reference_version=*, int lowest_version=*, int sparse_input=*)
-cdef Registration reads_late(Registration registration, int late_input)
+cdef Registration defers(Registration registration, int deferred_input)
 cdef Registration packs(Registration registration, int packed_input)
 
 
-cdef int make_idle(Node* node) noexcept nogil         # what it would do is done
+cdef int elide(Node* node) noexcept nogil             # it does nothing when it runs
 
 
-cdef inline Extent extent_of(int64_t units, int64_t grain) noexcept nogil:
-    """Of a node whose units are nobody else's."""
-    cdef Extent e
+cdef inline IterationSpace iteration_space(int64_t units, int64_t granularity) noexcept nogil:
+    """Of a node whose units are of its own kind."""
+    cdef IterationSpace e
     e.units = units
-    e.grain = grain
-    e.least = 1
-    e.spans = False
-    e.local = 0
+    e.granularity = granularity
+    e.min_chunk = 1
+    e.per_position = False
+    e.elementwise_inputs = 0
     e.window = RowWindow(row=0, input_row=0, input_rows=0, stride=0, before=0, reach=0)
     return e
 
 
-cdef inline Extent spanning(int64_t positions, int64_t grain, uint32_t local) noexcept nogil:
+cdef inline IterationSpace position_space(int64_t positions, int64_t granularity, uint32_t elementwise_inputs) noexcept nogil:
     """Of a node whose units are positions of the output."""
-    cdef Extent e = extent_of(positions, grain)
-    e.spans = True
-    e.local = local
+    cdef IterationSpace e = iteration_space(positions, granularity)
+    e.per_position = True
+    e.elementwise_inputs = elementwise_inputs
     return e
 
 
-cdef inline Finish finish_of(int32_t kind, int32_t operand, float low, float high, float slope) noexcept nogil:
+cdef inline Epilogue epilogue_of(int32_t kind, int32_t operand, float low, float high, float slope) noexcept nogil:
     """What a node does to float32 values, one by one."""
-    cdef Finish f
+    cdef Epilogue f
     f.kind = kind
     f.operand = operand
     f.low = low
@@ -207,8 +202,8 @@ cdef inline Finish finish_of(int32_t kind, int32_t operand, float low, float hig
     return f
 
 
-cdef inline size_t per_hand(size_t bytes) noexcept nogil:
-    """Scratch memory of one hand, so that those of others begin on lines of the cache of their own."""
+cdef inline size_t per_worker(size_t bytes) noexcept nogil:
+    """Scratch memory of one worker; those of others begin on cache lines of their own."""
     return (bytes + 127) // 64 * 64
 
 
@@ -217,8 +212,8 @@ cdef class Context:
     cdef int tensor_count
     cdef int state                         # State
     cdef int num_threads                   # as asked for; TensorFlow's bytes depend on it here and there
-    cdef int hands                         # threads that may take part in a node
-    cdef bint fuse                         # nodes may be merged, and outputs lie over inputs that die
+    cdef int workers                       # threads that may take part in a node, the caller's included
+    cdef bint fuse                         # delegates may rewrite nodes into fused ones
     cdef bint aligned_slack                # tensors start on 64 bytes and may be read 64 bytes past their end
     cdef void** scratch_buffers            # by handle
     cdef char[512] message                 # of the last failure in invoke
@@ -227,17 +222,19 @@ cdef class Context:
     cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1
     cdef int set_dynamic(self, Tensor* tensor) except -1
     cdef int set_computed(self, Tensor* tensor) except -1
-    cdef int compute_later(self, Node* node, Tensor* tensor) except -1
-    cdef int settle(self, const Tensor* tensor) except -1
+    cdef int defer(self, Node* node, Tensor* tensor) except -1
+    cdef int materialize(self, const Tensor* tensor) except -1
     cdef void* persistent(self, size_t bytes) except NULL
     cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL
     cdef int request_scratch(self, size_t bytes) except -1
     cdef int keep(self, object value) except -1
-    cdef int divide(self, Node* node, WorkFunction work, Extent extent, double nanoseconds) except -1
+    cdef int parallelize(self, Node* node, WorkFunction work, IterationSpace space, double nanoseconds) except -1
     cdef Context subgraph(self, int index)
     cdef object resources(self)
     cdef str operator_name(self, const Node* node)
     cdef list operators(self)                                  # the names of the file's operators, in this subgraph
+    cdef str tensor_label(self, int t)                         # for a message: its number, its name, who reads it
+    cdef bint has_open_shape(self, const Tensor* tensor) except -1         # the file calls dimensions of it unknown
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1     # of one whose value is known: does TensorFlow keep it, too?
 
     # calls of other subgraphs (see `subgraph`), in prepare and with the GIL in invoke
@@ -254,8 +251,8 @@ cdef class Context:
     # invoke
     cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil
-    cdef const void* reread(self, const Tensor* tensor) noexcept nogil
-    cdef void release(self, const Tensor* tensor) noexcept nogil
+    cdef const void* acquire(self, const Tensor* tensor) noexcept nogil
+    cdef void evict(self, const Tensor* tensor) noexcept nogil
     cdef int fail(self, const char* text) noexcept nogil
     cdef int fail_with(self, const char* format, long a, long b) noexcept nogil
     cdef int fail_because(self, object error) noexcept         # with the GIL; an interruption is raised as it is
@@ -279,8 +276,8 @@ cdef class Context:
     cdef inline void* scratch(self, int handle) noexcept nogil:
         return self.scratch_buffers[handle]
 
-    cdef inline size_t all_hands(self, size_t bytes) noexcept nogil:
-        return bytes if self.hands <= 1 else self.hands * per_hand(bytes)
+    cdef inline size_t for_all_workers(self, size_t bytes) noexcept nogil:
+        return bytes if self.workers <= 1 else self.workers * per_worker(bytes)
 
-    cdef inline void* hand_scratch(self, int handle, size_t bytes, int hand) noexcept nogil:
-        return <char*>self.scratch_buffers[handle] + hand * per_hand(bytes)
+    cdef inline void* worker_scratch(self, int handle, size_t bytes, int worker) noexcept nogil:
+        return <char*>self.scratch_buffers[handle] + worker * per_worker(bytes)

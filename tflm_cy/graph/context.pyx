@@ -18,13 +18,13 @@ cdef Registration register(
     registration.reference_version = version if reference_version < 0 else reference_version
     registration.lowest_version = lowest_version
     registration.sparse_input = sparse_input
-    registration.late_input = registration.packed_input = -1
+    registration.deferred_input = registration.packed_input = -1
     return registration
 
 
-cdef Registration reads_late(Registration registration, int late_input):
-    """An operator whose prepare does not look at the value of an input, or asks for it by `settle`."""
-    registration.late_input = late_input
+cdef Registration defers(Registration registration, int deferred_input):
+    """An operator whose prepare does not look at the value of an input, or asks for it by `materialize`."""
+    registration.deferred_input = deferred_input
     return registration
 
 
@@ -34,10 +34,10 @@ cdef Registration packs(Registration registration, int packed_input):
     return registration
 
 
-cdef int make_idle(Node* node) noexcept nogil:
-    """Whoever shares the nodes around it need not wait for it, either."""
+cdef int elide(Node* node) noexcept nogil:
+    """Threads that share the nodes around it need not wait for it, either."""
     node.invoke = nothing
-    node.idle = True
+    node.elided = True
     return 0
 
 
@@ -46,7 +46,7 @@ cdef int nothing(Context context, Node* node) noexcept nogil:
 
 
 cdef class Context:
-    """The calls of `context.pxd`; `graph.workspace`, `graph.preparation` and `graph.subgraph` carry them out."""
+    """The calls of `context.pxd`; `graph.subgraph` carries them out."""
 
     cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
         raise NotImplementedError
@@ -57,10 +57,10 @@ cdef class Context:
     cdef int set_computed(self, Tensor* tensor) except -1:
         raise NotImplementedError
 
-    cdef int compute_later(self, Node* node, Tensor* tensor) except -1:
+    cdef int defer(self, Node* node, Tensor* tensor) except -1:
         raise NotImplementedError
 
-    cdef int settle(self, const Tensor* tensor) except -1:
+    cdef int materialize(self, const Tensor* tensor) except -1:
         raise NotImplementedError
 
     cdef void* persistent(self, size_t bytes) except NULL:
@@ -78,11 +78,11 @@ cdef class Context:
     cdef int keep(self, object value) except -1:
         raise NotImplementedError
 
-    cdef int divide(self, Node* node, WorkFunction work, Extent extent, double nanoseconds) except -1:
-        """The node can be cut; the engine decides whether it is."""
-        if extent.units > extent.grain:
+    cdef int parallelize(self, Node* node, WorkFunction work, IterationSpace space, double nanoseconds) except -1:
+        """The node can run range by range; the engine decides whether it does."""
+        if space.units > space.granularity:
             node.work = work
-            node.extent = extent
+            node.space = space
             node.time = nanoseconds
         return 0
 
@@ -96,6 +96,12 @@ cdef class Context:
         raise NotImplementedError
 
     cdef list operators(self):
+        raise NotImplementedError
+
+    cdef str tensor_label(self, int t):
+        raise NotImplementedError
+
+    cdef bint has_open_shape(self, const Tensor* tensor) except -1:
         raise NotImplementedError
 
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
@@ -134,10 +140,10 @@ cdef class Context:
     cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
         return -1
 
-    cdef const void* reread(self, const Tensor* tensor) noexcept nogil:
+    cdef const void* acquire(self, const Tensor* tensor) noexcept nogil:
         return tensor.data
 
-    cdef void release(self, const Tensor* tensor) noexcept nogil:
+    cdef void evict(self, const Tensor* tensor) noexcept nogil:
         pass
 
     cdef int fail(self, const char* text) noexcept nogil:

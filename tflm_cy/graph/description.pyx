@@ -9,6 +9,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport Node
+from tflm_cy.graph.strings cimport load_strings, store_strings
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, CONSTANT, DYNAMIC, MAX_RANK, RESOURCE, STRING, VARIANT, Tensor, bytes_of, count, is_packed, shape_of, type_name,
@@ -73,8 +74,8 @@ def name_of(Subgraph g, int t):
     """A tensor for a message: its number, the name that the file gives it, and the first node that reads it."""
     cdef const Node* node
     cdef int n, i
-    for n in range(g.node_count):
-        node = &g.nodes[n]
+    for n in range(g.graph.node_count):
+        node = &g.graph.nodes[n]
         for i in range(node.input_count):
             if node.inputs[i] == t and g.operator_names[n] != "DELEGATE":
                 return f"tensor {t} '{tensor_name(g, t)}', which node number {n} ({g.operator_names[n]}) reads"
@@ -102,7 +103,7 @@ cdef object tensor_info(Subgraph g, int t):
 
 
 cdef object node_info(Subgraph g, int n):
-    cdef const Node* node = &g.nodes[n]
+    cdef const Node* node = &g.graph.nodes[n]
     cdef int i
     info = NodeInfo()
     info.index = n
@@ -129,7 +130,7 @@ cdef object memory_of(Subgraph g, void* data, size_t bytes, shape, dtype, bint r
 
 cdef object strings_of(Subgraph g, const Tensor* tensor):
     """The value of a string tensor: an object array of bytes, which owns them."""
-    items = g.text(tensor.index)
+    items = load_strings(tensor)
     array = np.empty(shape_of(tensor) if len(items) == count(tensor) else len(items), dtype=object)
     array.reshape(-1)[:] = items
     return array
@@ -148,7 +149,7 @@ cdef int store_value(Subgraph g, Tensor* tensor, value, str what) except -1:
         items = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel().tolist()]
         if g.resize(tensor, array.ndim, dims) != 0:
             raise ValueError((<bytes>g.message).decode("utf-8", "replace"))
-        return g.set_text(tensor.index, items)
+        return store_strings(g.allocator, tensor, items)
     dtype = np.dtype(DTYPES[type_name(tensor.type)])
     if array.dtype != dtype:
         raise ValueError(f"{what} is {dtype}, not {array.dtype}")

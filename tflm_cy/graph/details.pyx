@@ -27,7 +27,7 @@ cdef dict tensor_details(Subgraph g, int t):
     """The details dictionary of a tensor; keys in TensorFlow's order."""
     cdef const Tensor* tensor = &g.tensors[t]
     cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
-    shape = np.array(stored_shape(table) if g.is_hidden(t) else shape_of(tensor), dtype=np.int32)
+    shape = np.array(stored_shape(table) if g.is_internal(t) else shape_of(tensor), dtype=np.int32)
     signature = signature_of(g, t)
     single = tensor.scale_count == 1
     return {
@@ -45,11 +45,11 @@ cdef dict tensor_details(Subgraph g, int t):
 cdef str kernels_name(Subgraph g, int t):
     """The name that the kernel which makes a tensor gives it, None where none does or a delegate makes it."""
     cdef const Node* node
-    cdef str name = shown(g.kept or (), t, "name")
+    cdef str name = shown(g.compilation.kept, t, "name")
     cdef int step
-    for step in range(g.plan_count if name is not None and g.step_partitions is not None else 0):
-        node = &g.nodes[g.plan[step]]
-        if node.output_count > 0 and node.outputs[0] == t and g.step_partitions[step] is not None:
+    for step in range(g.graph.step_count if name is not None else 0):
+        node = &g.graph.nodes[g.graph.laid_out[step].source]
+        if node.output_count > 0 and node.outputs[0] == t and g.graph.laid_out[step].partition >= 0:
             return None
     return name
 
@@ -88,7 +88,7 @@ cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -
 cdef dict quantization(Subgraph g, const Tensor* tensor, const uint8_t* table):
     cdef const uint8_t* details
     cdef int i
-    cdef int repeats = shown(g.kept or (), tensor.index, "repeats") or 1
+    cdef int repeats = shown(g.compilation.kept, tensor.index, "repeats") or 1
     if table_u8(table, QUANTIZATION_DETAILS_TYPE, 0) == 2:
         details = table_table(table, QUANTIZATION_DETAILS)
         zeros = table_i32(details, BLOCKWISE_ZERO_POINTS, -1)
@@ -117,7 +117,7 @@ cdef dict node_details(Subgraph g, int n):
     """The details dictionary of an operator."""
     cdef const Node* node
     cdef int i
-    node = &g.nodes[n]
+    node = &g.graph.nodes[n]
     inputs = [node.inputs[i] for i in range(node.input_count)]
     outputs = [node.outputs[i] for i in range(node.output_count)]
     known = [
@@ -140,9 +140,9 @@ cdef list step_list(Subgraph g):
     cdef const Node* node
     cdef int step, i
     found = []
-    for step in range(g.plan_count):
-        node = &g.nodes[g.plan[step]]
-        partition = None if g.step_partitions is None else g.step_partitions[step]
+    for step in range(g.graph.step_count):
+        node = &g.graph.nodes[g.graph.steps[step].source]
+        partition = None if g.graph.steps[step].partition < 0 else g.partitions[g.graph.steps[step].partition]
         sides = [
             [operand(g, node.inputs[i]) for i in range(node.input_count)],
             [operand(g, node.outputs[i]) for i in range(node.output_count)]]

@@ -13,11 +13,15 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
+from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT, Allocator
+from tflm_cy.graph.compilation cimport Compilation
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Node, Registration
+from tflm_cy.graph.deferred_constants cimport DeferredConstants
+from tflm_cy.graph.graph cimport Graph, Step, new_steps
+from tflm_cy.graph.memory_plan cimport MemoryPlan
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, shape_of, type_size
-from tflm_cy.graph.workspace cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT
 from tflm_cy.memory.arena cimport KIND_NODE, KIND_OTHER, KIND_QUANTIZATION, KIND_SUBGRAPH, KIND_TENSOR, Arena
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.memory.growing_arena cimport GrowingArena
@@ -61,16 +65,35 @@ cpdef list load(Model model, find, bint reference, bint preserve_all, Arena aren
         subgraph.model = model
         subgraph.siblings = subgraphs
         subgraph.shared = shared
-        subgraph.preserve_all = preserve_all
-        subgraph.num_threads = subgraph.hands = 1
+        subgraph.num_threads = subgraph.workers = 1
         subgraph.arithmetic = MICRO if micro else REFERENCE if reference else OPTIMIZED
         subgraph.aligned_slack = not micro
         subgraph.micro = micro
-        subgraph.alignment = MICRO_ALIGNMENT if micro else HEAD_ALIGNMENT
-        subgraph.arena = arena if micro else GrowingArena()
+        subgraph.allocator = Allocator(arena if micro else GrowingArena(), MICRO_ALIGNMENT if micro else HEAD_ALIGNMENT, micro)
+        subgraph.graph.preserve_all = preserve_all
+        subgraph.graph.workers = 1
+        compose(subgraph)
         load_subgraph(subgraph, vector_table(tables, i), operators)
         subgraphs.append(subgraph)
     return subgraphs
+
+
+cdef int compose(Subgraph g) except -1:
+    """The parts of a subgraph, which share its graph and its lists."""
+    g.memory = MemoryPlan()
+    g.constants = DeferredConstants()
+    g.constants.graph = &g.graph
+    g.constants.allocator = g.allocator
+    g.constants.registrations = g.registrations
+    g.constants.last_value = -1
+    g.compilation = Compilation(g.allocator, g.memory, g.constants)
+    g.compilation.graph = &g.graph
+    g.compilation.context = <void*>g
+    g.compilation.registrations = g.registrations
+    g.compilation.operator_names = g.operator_names
+    g.compilation.partitions = g.partitions
+    g.compilation.micro = g.micro
+    return 0
 
 
 cdef str text_of(Vector vector):
@@ -118,32 +141,36 @@ cdef int load_subgraph(Subgraph g, const uint8_t* table, list operators) except 
     cdef Vector nodes = table_vector(table, SUBGRAPH_OPERATORS)
     cdef Vector inputs = table_vector(table, SUBGRAPH_INPUTS)
     cdef Vector outputs = table_vector(table, SUBGRAPH_OUTPUTS)
-    cdef Arena arena = g.arena
+    cdef Arena arena = g.allocator.arena
+    cdef Graph* graph = &g.graph
+    cdef int32_t* per_tensor
     cdef uint32_t i
     g.table = table
     g.name = text_of(table_vector(table, SUBGRAPH_NAME))
-    g.tensor_count = tensors.length
-    g.node_count = g.node_capacity = g.listed_nodes = g.plan_count = nodes.length
-    g.execution_plan = list(range(g.node_count))
+    g.tensor_count = graph.tensor_count = g.allocator.owned_count = tensors.length
+    graph.node_count = graph.node_capacity = graph.listed_nodes = graph.step_count = nodes.length
+    g.execution_plan = list(range(graph.node_count))
     g.custom_nodes = set()
-    g.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
-    g.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
-    g.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
-    g.first_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    g.tensors = graph.tensors = <Tensor*>arena.allocate_tail(g.tensor_count * sizeof(Tensor), 8, KIND_TENSOR)
+    g.allocator.owned = <void**>arena.allocate_tail(g.tensor_count * sizeof(void*), 8, KIND_SUBGRAPH)
+    g.allocator.owned_capacity = <size_t*>arena.allocate_tail(g.tensor_count * sizeof(size_t), 8, KIND_SUBGRAPH)
+    per_tensor = <int32_t*>arena.allocate_tail((2 if g.micro else 5) * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
+    graph.first_use, graph.last_use = per_tensor, per_tensor + g.tensor_count
     if not g.micro:
-        g.merged = <int32_t*>arena.allocate_tail(3 * g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
-    g.last_use = <int32_t*>arena.allocate_tail(g.tensor_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
-    g.inputs = copy_indices(arena, inputs, &g.input_count)
-    g.outputs = copy_indices(arena, outputs, &g.output_count)
+        graph.alias = per_tensor + 2 * g.tensor_count
+        graph.live_from, graph.live_to = per_tensor + 3 * g.tensor_count, per_tensor + 4 * g.tensor_count
+    graph.inputs = copy_indices(arena, inputs, &graph.input_count)
+    graph.outputs = copy_indices(arena, outputs, &graph.output_count)
     for i in range(tensors.length):
         load_tensor(g, i, vector_table(tensors, i))
-    g.nodes = <Node*>arena.allocate_tail(g.node_count * sizeof(Node), 8, KIND_NODE)
-    g.plan = <int32_t*>arena.allocate_tail(g.node_count * sizeof(int32_t), 4, KIND_SUBGRAPH)
-    g.registrations = []
-    g.operator_names = []
+    graph.nodes = <Node*>arena.allocate_tail(graph.node_count * sizeof(Node), 8, KIND_NODE)
+    new_steps(graph, arena)
     for i in range(nodes.length):
-        g.plan[i] = i
         load_node(g, i, vector_table(nodes, i), operators)
+        graph.laid_out[i].node = &graph.nodes[i]
+        graph.laid_out[i].source = i
+        graph.laid_out[i].partition = -1
+    memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
     check_structure(g)
     g.loaded = arena.mark()
     return 0
@@ -189,7 +216,7 @@ cdef int load_tensor(Subgraph g, int index, const uint8_t* table) except -1:
         if tensor.type == STRING:
             unit = 4
         if unit > 1 and <uintptr_t>data % min(unit, <size_t>8) != 0:
-            copy = g.arena.allocate_tail(size, g.alignment, KIND_OTHER)
+            copy = g.allocator.arena.allocate_tail(size, g.allocator.alignment, KIND_OTHER)
             memcpy(copy, data, size)
             tensor.data = copy
         else:
@@ -223,14 +250,14 @@ cdef int load_quantization(Subgraph g, Tensor* tensor, const uint8_t* table) exc
     if not g.micro and <uintptr_t>scales.data % 4 == 0:
         tensor.scales = <const float*>scales.data
     else:
-        scale_copy = <float*>g.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
+        scale_copy = <float*>g.allocator.arena.allocate_tail(scales.length * sizeof(float), 4, KIND_QUANTIZATION)
         for i in range(scales.length):
             scale_copy[i] = load_f32(scales.data + 4 * <size_t>i)
         tensor.scales = scale_copy
     if not g.micro and max(scales.length, zeros.length) <= SHARED_ZEROS and all_zero(&zeros):
         tensor.zero_points = ZEROS
     else:
-        zero_copy = <int32_t*>g.arena.allocate_tail(
+        zero_copy = <int32_t*>g.allocator.arena.allocate_tail(
             max(scales.length, zeros.length) * sizeof(int32_t), 4, KIND_QUANTIZATION)
         for i in range(zeros.length):
             zero_copy[i] = <int32_t>load_i64(zeros.data + 8 * <size_t>i)
@@ -254,13 +281,13 @@ cdef bint all_zero(const Vector* values) noexcept:
 
 
 cdef int load_node(Subgraph g, int index, const uint8_t* table, list operators) except -1:
-    cdef Node* node = &g.nodes[index]
+    cdef Node* node = &g.graph.nodes[index]
     name, registration, version, custom = operators[table_u32(table, OPERATOR_OPCODE_INDEX, 0)]
     node.code = BUILTIN_CUSTOM if custom else g.model.operator_code(table)
     node.index = index
-    node.inputs = copy_indices(g.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
-    node.outputs = copy_indices(g.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
-    node.intermediates = copy_indices(g.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
+    node.inputs = copy_indices(g.allocator.arena, table_vector(table, OPERATOR_INPUTS), &node.input_count)
+    node.outputs = copy_indices(g.allocator.arena, table_vector(table, OPERATOR_OUTPUTS), &node.output_count)
+    node.intermediates = copy_indices(g.allocator.arena, table_vector(table, OPERATOR_INTERMEDIATES), &node.intermediate_count)
     node.options = g.model.options(table)
     problem = None if custom else options_problem(name, node.options, g.arithmetic == MICRO)
     if problem is not None:
@@ -298,10 +325,10 @@ cdef int check_structure(Subgraph g) except -1:
     """Note what is wrong with indices and with the order of writing and reading; nothing follows a bad index afterwards."""
     cdef const Node* node
     cdef int n
-    if not names_tensors(g, g.inputs, g.input_count, "inputs", -1) or not names_tensors(g, g.outputs, g.output_count, "outputs", -1):
+    if not names_tensors(g, g.graph.inputs, g.graph.input_count, "inputs", -1) or not names_tensors(g, g.graph.outputs, g.graph.output_count, "outputs", -1):
         return 0
-    for n in range(g.node_count):
-        node = &g.nodes[n]
+    for n in range(g.graph.node_count):
+        node = &g.graph.nodes[n]
         if (not names_tensors(g, node.inputs, node.input_count, "inputs", n)
                 or not names_tensors(g, node.outputs, node.output_count, "outputs", n)
                 or not names_tensors(g, node.intermediates, node.intermediate_count, "intermediates", n)):
@@ -316,11 +343,11 @@ cdef int check_order(Subgraph g) except -1:
     cdef const Node* node
     cdef const Tensor* tensor
     cdef int n, i, t
-    for i in range(g.input_count):
-        if g.inputs[i] >= 0:
-            written[g.inputs[i]] = True
-    for n in range(g.node_count):
-        node = &g.nodes[n]
+    for i in range(g.graph.input_count):
+        if g.graph.inputs[i] >= 0:
+            written[g.graph.inputs[i]] = True
+    for n in range(g.graph.node_count):
+        node = &g.graph.nodes[n]
         for i in range(node.input_count):
             t = node.inputs[i]
             if t < 0 or written[t]:

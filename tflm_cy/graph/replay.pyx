@@ -16,10 +16,12 @@ from libc.string cimport memcmp, memcpy
 from tflm_cy.graph.arrays cimport read_value
 from tflm_cy.graph.description cimport tensor_name
 from tflm_cy.graph.loader cimport load
-from tflm_cy.graph.partition import delegate
+from tflm_cy.graph.passes import pipeline
+from tflm_cy.graph.passes.partition import delegate
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, DYNAMIC, PLANNED, VARIABLE, Tensor, is_constant, same_shape, shape_of
 
+SWITCHES = frozenset(pipeline.SWITCHES)
 KEEP_ALL = "to read intermediate tensors construct the interpreter with experimental_preserve_all_tensors=True"
 
 
@@ -37,9 +39,9 @@ cdef class Replay:
         cdef Subgraph copy
         self.subgraphs = load(g.model, self.find, self.reference, False)
         copy = self.subgraphs[0]
-        copy.set_up(g.num_threads, False)
+        copy.set_up(g.num_threads, SWITCHES)
         for copy in self.subgraphs:
-            copy.keep_all = True
+            copy.graph.keep_all = True
         for mine in self.delegates:
             again = mine.renewed()
             for copy in self.subgraphs:
@@ -82,21 +84,22 @@ cdef class Replay:
             mine = self.subgraphs[other.index]
             for t in range(other.tensor_count):
                 tensor = &other.tensors[t]
-                if tensor.allocation == CONSTANT and other.owned[t] != NULL and mine.tensors[t].bytes == tensor.bytes:
+                if tensor.allocation == CONSTANT and other.allocator.owned[t] != NULL and mine.tensors[t].bytes == tensor.bytes:
                     mine.own_constant(t)
                     if memcmp(mine.tensors[t].data, tensor.data, tensor.bytes) != 0:
                         memcpy(mine.tensors[t].data, tensor.data, tensor.bytes)
                         mine.ready = copy.ready = False
-        for i in range(g.input_count):
-            t = g.inputs[i]
+        for i in range(g.graph.input_count):
+            t = g.graph.inputs[i]
             if t >= 0 and not is_constant(&g.tensors[t]):
                 copy.resize_tensor(t, g.tensors[t].rank, g.tensors[t].dims)
         copy.allocate()
         for t, value in g.last_inputs.items():
             tensor = &copy.tensors[t]
             if tensor.allocation == DYNAMIC:
-                if copy.reserve_owned(t, len(value)) != 0:
+                if copy.allocator.own(t, len(value)) == NULL:
                     raise MemoryError(f"no memory for tensor {t}")
+                tensor.data = copy.allocator.owned[t]
                 tensor.bytes = len(value)
             if tensor.data == NULL or tensor.bytes != <size_t>len(value):
                 raise ValueError(f"input {t} has another size")
@@ -105,8 +108,8 @@ cdef class Replay:
 
     cdef bint same_outputs(self, Subgraph g, Subgraph copy) noexcept:
         cdef int i
-        for i in range(g.output_count):
-            if g.outputs[i] >= 0 and not same_value(&g.tensors[g.outputs[i]], &copy.tensors[g.outputs[i]]):
+        for i in range(g.graph.output_count):
+            if g.graph.outputs[i] >= 0 and not same_value(&g.tensors[g.graph.outputs[i]], &copy.tensors[g.graph.outputs[i]]):
                 return False
         return True
 
@@ -119,7 +122,7 @@ cdef class Replay:
             return g.state_changes == 1 and (g.shared.runs == 1 or not has_resources(g))
         for t in range(copy.tensor_count):
             tensor = &copy.tensors[t]
-            if tensor.data != NULL and not copy.is_hidden(t) and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC):
+            if tensor.data != NULL and not copy.is_internal(t) and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC):
                 before[t] = (<char*>tensor.data)[:tensor.bytes]
         copy.invoke()
         for t, value in before.items():

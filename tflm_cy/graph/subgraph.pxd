@@ -1,69 +1,94 @@
-"""A subgraph: tensors and nodes in its own arena, and the state machine that prepares, plans and runs them."""
+"""A subgraph: a graph, its memory, and the state machine that prepares, plans and runs it."""
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.graph.preparation cimport Preparation
+from tflm_cy.graph.allocator cimport Allocator
+from tflm_cy.graph.compilation cimport Compilation
+from tflm_cy.graph.context cimport Context, Node
+from tflm_cy.graph.deferred_constants cimport DeferredConstants
+from tflm_cy.graph.dynamic_stages cimport DynamicStages
+from tflm_cy.graph.graph cimport Graph
+from tflm_cy.graph.memory_plan cimport MemoryPlan
 from tflm_cy.graph.resource cimport Resources
-from tflm_cy.graph.tensor cimport VARIABLE
+from tflm_cy.graph.tensor cimport VARIABLE, Tensor
+from tflm_cy.memory.arena cimport Arena
+from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.trial cimport Trial
 
 
-cdef class Subgraph(Preparation):
+cdef class Subgraph(Context):
+    cdef Graph graph
+    cdef readonly Allocator allocator
+    cdef readonly MemoryPlan memory
+    cdef readonly DeferredConstants constants
+    cdef readonly Compilation compilation
+    cdef DynamicStages stages        # behind dynamic outputs; None: no run has come to one
+
     # as loaded
     cdef readonly int index
     cdef readonly str name
     cdef readonly Model model
+    cdef const uint8_t* table
     cdef readonly list siblings      # all subgraphs of the model, this one included
     cdef readonly Resources shared
-    cdef readonly set custom_nodes   # the nodes with a custom operator
-    cdef readonly int node_count
-    cdef int node_capacity
-    cdef public list execution_plan  # node indices, a delegate's partition as its DELEGATE node
+    cdef readonly list registrations  # per node; None for an unresolved custom operator
+    cdef readonly list operator_names
     cdef readonly list partitions
+    cdef readonly set custom_nodes   # the nodes with a custom operator
+    cdef public list execution_plan  # node indices, a delegate's partition as its DELEGATE node
     cdef str allocate_defect         # what is wrong with the structure: raised by allocate
     cdef str invoke_defect           # raised by invoke
     cdef int arithmetic              # of the nodes that no delegate takes
+    cdef bint micro                  # TFLM's way: one arena for all subgraphs, planned by `micro`; nothing is shaped while invoking
+    cdef size_t loaded               # mark of the tail behind what loading put there
+    cdef Block roomy_tensors         # the tensors, where there is room for those of strips
 
     # progress
+    cdef int stage_zero_end          # steps below are prepared by allocate
     cdef readonly bint ready
     cdef bint brief                  # runs with the GIL held
     cdef bint first                  # the next run is the first since allocate: weights are packed in it
     cdef bint allocating
     cdef bint running
+    cdef readonly int generation     # counts real allocations: shapes and addresses may differ between two numbers
+    cdef readonly set resized        # inputs whose shape changed since the last allocate
     cdef long runs                   # since the last allocate; 0 behind one that failed
     cdef long state_changes          # runs, and writes of variables from outside, since variables were initialized
     cdef bint touched                # an input may have been written to since the last run
     cdef dict last_inputs            # of the last run, for who repeats it; None: nobody has asked
     cdef int failed_step
+    cdef object failure              # an exception to be raised as it is
     cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
     cdef int64_t* clock              # of the run under way, if it is timed
     cdef Trial trial                 # whether threads help it
 
-    cdef int set_up(self, int threads, bint fuse) except -1
-    cdef int make_room_for_bands(self) except -1
+    cdef int set_up(self, int threads, frozenset disabled) except -1
+    cdef int make_room_for_strips(self) except -1
     cdef int allocate(self) except -1
+    cdef int forget_prepared(self) except -1
+    cdef int prepare_stage(self, int first) except -1
     cdef int invoke(self) except -1
     cdef int raise_failure(self, int step) except -1
     cdef int run(self) noexcept nogil
-    cdef int run_steps(self) noexcept nogil
-    cdef int run_timed_steps(self) noexcept nogil
+    cdef int run_stages(self) noexcept nogil
+    cdef int next_stage(self, int step) noexcept with gil
     cdef int run_recorded(self) noexcept
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
+    cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int own_constant(self, int index) except -1
     cdef int prepare_again(self) except -1
     cdef bint is_overwritten(self, int index) noexcept
-    cdef bint has_bytes_of(self, int t, int index) noexcept
+    cdef bint is_internal(self, int index) noexcept nogil
     cdef bint is_brief(self) noexcept
     cdef int descend(self) except -1
     cdef dict save_inputs(self)
-    cdef int restore_inputs(self, dict saved) except -1
 
 
 cdef inline void note_write(Subgraph g, int t) noexcept:
     """Somebody outside writes to a tensor, or may by a view."""
     cdef int i
     g.state_changes += g.tensors[t].allocation == VARIABLE
-    for i in range(g.input_count):
-        if g.inputs[i] == t:
+    for i in range(g.graph.input_count):
+        if g.graph.inputs[i] == t:
             g.touched = True

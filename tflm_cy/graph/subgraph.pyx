@@ -1,30 +1,41 @@
 """A subgraph and its life: INIT (loaded) -> PREPARE -> MEMORY_PLANNING -> INVOKE, and back to PREPARE after a resize.
 
     subgraph.resize_tensor(index, rank, dims)     # a real change: not ready any more
-    subgraph.allocate()                           # prepare every node, plan, give every tensor its memory
+    subgraph.allocate()                           # all passes: every tensor has its memory
     subgraph.invoke()                             # nothing is allocated while a static graph runs
 
-How nodes are prepared is in `preparation`, where tensors lie in `places`, which nodes run together in `groups`, how in `ranges`. Here are the
-values and shapes from outside, the calls between subgraphs, and the run. Under TFLM's rules (`micro`) shapes stay.
+A subgraph has a Graph (`graph.graph`), an Allocator, a MemoryPlan, DeferredConstants and a Compilation, which the passes work on (`graph.passes`).
+Here are the calls of operators (`graph.context`), values and shapes from outside, calls between subgraphs, and the run. Under TFLM's rules (`micro`)
+shapes stay, and an output that would be dynamic has the file's shape and memory in the head: what it is given while invoking has exactly this shape.
 
 What a hostile model may try is refused here and there rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from tflm_cy.graph.context cimport PREPARE, Context, Node
-from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
-from tflm_cy.graph.groups cimport engage_hands
-from tflm_cy.graph.preparation cimport Preparation
-from tflm_cy.graph.ranges cimport run_group
+from tflm_cy.graph.allocator cimport Mark
+from tflm_cy.graph.carried_values cimport (
+    forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs as save_inputs_of, save_variables,
+)
+from tflm_cy.graph.context cimport INVOKE, PREPARE, Context, Node
+from tflm_cy.graph.dynamic_stages cimport new_stages
+from tflm_cy.graph.execution cimport run_steps, run_timed_steps
+from tflm_cy.graph.graph cimport Step, is_internal as is_internal_in
+from tflm_cy.graph.overwritten cimport is_overwritten as is_overwritten_in
+from tflm_cy.graph.passes.pipeline cimport run_passes
+from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.resource cimport is_handle
+from tflm_cy.graph.strings cimport load_strings, store_strings
 from tflm_cy.graph.tensor cimport (
-    CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, is_constant, shape_of,
+    COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, counts_as_empty, is_constant, shape_of, type_name,
 )
 from tflm_cy.memory.block cimport Block, new_block
-from tflm_cy.threads.clock cimport nanoseconds
+from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_SHAPE_SIGNATURE
+from tflm_cy.schema.table cimport Vector, table_vector, vector_i32, vector_table
 from tflm_cy.threads.pool cimport hands, release
 from tflm_cy.threads.trial cimport Trial, ran_alone, ran_together, wants_threads
 
@@ -33,13 +44,93 @@ cdef enum:
     BRIEF_BYTES = 4096       # of all tensors: so small a graph is through before the GIL would be given away and got back
 
 
-cdef class Subgraph(Preparation):
+cdef class Subgraph(Context):
     """See the module; made by `graph.loader.load`."""
 
     def __cinit__(self):
-        self.partitions = []
+        self.partitions, self.registrations, self.operator_names = [], [], []
+        self.resized = set()
 
-    # ---------------------------------------------------------------- what operators ask for
+    def __dealloc__(self):
+        free(self.scratch_buffers)
+        free(self.graph.groups)
+
+    # ---------------------------------------------------------------- what operators call in prepare
+
+    cdef int set_shape(self, Tensor* tensor, int rank, const int32_t* dims) except -1:
+        """Give an output its shape; its bytes follow from it."""
+        cdef int64_t size
+        cdef int d
+        if rank > MAX_RANK or rank < 0:
+            raise ValueError(f"rank {rank} of tensor {tensor.index} exceeds {MAX_RANK}")
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
+            if rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)]):
+                return 0
+            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
+        size = 0 if counts_as_empty(rank, dims) else bytes_of(tensor.type, rank, dims)
+        if size < 0:
+            raise ValueError(
+                f"BytesRequired number of elements overflowed: shape {[dims[d] for d in range(rank)]} of tensor {tensor.index}")
+        for d in range(rank):
+            tensor.dims[d] = max(dims[d], 0)
+        tensor.rank = rank
+        tensor.bytes = 0 if tensor.type == STRING else size
+        return 0
+
+    cdef int set_dynamic(self, Tensor* tensor) except -1:
+        """The shape of this output is known only while invoking."""
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT:
+            raise ValueError(f"tensor {tensor.index} keeps its shape {shape_of(tensor)}")
+        if self.micro:
+            if tensor.type == STRING:
+                raise ValueError(f"tensor {tensor.index} would be shaped while invoking")
+            tensor.allocation = DYNAMIC
+            return 0
+        tensor.allocation = DYNAMIC
+        tensor.data = NULL
+        tensor.bytes = 0
+        self.compilation.dynamic_seen = True
+        return 0
+
+    cdef int set_computed(self, Tensor* tensor) except -1:
+        """The value of this output is known now: gives it memory in the tail, to be filled by prepare."""
+        if tensor.allocation == VARIABLE or tensor.allocation == CONSTANT or tensor.type == STRING:
+            raise ValueError(f"tensor {tensor.index} cannot be computed in prepare")
+        tensor.allocation = COMPUTED
+        tensor.data = self.allocator.unfilled(tensor.bytes)
+        return 0
+
+    cdef int defer(self, Node* node, Tensor* tensor) except -1:
+        """As `set_computed`; node.invoke is there, and fills it later."""
+        return self.constants.defer(self, node, tensor, self.graph.laid_out[self.compilation.current].partition)
+
+    cdef int materialize(self, const Tensor* tensor) except -1:
+        return self.constants.materialize(self, tensor)
+
+    cdef void* persistent(self, size_t bytes) except NULL:
+        """Zeroed memory until the next prepare, aligned as the arena's tensors are (64 bytes, TFLM: 16)."""
+        if self.state != PREPARE:
+            raise RuntimeError("persistent memory can be had in prepare only")
+        return self.allocator.persistent(bytes)
+
+    cdef void* unfilled(self, size_t bytes) except NULL:
+        """As persistent, but with any bytes in it."""
+        if self.state != PREPARE:
+            raise RuntimeError("persistent memory can be had in prepare only")
+        return self.allocator.unfilled(bytes)
+
+    cdef const uint8_t* same_bytes(self, uint8_t value, size_t bytes) except NULL:
+        return self.allocator.same_bytes(value, bytes)
+
+    cdef int request_scratch(self, size_t bytes) except -1:
+        """Memory while this node runs; the handle is for `scratch`."""
+        if self.state != PREPARE:
+            raise RuntimeError("scratch memory can be requested in prepare only")
+        return self.memory.request_scratch(bytes, self.compilation.current, self.graph.laid_out[self.compilation.current].source)
+
+    cdef int keep(self, object value) except -1:
+        self.compilation.kept.append(value)
+        return 0
 
     cdef Context subgraph(self, int index):
         """Another subgraph of the model, for control flow."""
@@ -56,43 +147,119 @@ cdef class Subgraph(Preparation):
     cdef list operators(self):
         return [name for name in self.operator_names if name != "DELEGATE"]
 
+    cdef str tensor_label(self, int t):
+        from tflm_cy.graph.description import name_of
+
+        return name_of(self, t)
+
+    cdef bint has_open_shape(self, const Tensor* tensor) except -1:
+        cdef Vector signature
+        cdef uint32_t i
+        if tensor == NULL:
+            return False
+        signature = table_vector(vector_table(table_vector(self.table, SUBGRAPH_TENSORS), tensor.index), TENSOR_SHAPE_SIGNATURE)
+        for i in range(signature.length):
+            if vector_i32(signature, i) == -1:
+                return True
+        return False
+
     cdef bint kept_by_tensorflow(self, const Tensor* tensor) except -1:
         """Whether TensorFlow keeps a tensor whose value is known in prepare: all but what DEQUANTIZE makes of another such tensor.
 
         That is made anew in each invoke there, which only shows in bytes that depend on whether a filter can change.
         """
+        cdef const Node* node
         cdef int n
-        for n in range(self.node_count):
-            if self.nodes[n].output_count == 1 and self.nodes[n].outputs[0] == tensor.index and self.operator_names[n] == "DEQUANTIZE":
-                return self.nodes[n].inputs[0] >= 0 and self.tensors[self.nodes[n].inputs[0]].allocation == CONSTANT
+        for n in range(self.graph.node_count):
+            node = &self.graph.nodes[n]
+            if node.output_count == 1 and node.outputs[0] == tensor.index and self.operator_names[n] == "DEQUANTIZE":
+                return node.inputs[0] >= 0 and self.tensors[node.inputs[0]].allocation == CONSTANT
         return True
+
+    # ---------------------------------------------------------------- what operators call in invoke
+
+    cdef int resize(self, Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
+        """Give a dynamic output its shape and memory."""
+        cdef int64_t size
+        cdef int d
+        if tensor.allocation != DYNAMIC or rank > MAX_RANK or rank < 0:
+            return self.fail_with(b"tensor %ld cannot be shaped while invoking (rank %ld). ", tensor.index, rank)
+        if self.micro:
+            return self.keep_shape(tensor, rank, dims)
+        size = bytes_of(tensor.type, rank, dims)
+        if size < 0:
+            return self.fail_with(b"BytesRequired number of elements overflowed for tensor %ld (rank %ld). ", tensor.index, rank)
+        for d in range(rank):
+            tensor.dims[d] = dims[d]
+        tensor.rank = rank
+        if tensor.type == STRING:
+            return 0
+        return self.resize_bytes(tensor, size)
+
+    cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil:
+        """Accept the shape that the file gives and no other."""
+        cdef int d
+        cdef bint same = rank == tensor.rank
+        for d in range(rank):
+            same = same and dims[d] == tensor.dims[d]
+        if not same:
+            return self.fail_with(
+                b"tensor %ld has another shape (of rank %ld) than the file says, and no memory for it. ", tensor.index, rank)
+        return 0
+
+    cdef int resize_bytes(self, Tensor* tensor, size_t bytes) noexcept nogil:
+        """Memory of a string or dynamic tensor, without touching its shape."""
+        if tensor.allocation != DYNAMIC:
+            return self.fail_with(b"tensor %ld has fixed memory, %ld bytes were asked for. ", tensor.index, bytes)
+        if self.micro:
+            if bytes != tensor.bytes:
+                return self.fail_with(b"tensor %ld has planned memory, %ld bytes were asked for. ", tensor.index, bytes)
+            return 0
+        if self.allocator.own(tensor.index, bytes) == NULL:
+            return self.fail_with(b"no memory for tensor %ld of %ld bytes. ", tensor.index, bytes)
+        tensor.data = self.allocator.owned[tensor.index]
+        tensor.bytes = bytes
+        return 0
+
+    cdef const void* acquire(self, const Tensor* tensor) noexcept nogil:
+        return self.constants.acquire(self, tensor)
+
+    cdef void evict(self, const Tensor* tensor) noexcept nogil:
+        self.constants.evict(tensor)
+
+    cdef int fail_because(self, object error) noexcept:
+        """The text of an error goes into this subgraph's own; an interruption or a lack of memory passes through."""
+        if isinstance(error, MemoryError) or not isinstance(error, Exception):
+            self.failure = error
+            return -1
+        return self.fail(str(error).encode("utf-8", "replace"))
 
     # ---------------------------------------------------------------- called by another subgraph
 
     cdef int input_total(self) noexcept:
-        return self.input_count
+        return self.graph.input_count
 
     cdef int output_total(self) noexcept:
-        return self.output_count
+        return self.graph.output_count
 
     cdef Tensor* graph_input(self, int i) noexcept:
-        return &self.tensors[self.inputs[i]] if 0 <= self.inputs[i] < self.tensor_count else NULL
+        return &self.tensors[self.graph.inputs[i]] if 0 <= self.graph.inputs[i] < self.tensor_count else NULL
 
     cdef Tensor* graph_output(self, int i) noexcept:
-        return &self.tensors[self.outputs[i]] if 0 <= self.outputs[i] < self.tensor_count else NULL
+        return &self.tensors[self.graph.outputs[i]] if 0 <= self.graph.outputs[i] < self.tensor_count else NULL
 
     cdef int shape_input(self, int i, int rank, const int32_t* dims) except -1:
-        return self.resize_tensor(self.inputs[i], rank, dims)
+        return self.resize_tensor(self.graph.inputs[i], rank, dims)
 
     cdef int prepare_call(self) except -1:
         return self.allocate()
 
     cdef bint has_dynamic(self) noexcept:
         cdef int i
-        if self.stage_zero_end < self.plan_count:
+        if self.stage_zero_end < self.graph.step_count:
             return True
-        for i in range(self.output_count):
-            if self.tensors[self.outputs[i]].allocation == DYNAMIC and self.tensors[self.outputs[i]].type != STRING:
+        for i in range(self.graph.output_count):
+            if self.tensors[self.graph.outputs[i]].allocation == DYNAMIC and self.tensors[self.graph.outputs[i]].type != STRING:
                 return True
         return False
 
@@ -105,7 +272,20 @@ cdef class Subgraph(Preparation):
         return 0
 
     cdef int store(self, Tensor* target, const Tensor* value) except -1:
-        Preparation.store(self, target, value)
+        """Copy a value between tensors of any two subgraphs; a dynamic target takes the value's shape."""
+        if target == value:
+            return 0
+        if value.data == NULL:
+            raise ValueError(f"tensor {value.index} has no value")
+        if target.type != value.type:
+            raise ValueError(f"a value of type {type_name(value.type)} cannot be stored in {type_name(target.type)}")
+        if target.allocation == DYNAMIC:
+            if self.resize(target, value.rank, value.dims) != 0 or self.resize_bytes(target, value.bytes) != 0:
+                raise ValueError((<bytes>self.message).decode("utf-8", "replace"))
+        if target.bytes != value.bytes or is_constant(target):
+            raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
+        if value.bytes > 0:
+            memcpy(target.data, value.data, value.bytes)
         return self.shared.hand_on(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside
@@ -146,79 +326,49 @@ cdef class Subgraph(Preparation):
         """Give a constant memory that may be written: this subgraph's, so that file and caller's bytes stay as they are."""
         cdef Tensor* tensor = &self.tensors[index]
         cdef const void* before = tensor.data
-        if before == self.owned[index]:
+        if before == self.allocator.owned[index]:
             return 0
-        if self.reserve_owned(index, tensor.bytes) != 0:
+        if self.allocator.own(index, tensor.bytes) == NULL:
             raise MemoryError(f"no memory for tensor {index} of {tensor.bytes} bytes")
+        tensor.data = self.allocator.owned[index]
         memcpy(tensor.data, before, tensor.bytes)
         return 0
 
     cdef int prepare_again(self) except -1:
         """Prepare all nodes anew after a constant has changed; inputs and variables keep their values."""
-        cdef dict saved = self.save_inputs()
-        cdef Tensor* tensor
-        cdef int t
-        for t in range(self.tensor_count):
-            tensor = &self.tensors[t]
-            if tensor.allocation == VARIABLE and tensor.data != NULL:
-                saved[t] = (<char*>tensor.data)[:tensor.bytes]
+        cdef dict saved = save_variables(&self.graph, self.save_inputs())
         self.ready = False
         self.allocate()
-        return self.restore_inputs(saved)
+        return restore_values(&self.graph, saved)
 
     cdef bint is_overwritten(self, int index) noexcept:
-        """True when another tensor or a scratch buffer has used this tensor's bytes after it was written."""
-        cdef const Tensor* tensor = &self.tensors[index]
-        cdef const Tensor* other
-        cdef const char* start = <const char*>tensor.data
-        cdef const char* at
-        cdef int t
-        if tensor.allocation != PLANNED or start == NULL or self.last_use[index] >= self.plan_count:
-            return False
-        for t in range(self.tensor_count):
-            other = &self.tensors[t]
-            at = <const char*>other.data
-            if other.allocation == PLANNED and at != NULL and self.first_use[t] > self.first_use[index]:
-                if at < start + tensor.bytes and start < at + other.bytes and not self.has_bytes_of(t, index):
-                    return True
-        for t in range(self.scratch_planned):
-            at = <const char*>self.scratch_buffers[t]
-            if self.scratch_requests[t].step > self.first_use[index]:
-                if at < start + tensor.bytes and start < at + self.scratch_requests[t].bytes:
-                    return True
-        return False
+        return is_overwritten_in(&self.graph, self.memory, self.scratch_buffers, index)
 
-    cdef bint has_bytes_of(self, int t, int index) noexcept:
-        """A tensor that lies where another one does, because it has its bytes."""
-        cdef const Node* node
-        while t != index and 0 <= self.first_use[t] < self.plan_count and self.is_written(self.first_use[t], t):
-            node = &self.nodes[self.plan[self.first_use[t]]]
-            if not node.passes or self.tensors[node.inputs[0]].data != self.tensors[t].data:
-                return False
-            t = node.inputs[0]
-        return t == index
+    cdef bint is_internal(self, int index) noexcept nogil:
+        return is_internal_in(&self.graph, index)
 
     # ---------------------------------------------------------------- allocate
 
-    cdef int set_up(self, int threads, bint fuse) except -1:
+    cdef int set_up(self, int threads, frozenset disabled) except -1:
         """For all subgraphs of the model, before anything is prepared."""
         cdef Subgraph g
         for g in self.siblings:
             g.num_threads = threads
-            g.hands = hands(threads)
-            g.fuse = fuse and not g.micro
-            if g.hands > 1 and g.fuse:
-                g.make_room_for_bands()
+            g.workers = g.graph.workers = hands(threads)
+            g.compilation.disabled = disabled
+            g.fuse = "rewrite" not in disabled and not g.micro
+            if g.workers > 1 and "tile" not in disabled and not g.micro:
+                g.make_room_for_strips()
         return 0
 
-    cdef int make_room_for_bands(self) except -1:
+    cdef int make_room_for_strips(self) except -1:
         """The tensors move to where more of them have room."""
-        cdef int room = (self.hands - 1) * self.plan_count
+        cdef int room = (self.workers - 1) * self.graph.step_count
         cdef Block block = new_block((self.tensor_count + room) * sizeof(Tensor), 64)
         memcpy(block.data, self.tensors, self.tensor_count * sizeof(Tensor))
-        self.tensors = <Tensor*>block.data
+        self.tensors = self.graph.tensors = <Tensor*>block.data
         self.roomy_tensors = block
-        self.band_capacity = room
+        self.graph.strip_capacity = room
         return 0
 
     cdef int allocate(self) except -1:
@@ -234,17 +384,18 @@ cdef class Subgraph(Preparation):
         self.allocating = True
         try:
             saved = self.save_inputs()
-            places, blocks = self.save_places(), self.stage_blocks
+            addresses = save_addresses(&self.graph, self.resized) if self.generation > 0 else {}
+            blocks = self.memory.stage_blocks
             self.forget_prepared()
             try:
                 self.prepare_stage(0)
             except BaseException:
-                self.forget_addresses()
+                forget_addresses(&self.graph)
                 if self.state == PREPARE:          # the head is still the last run's
-                    self.restore_places(places)
-                    self.stage_blocks = blocks
+                    restore_addresses(&self.graph, addresses)
+                    self.memory.stage_blocks = blocks
                 raise
-            self.restore_inputs(saved)
+            restore_values(&self.graph, saved)
         finally:
             self.allocating = False
             self.shared.depth -= 1
@@ -275,25 +426,46 @@ cdef class Subgraph(Preparation):
         return 0
 
     cdef dict save_inputs(self):
-        """Values of inputs that keep their shape, as bytes."""
-        cdef dict saved = {}
-        cdef Tensor* tensor
-        cdef int i, t
-        if self.generation == 0:
-            return saved
-        for i in range(self.input_count):
-            t = self.inputs[i]
-            tensor = &self.tensors[t]
-            if t not in self.resized and tensor.data != NULL and (tensor.allocation == PLANNED or tensor.type == STRING):
-                saved[t] = (<char*>tensor.data)[:tensor.bytes]
-        return saved
+        return save_inputs_of(&self.graph, self.resized) if self.generation > 0 else {}
 
-    cdef int restore_inputs(self, dict saved) except -1:
-        cdef bytes value
+    cdef int forget_prepared(self) except -1:
+        """Back to the state after loading, shapes kept."""
+        cdef Graph* graph = &self.graph
+        cdef Tensor* tensor
+        cdef Mark mark
         cdef int t
-        for t, value in saved.items():
-            if self.tensors[t].data != NULL and self.tensors[t].bytes == <size_t>len(value):
-                memcpy(self.tensors[t].data, <const char*>value, len(value))
+        if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
+            mark.tail, mark.bulk = self.loaded, 0
+            self.allocator.rewind(mark)
+        self.constants.forget()
+        self.memory.stage_blocks, self.compilation.kept = [], []
+        self.memory.scratch_count = self.memory.scratch_bound = 0
+        self.allocator.rows = None
+        self.stages = None
+        memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
+        for t in range(graph.tensor_count):
+            tensor = &graph.tensors[t]
+            if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
+                tensor.allocation = PLANNED
+            if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
+                tensor.data = NULL
+        return 0
+
+    cdef int prepare_stage(self, int first) except -1:
+        """All passes over the steps from `first` on, up to the next dynamic output."""
+        cdef const Tensor* tensor
+        cdef int i
+        self.graph.context = <void*>self
+        self.compilation.first = first
+        run_passes(self.compilation)
+        if first > 0:
+            return 0
+        self.stage_zero_end = self.compilation.end
+        for i in range(0 if self.micro else self.graph.input_count):
+            if self.graph.inputs[i] >= 0:
+                tensor = &self.tensors[self.graph.inputs[i]]
+                if tensor.type == STRING and tensor.data == NULL:
+                    store_strings(self.allocator, <Tensor*>tensor, load_strings(tensor))
         return 0
 
     # ---------------------------------------------------------------- run
@@ -323,7 +495,7 @@ cdef class Subgraph(Preparation):
         self.shared.depth -= 1
         if self.shared.depth == 0:
             self.shared.runs += 1
-            if self.shared.handles and not self.preserve_all:
+            if self.shared.handles and not self.graph.preserve_all:
                 self.shared.handles.clear()
         self.state_changes += 1
         if status != 0:
@@ -341,18 +513,17 @@ cdef class Subgraph(Preparation):
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
-        raise self.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
+        raise self.compilation.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
 
     cdef int run(self) noexcept nogil:
         """The steps, on the threads that there are. -1: `failure` is set, or `message` and `failed_step` are."""
-        cdef bint may_share = self.shared_time > 0 and not self.shared.engaged
+        cdef bint may_share = self.graph.parallel_time > 0 and not self.shared.engaged
         cdef bint engaged = False
         cdef int status
-        self.prepared_end = self.stage_zero_end
         if may_share and wants_threads(&self.trial):
-            engaged = engage_hands(self.hands, self.shared_time)
+            engaged = engage_workers(self.workers, self.graph.parallel_time)
             self.shared.engaged = engaged
-        status = self.run_steps() if self.clock == NULL else self.run_timed_steps()
+        status = self.run_stages()
         if engaged:
             self.shared.engaged = False
             ran_together(&self.trial, release())
@@ -360,82 +531,53 @@ cdef class Subgraph(Preparation):
             ran_alone(&self.trial)
         return status
 
-    cdef int run_steps(self) noexcept nogil:
-        """The loop over the nodes."""
+    cdef int run_stages(self) noexcept nogil:
+        """The steps that allocate has prepared, then stage after stage."""
         cdef int step = 0
-        cdef Node* node
-        cdef bint flushing = False
-        cdef unsigned long long mode = 0
+        cdef int end = self.stage_zero_end
+        cdef int status
         while True:
-            while step < self.prepared_end:
-                node = &self.nodes[self.plan[step]]
-                if self.flushes != NULL and self.flushes[step] != flushing:
-                    flushing = not flushing
-                    if flushing:
-                        mode = flush_denormals()
-                    else:
-                        restore_denormals(mode)
-                if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                    run_group(&self.groups[step], self.shared.engaged)
-                    step = self.groups[step].last
-                elif node.invoke(self, node) != 0:
-                    self.failed_step = step
-                    break
-                step += 1
-            if flushing:
-                restore_denormals(mode)
-                flushing = False
-            if step < self.prepared_end or (step < self.plan_count and self.next_stage(step) != 0):
-                return -1
-            if step == self.plan_count:
-                return 0
-
-    cdef int run_timed_steps(self) noexcept nogil:
-        """As `run_steps`, with a look at the clock around each node: a loop of its own, so that the other does not even ask whether it is wanted."""
-        cdef int step = 0
-        cdef int status, last
-        cdef Node* node
-        cdef bint flushing
-        cdef unsigned long long mode = 0
-        while step < self.plan_count:
-            if step >= self.prepared_end and self.next_stage(step) != 0:
-                return -1
-            node = &self.nodes[self.plan[step]]
-            flushing = self.flushes != NULL and self.flushes[step]
-            if flushing:
-                mode = flush_denormals()
-            status = 0
-            last = step
-            self.clock[2 * step] = nanoseconds()
-            if self.groups[step].parts > 1 and (self.shared.engaged or self.groups[step].alone):
-                run_group(&self.groups[step], self.shared.engaged)
-                last = self.groups[step].last
+            if self.clock == NULL:
+                status = run_steps(self, &self.graph, step, end, self.shared.engaged, &self.failed_step)
             else:
-                status = node.invoke(self, node)
-            self.clock[2 * step + 1] = nanoseconds()
-            if flushing:
-                restore_denormals(mode)
-            if status != 0:
-                self.failed_step = step
+                status = run_timed_steps(self, &self.graph, step, end, self.shared.engaged, &self.failed_step, self.clock)
+            if status != 0 or end == self.graph.step_count:
+                return status
+            step = end
+            end = self.next_stage(step)
+            if end < 0:
                 return -1
-            while step < last:               # nodes that run together: the first one has their time
-                step += 1
-                self.clock[2 * step] = self.clock[2 * step + 1] = self.clock[2 * step - 1]
-            step += 1
-        return 0
+
+    cdef int next_stage(self, int step) noexcept with gil:
+        """The end of the stage behind a dynamic output: as the last invoke prepared it, or prepared anew; -1: `failure` is set."""
+        cdef int end
+        try:
+            if self.stages is None:
+                self.stages = new_stages(self.compilation)
+            end = self.stages.prepared_end(step)
+            if end == 0:
+                self.stages.begin(step)
+                self.prepare_stage(step)
+                self.stages.complete(step)
+                end = self.compilation.end
+        except BaseException as error:
+            self.state = INVOKE
+            self.failure = error
+            return -1
+        return end
 
     cdef int run_recorded(self) noexcept:
         """Run with a clock; a run that fails is not recorded."""
         cdef Block block
         cdef int status
         try:
-            block = new_block(2 * self.plan_count * sizeof(int64_t) + 1, 16)
+            block = new_block(2 * self.graph.step_count * sizeof(int64_t) + 1, 16)
             self.clock = <int64_t*>block.data
             with nogil:
                 status = self.run()
             self.clock = NULL
             if status == 0 and self.recorder is not None:
-                self.recorder.append((self.index, block.data[:2 * self.plan_count * sizeof(int64_t)]))
+                self.recorder.append((self.index, block.data[:2 * self.graph.step_count * sizeof(int64_t)]))
         except BaseException as error:
             self.failure = error
             return -1
@@ -443,27 +585,18 @@ cdef class Subgraph(Preparation):
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
-        cdef Node* node
-        cdef int step, status
-        cdef unsigned long long mode = 0
-        cdef bint flushing
-        for step in range(self.plan_count):
-            partition = None if self.step_partitions is None else self.step_partitions[step]
-            if self.plan[step] == index or (partition is not None and partition.nodes == [index]):
+        cdef int step, status, partition
+        for step in range(self.graph.step_count):
+            partition = self.graph.laid_out[step].partition
+            if self.graph.laid_out[step].source == index or (partition >= 0 and self.partitions[partition].nodes == [index]):
                 break
         else:
             raise ValueError(f"node {index} does not run by itself")
-        if not self.ready or step >= self.prepared_end:
+        if not self.ready or step >= self.compilation.end:
             raise RuntimeError(f"node {index} is not prepared")
-        node = &self.nodes[self.plan[step]]
-        self.settle_inputs(node, -1)
-        flushing = self.flushes != NULL and self.flushes[step]
+        self.constants.materialize_inputs(self, self.graph.steps[step].node, -1)
         with nogil:
-            if flushing:
-                mode = flush_denormals()
-            status = node.invoke(self, node)
-            if flushing:
-                restore_denormals(mode)
+            status = run_steps(self, &self.graph, step, step + 1, False, &self.failed_step)
         if status != 0:
             self.raise_failure(step)
         return 0

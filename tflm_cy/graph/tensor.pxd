@@ -105,5 +105,6 @@ cdef inline bint same_shape(const Tensor* a, const Tensor* b) noexcept nogil:
 
 cdef int type_size(int type) noexcept nogil                                    # bytes of an element; 0: string, resource, packed
 cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil  # -1: overflow
+cdef bint counts_as_empty(int rank, const int32_t* dims) noexcept nogil
 cpdef str type_name(int type)
 cdef list shape_of(const Tensor* tensor)

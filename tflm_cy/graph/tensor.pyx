@@ -1,5 +1,5 @@
 """Sizes and names of tensor types."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef int[21] SIZES = [4, 2, 4, 1, 8, 0, 1, 2, 8, 1, 8, 16, 8, 0, 0, 4, 2, 0, 2, 0, 0]
 cdef tuple NAMES = (
@@ -41,6 +41,21 @@ cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil:
     if type == RESOURCE or type == VARIANT:
         return 8
     return n * type_size(type)
+
+
+cdef bint counts_as_empty(int rank, const int32_t* dims) noexcept nogil:
+    """A dimension is negative, and TensorFlow counts 0 bytes: it multiplies unsigned numbers of 64 bits, and looks for an overflow each time."""
+    cdef uint64_t n = 1
+    cdef uint64_t dim
+    cdef bint negative = False
+    cdef int d
+    for d in range(rank):
+        dim = <uint64_t><int64_t>dims[d]
+        negative = negative or dims[d] < 0
+        if n != 0 and n * dim / n != dim:
+            return False
+        n *= dim
+    return negative and n == 0
 
 
 cpdef str type_name(int type):

@@ -26,13 +26,14 @@ from libc.stdlib cimport realloc
 from libc.string cimport memset
 
 from tflm_cy.graph.loader cimport load
+from tflm_cy.graph.passes.prepare cimport refuse_when_reached
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport DYNAMIC, PLANNED, Tensor
 from tflm_cy.memory.arena cimport KIND_OTHER, Arena
 from tflm_cy.schema.model cimport Model
 
 from tflm_cy.core import Core
-from tflm_cy.graph.preparation import refused_nodes
+from tflm_cy.graph.passes.prepare import refused_nodes
 from tflm_cy.memory.arena import ArenaExhausted
 from tflm_cy.memory.check import check
 from tflm_cy.memory.problem import Problem
@@ -226,7 +227,7 @@ cdef class MicroInterpreter:
         cdef Subgraph g
         self.core.reset_variables()
         for g in self.core.subgraphs:
-            for kept in g.kept:
+            for kept in g.compilation.kept:
                 if hasattr(kept, "reset"):
                     kept.reset()
         return 0
@@ -235,7 +236,7 @@ cdef class MicroInterpreter:
     def refused(self):
         """[(subgraph, node, why)] of the nodes that fail each time that they are reached."""
         cdef Subgraph g
-        return [(g.index, node, why) for g in self.core.subgraphs for node, why in refused_nodes(g)]
+        return [(g.index, node, why) for g in self.core.subgraphs for node, why in refused_nodes(g.compilation)]
 
     # ---------------------------------------------------------------- memory
 
@@ -302,9 +303,9 @@ cdef int fail_when_reached(list subgraphs, list faults) except -1:
     cdef Subgraph g
     for fault in faults:
         g = subgraphs[fault.node.subgraph]
-        if fault.node.index < g.node_count:
+        if fault.node.index < g.graph.node_count:
             text = f"TFLM's kernel does not take these types: {fault.reason}"
-            g.refuse_when_reached(&g.nodes[fault.node.index], text.encode("utf-8", "replace"))
+            refuse_when_reached(g, &g.graph.nodes[fault.node.index], text.encode("utf-8", "replace"))
     return 0
 
 
@@ -328,8 +329,8 @@ cdef list scratch_requests(list subgraphs):
     cdef int r
     cdef list requests = []
     for g in subgraphs:
-        for r in range(g.scratch_count):
-            requests.append((g.index, g.scratch_requests[r].step, max(g.scratch_requests[r].bytes, 1)))
+        for r in range(g.memory.scratch_count):
+            requests.append((g.index, g.memory.scratch_requests[r].source, max(g.memory.scratch_requests[r].bytes, 1)))
     return requests
 
 
@@ -361,19 +362,19 @@ cdef int place(list subgraphs, list places, list requests, object offsets, char*
             tensor = &g.tensors[t]
             if tensor.allocation == PLANNED or tensor.allocation == DYNAMIC:
                 tensor.data = EMPTY
-            g.first_use[t] = 0
-            g.last_use[t] = g.plan_count       # so that nothing counts as overwritten: what is read here is not
-        buffers = <void**>realloc(g.scratch_buffers, (g.scratch_count + 1) * sizeof(void*))
+            g.graph.first_use[t] = 0
+            g.graph.last_use[t] = g.graph.step_count       # so that nothing counts as overwritten: what is read here is not
+        buffers = <void**>realloc(g.scratch_buffers, (g.memory.scratch_count + 1) * sizeof(void*))
         if buffers == NULL:
             raise MemoryError()
         g.scratch_buffers = buffers
-        g.scratch_planned = 0
+        g.memory.scratch_bound = 0
     for (s, t, size), offset in zip(places, offsets):
         g = subgraphs[s]
         g.tensors[t].data = base + <size_t>offset
         memset(g.tensors[t].data, 0, size)
     for k, (s, _, _) in enumerate(requests):
         g = subgraphs[s]
-        g.scratch_buffers[g.scratch_planned] = base + <size_t>offsets[len(places) + k]
-        g.scratch_planned += 1
+        g.scratch_buffers[g.memory.scratch_bound] = base + <size_t>offsets[len(places) + k]
+        g.memory.scratch_bound += 1
     return 0

@@ -6,7 +6,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
-from tflm_cy.graph.context cimport MICRO, Context, Node, register, spanning
+from tflm_cy.graph.context cimport MICRO, Context, Node, register, position_space
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,
@@ -76,7 +76,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
         context.set_dynamic(y)
     node.invoke = arg_reduce
     if a.known_axis and a.size > 0 and by_rows(a, x):
-        return context.divide(node, compute_rows, spanning(a.outer, 1, 1), a.outer * (1 + 0.05 * a.size))
+        return context.parallelize(node, compute_rows, position_space(a.outer, 1, 1), a.outer * (1 + 0.05 * a.size))
     return 0
 
 
@@ -108,7 +108,7 @@ cdef inline bint by_rows(const ArgReduction* a, const Tensor* x) noexcept nogil:
     return a.inner == 1 and a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
 
 
-cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """A range of rows of bytes: the output's elements."""
     cdef ArgReduction* a = <ArgReduction*>node.data
     cdef Tensor* x = context.input(node, 0)

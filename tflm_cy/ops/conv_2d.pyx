@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.graph.context cimport MICRO, Context, Node, make_idle, reads_late, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, elide, defers, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count, shape_of, type_name
 from tflm_cy.ops.conv_2d_float cimport prepare_float
 from tflm_cy.ops.conv_2d_hybrid cimport prepare_hybrid
@@ -58,12 +58,12 @@ cdef int prepare(Context context, Node* node) except -1:
     dims = [<int32_t>c.shape.batches, <int32_t>c.shape.oh, <int32_t>c.shape.ow, <int32_t>c.shape.oc]
     context.set_shape(y, 4, dims)
     if count(y) == 0 and c.shape.batches > 0:
-        make_idle(node)
+        elide(node)
         return 0
     if x.type != FLOAT32 or w.type == FLOAT32:         # else all images would be quantized together
         flatten_pointwise(&c.shape)
     if w.type != FLOAT32:
-        context.settle(w)
+        context.materialize(w)
     prepare_weights(context, w, &c.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT32 if bias_option == INT32 else INT64, c.shape.oc, &c.bias)
@@ -114,5 +114,5 @@ cdef int flatten_pointwise(ConvShape* g) except -1:
 
 
 OPERATORS = {
-    "CONV_2D": reads_late(register(prepare, version=8), 1),
+    "CONV_2D": defers(register(prepare, version=8), 1),
 }

@@ -51,7 +51,7 @@ cdef int prepare_float(Context context, Node* node, const Conv* c, int activatio
         op.packed = op.fast32.plan.packed
         node.invoke = choose_kernel
     elif is_constant(w):
-        context.settle(w)
+        context.materialize(w)
         op.packed = <float*>context.persistent(packed_bytes(op))
         pack_filter(op, <const float*>w.data, op.packed)
     else:
@@ -106,7 +106,7 @@ cdef int plan_threads(FloatConv* op, int threads) noexcept nogil:
 
 
 cdef int prepare_contraction(Context context, Node* node, FloatConv* op) except -1:
-    context.settle(context.input(node, 1))
+    context.materialize(context.input(node, 1))
     op.packed = <float*>context.persistent(sizeof(float) * op.c.shape.oc * op.c.depth + 1)
     pack_contraction(&op.contraction, <const float*>context.input(node, 1).data, op.packed)
     op.sums = context.request_scratch(2 * sizeof(float) * op.contraction.parts * op.c.shape.oc)

@@ -5,18 +5,26 @@ sums in every arithmetic.
 
 Source: LiteRT:tflite/kernels/{conv3d,conv3d_transpose}.cc.
 """
+from libc.math cimport INFINITY, isfinite
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, transpose_conv_3d_f32
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv_3d cimport conv_3d_f32_fused, transpose_conv_3d_f32_eigen
+from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.ordered32 cimport Ordered32
+from tflm_cy.simd.product32 cimport Product32
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Conv3DOptions
     PADDING = 0
@@ -28,12 +36,28 @@ cdef enum:                       # Conv3DOptions
     DILATION_W = 6
     DILATION_H = 7
 
+cdef enum ProductKind:           # of copied windows and the filter
+    NONE = 0
+    FUSED = 1
+    ROUNDED = 2
+
+cdef enum:
+    WINDOW_BYTES = 1 << 18       # of windows that are copied at a time
+
 cdef struct Conv3D:
     Volume volume
     int padding
     bint dilated
+    bint fused                   # the optimized arithmetic's sums
     int32_t sums                 # scratch handles
     int32_t products
+    size_t sum_bytes
+    ProductKind product
+    int64_t window_rows
+    int32_t windows              # scratch
+    size_t window_bytes
+    Vector32 chains
+    FastOrdered32 ordered
 
 
 cdef Conv3D* read_options(Context context, Node* node) except NULL:
@@ -107,28 +131,119 @@ cdef int prepare_conv_3d(Context context, Node* node) except -1:
         op.volume.out[axis] = fit_window(op, axis, x.dims[1 + axis])
         dims[1 + axis] = <int32_t>op.volume.out[axis]
     context.set_shape(y, 5, dims)
-    op.sums = context.request_scratch(op.volume.oc * sizeof(float) + 4)
-    node.invoke = convolve_fused if node.arithmetic == OPTIMIZED else convolve
-    return 0
+    op.sum_bytes = op.volume.oc * sizeof(float) + 4
+    op.sums = context.request_scratch(context.for_all_workers(op.sum_bytes))
+    op.fused = node.arithmetic == OPTIMIZED
+    node.invoke = convolve
+    if count(x) == 0 or count(w) == 0 or count(y) == 0:
+        return 0
+    use_product(context, node, op, w)
+    return context.parallelize(
+        node, convolve_range, position_space(count(y) / op.volume.oc, 1, 0), count(w) / op.volume.oc * (0.03 if op.product != NONE else 1.) * count(y))
 
 
-cdef float* bias_of(Context context, const Node* node, int i) noexcept nogil:
+cdef const float* bias_of(Context context, const Node* node, int i) noexcept nogil:
     cdef const Tensor* bias = context.input(node, i)
     return NULL if bias == NULL else <float*>bias.data
 
 
+cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except -1:
+    """Windows, copied one behind the other, are rows of a matrix that meets the filter, if that is constant. Its kernels: chains of fused
+    multiply-adds that begin with the bias, for the optimized arithmetic; rounded products and sums for the reference, whose
+    zeros outside of the image make no NaN."""
+    cdef const Tensor* bias = context.input(node, 2)
+    cdef int64_t depth = count(w) / op.volume.oc
+    cdef int64_t positions = count(context.output(node, 0)) / op.volume.oc
+    cdef const float* biases = bias_of(context, node, 2)
+    cdef ConvShape shape
+    if not is_constant(w) or (bias != NULL and not is_constant(bias)):
+        return 0
+    context.materialize(w)
+    if not op.fused and not all_finite(<const float*>w.data, count(w)):
+        return 0
+    op.window_rows = min(max(WINDOW_BYTES / (depth * <int64_t>sizeof(float)), <int64_t>8), positions)
+    shape = matrix_shape(op.window_rows, depth, op.volume.oc)
+    if op.fused:
+        op.chains.plan.shape = shape
+        op.chains.plan.low, op.chains.plan.high = -INFINITY, INFINITY        # the definition clamps: NaN its own way
+        if ready_product32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
+            op.product = FUSED
+    else:
+        if biases == NULL:
+            biases = <const float*>context.persistent(op.volume.oc * sizeof(float))
+        op.ordered.plan.window.shape = shape
+        op.ordered.plan.window.low, op.ordered.plan.window.high = op.volume.low, op.volume.high
+        if ready_ordered32(context, node, &op.ordered, biases, 1, op.volume.oc):
+            op.product = ROUNDED
+            kernels().ordered32.pack(&op.ordered.plan, <const float*>w.data, biases, 1, op.volume.oc)
+    if op.product != NONE:
+        op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.plan.scratch_bytes
+        op.windows = context.request_scratch(context.for_all_workers(op.window_bytes))
+    return 0
+
+
+cdef bint all_finite(const float* x, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if not isfinite(x[i]):
+            return False
+    return True
+
+
+cdef ConvShape matrix_shape(int64_t rows, int64_t depth, int64_t columns) noexcept nogil:
+    """Images of one pixel."""
+    cdef ConvShape g
+    g.batches, g.group_ic, g.ic, g.oc = rows, depth, depth, columns
+    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    g.pad_h = g.pad_w = 0
+    g.row = depth
+    return g
+
+
 cdef int convolve(Context context, Node* node) noexcept nogil:
-    cdef const Conv3D* op = <const Conv3D*>node.data
-    conv_3d_f32(&op.volume, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data, bias_of(context, node, 2),
-                <float*>context.scratch(op.sums), <float*>context.output(node, 0).data)
+    convolve_range(context, node, 0, count(context.output(node, 0)) / max((<Conv3D*>node.data).volume.oc, <ptrdiff_t>1), 0)
     return 0
 
 
-cdef int convolve_fused(Context context, Node* node) noexcept nogil:
+cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some of the output's positions."""
     cdef const Conv3D* op = <const Conv3D*>node.data
-    conv_3d_f32_fused(&op.volume, <const float*>context.input(node, 0).data, <const float*>context.input(node, 1).data, bias_of(context, node, 2),
-                      <float*>context.scratch(op.sums), <float*>context.output(node, 0).data)
-    return 0
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data + first * op.volume.oc
+    cdef int64_t next
+    while first < end:
+        next = min(first + op.window_rows, end) if op.product != NONE else end
+        if op.product == NONE or not multiply(context, node, op, x, first, next, worker, y):
+            compute(context, node, op, x, first, next, worker, y)
+        y += (next - first) * op.volume.oc
+        first = next
+
+
+cdef void compute(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
+    """By the definition."""
+    cdef const float* w = filter_of(context, node)
+    cdef float* sums = <float*>context.worker_scratch(op.sums, op.sum_bytes, worker)
+    if op.fused:
+        conv_3d_f32_fused(&op.volume, x, w, bias_of(context, node, 2), first, end, sums, y)
+    else:
+        conv_3d_f32(&op.volume, x, w, bias_of(context, node, 2), first, end, sums, y)
+
+
+cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
+    """False where the definition must say which NaN an output is."""
+    cdef float* windows = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
+    cdef Product32 chains
+    cdef Ordered32 ordered
+    copy_windows_3d(&op.volume, x, first, end, windows)
+    if op.product == FUSED:
+        chains = op.chains.plan
+        chains.shape.batches = end - first
+        op.chains.run(&chains, windows, context.worker_scratch(op.chains.scratch, chains.scratch_bytes, worker), y)
+        clamp_sums(&op.volume, y, end - first, y)
+        return True
+    ordered = op.ordered.plan
+    ordered.window.shape.batches = ordered.last_positions = end - first
+    return not op.ordered.run(&ordered, windows, windows + op.window_rows * ordered.window.length, y)
 
 
 # ---- CONV_3D_TRANSPOSE

@@ -73,7 +73,7 @@ cdef int prepare(Context context, Node* node) except -1:
     node.data = memcpy(context.persistent(kept_bytes(&expansion)), &expansion, kept_bytes(&expansion))
     node.invoke = write_out
     context.keep(Shown(y.index, name="Densify_output"))
-    context.compute_later(node, y)
+    context.defer(node, y)
     return 0
 
 

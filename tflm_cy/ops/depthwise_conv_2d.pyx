@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, make_idle, reads_late, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, elide, defers, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport (
     FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
@@ -92,10 +92,10 @@ cdef int prepare(Context context, Node* node) except -1:
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
     if count(y) == 0 and op.shape.batches > 0:
-        make_idle(node)
+        elide(node)
         return 0
     if w.type != FLOAT32:
-        context.settle(w)
+        context.materialize(w)
     prepare_weights(context, w, &op.weights)
     if node.arithmetic == MICRO:
         prepare_bias_micro(context, x, b, INT64, op.shape.oc, &op.bias)
@@ -167,7 +167,7 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     cdef ptrdiff_t c, k
     g.groups = 1
     if x.type == FLOAT32:
-        context.settle(context.input(node, 1))
+        context.materialize(context.input(node, 1))
         op.packed = context.persistent(sizeof(float) * packed_size(g.oc, taps))
         pack_columns(values, g.oc, taps, 1, g.oc, <float*>op.packed)
         op.runs = context.request_scratch(sizeof(Run) * taps)
@@ -377,5 +377,5 @@ cdef inline int hybrid_images(Context context, Node* node, bint optimized) noexc
 
 
 OPERATORS = {
-    "DEPTHWISE_CONV_2D": reads_late(register(prepare, version=7, reference_version=6), 1),
+    "DEPTHWISE_CONV_2D": defers(register(prepare, version=7, reference_version=6), 1),
 }

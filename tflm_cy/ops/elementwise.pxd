@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.fixed_point cimport (
 )
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Extent, Node, WorkFunction, extent_of, spanning
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 
 ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
@@ -213,7 +213,7 @@ cdef inline int share_values(Context context, Node* node, const Binary* op, doub
     """Threads may share the walk; the output may lie over an operand of its shape."""
     cdef const Tensor* y = context.output(node, 0)
     cdef const Tensor* x
-    cdef Extent extent
+    cdef IterationSpace space
     cdef uint32_t alike = 0
     cdef int i
     for i in range(2):
@@ -225,15 +225,15 @@ cdef inline int share_values(Context context, Node* node, const Binary* op, doub
     if count(y) == 0:
         return 0
     if op.plan.loops == 0:
-        extent = spanning(count(y) / channels_of(y), 1, alike)
+        space = position_space(count(y) / channels_of(y), 1, alike)
     else:
-        extent = extent_of(op.plan.count[0], 1)
+        space = iteration_space(op.plan.count[0], 1)
         if op.plan.loops == 1 and op.plan.inner == channels_of(y):
-            extent = spanning(extent.units, 1, alike)
-    return context.divide(node, compute_binary, extent, time * count(y))
+            space = position_space(space.units, 1, alike)
+    return context.parallelize(node, compute_binary, space, time * count(y))
 
 
-cdef inline void compute_binary(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef inline void compute_binary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """A range of the outermost loop, or of the only run."""
     cdef const Binary* op = <const Binary*>node.data
     cdef const char* a = <const char*>context.input(node, op.swapped).data
@@ -270,10 +270,10 @@ cdef inline int share_single(Context context, Node* node, int i, WorkFunction wo
         node.in_place |= 1 << i
     if count(y) == 0:
         return 0
-    return context.divide(node, work, spanning(count(y) / channels_of(y), 1, 1 << i), time * count(y))
+    return context.parallelize(node, work, position_space(count(y) / channels_of(y), 1, 1 << i), time * count(y))
 
 
-cdef inline void compute_unary(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef inline void compute_unary(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef const Unary* op = <const Unary*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* y = context.output(node, 0)

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_RELU6, ACT_SIGN_BIT
-from tflm_cy.graph.context cimport MICRO, Context, Node, reads_late, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, defers, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, shape_of
 from tflm_cy.ops.fully_connected_float cimport prepare_float
 from tflm_cy.ops.fully_connected_hybrid cimport prepare_hybrid
@@ -44,7 +44,7 @@ cdef int prepare(Context context, Node* node) except -1:
     if w.rank != 2:
         raise ValueError(f"FULLY_CONNECTED: NumDimensions(filter) != 2 ({w.rank} != 2)")
     if w.type != FLOAT32:
-        context.settle(w)
+        context.materialize(w)
     m.rows = w.dims[0]
     m.depth = w.dims[1]
     set_output_shape(context, node, &m, x, y)
@@ -103,5 +103,5 @@ cdef int nothing_to_sum(Context context, Node* node) noexcept nogil:
 
 
 OPERATORS = {
-    "FULLY_CONNECTED": reads_late(register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1), 1),
+    "FULLY_CONNECTED": defers(register(prepare, version=14, reference_version=14, lowest_version=1, sparse_input=1), 1),
 }

@@ -70,7 +70,7 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
             node.invoke = fully_connected_vector32
             return 0
     if is_constant(w):
-        context.settle(w)
+        context.materialize(w)
         if w.sparsity != NULL:
             dense = <char*>context.persistent(4 * count(w))
             densify(w, dense, 4 * count(w))
@@ -170,7 +170,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
         return 0
     if is_constant(w):
         if op.product.method == PANELS:
-            context.settle(w)
+            context.materialize(w)
         op.packed = <float*>context.persistent(4 * packed_panels(&op.product) + 4)
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:

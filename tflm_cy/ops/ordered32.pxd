@@ -46,7 +46,7 @@ cdef struct FastDepthwiseOrdered32:
 
 cdef inline const float* filter_of(Context context, const Node* node) noexcept nogil:
     """A constant filter, also one that was given back."""
-    return <const float*>context.reread(context.input(node, 1))
+    return <const float*>context.acquire(context.input(node, 1))
 
 
 cdef inline bint ready_ordered32(
@@ -71,7 +71,7 @@ cdef inline bint pack_ordered32(Context context, const Node* node, FastOrdered32
     cdef bint served = v.pack(&v.plan, filter_of(context, node), v.bias, v.column_stride, v.k_stride)
     v.waits = False
     if served:
-        context.release(context.input(node, 1))
+        context.evict(context.input(node, 1))
     return served
 
 
@@ -99,5 +99,5 @@ cdef inline bint run_depthwise_ordered32(
     if v.waits:
         v.pack(&v.plan, filter_of(context, node), v.bias)
         v.waits = False
-        context.release(context.input(node, 1))
+        context.evict(context.input(node, 1))
     return v.run(&v.plan, x, y)

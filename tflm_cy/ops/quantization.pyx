@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.optimized.conversion cimport (
     quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, reads_late, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, defers, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, INT16, INT32, UINT8, Tensor, count_range, is_constant, type_name,
 )
@@ -165,7 +165,7 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     if is_constant(x):
         node.work = NULL
         node.invoke = invoke_unary
-        context.compute_later(node, y)
+        context.defer(node, y)
     return 0
 
 
@@ -248,6 +248,6 @@ cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) ex
 
 
 OPERATORS = {
-    "DEQUANTIZE": reads_late(register(prepare_dequantize, version=7), 0),
+    "DEQUANTIZE": defers(register(prepare_dequantize, version=7), 0),
     "QUANTIZE": register(prepare_quantize, version=4),
 }

@@ -132,7 +132,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     accept(refusal)
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
-    node.passes = x.type != STRING
+    node.is_view = x.type != STRING
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
         memcpy(y.data, x.data, y.bytes)
@@ -209,7 +209,7 @@ cdef int prepare_squeeze(Context context, Node* node) except -1:
     else:
         context.set_shape(y, rank, dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
-    node.passes = x.type != STRING
+    node.is_view = x.type != STRING
     return 0
 
 
@@ -248,7 +248,7 @@ cdef int prepare_expand_dims(Context context, Node* node) except -1:
     accept(expand(x, index_at(axis.type, axis.data, 0), &wanted))
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
-    node.passes = x.type != STRING
+    node.is_view = x.type != STRING
     return 0
 
 

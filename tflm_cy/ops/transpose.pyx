@@ -53,7 +53,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         use_turn(<Walk*>node.data, kernels().bytes.turn)
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
-        node.passes = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved
+        node.is_view = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved
         if x.type != INT4:
             tell_matrix(node, <const Walk*>node.data, x.bytes)
     if x.type not in (FLOAT32, INT32, BOOL, UINT8, INT8, INT16, INT64, INT4):
@@ -98,7 +98,7 @@ cdef void tell_matrix(Node* node, const Walk* plan, size_t total) noexcept:
     if plan.rank != 2 or total == 0 or <size_t>(rows * columns * plan.run) != total:
         return
     if plan.src_strides[row] == columns * plan.src_strides[column] and plan.dst_strides[column] == rows * plan.dst_strides[row]:
-        node.turned_rows, node.turned_columns = rows, columns
+        node.transpose_rows, node.transpose_columns = rows, columns
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:

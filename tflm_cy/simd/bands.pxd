@@ -30,9 +30,9 @@ cdef enum:
 
 cdef struct Cut:
     ptrdiff_t units
-    ptrdiff_t grain
-    ptrdiff_t least
-    bint spans                   # units are the output's positions
+    ptrdiff_t granularity
+    ptrdiff_t min_chunk
+    bint per_position                   # units are the output's positions
     bint pointwise               # and each needs x at the same position only
     const ConvShape* window      # of the rows of one image; NULL: not rows
 
@@ -45,23 +45,23 @@ cdef inline Cut cut_positions(const ConvShape* g, bint flat) noexcept nogil:
     """Positions of a product, or output rows."""
     cdef Cut cut
     cut.units = positions(g)
-    cut.grain = 1 if flat else g.ow
-    cut.least = 1
-    cut.spans = True
+    cut.granularity = 1 if flat else g.ow
+    cut.min_chunk = 1
+    cut.per_position = True
     cut.pointwise = flat
     cut.window = NULL if flat or g.batches > 1 else g
     if not flat and g.batches > 1:
         cut.units = g.oh
-        cut.grain = 1
-        cut.spans = False
+        cut.granularity = 1
+        cut.per_position = False
     return cut
 
 
 cdef inline Cut cut_columns(ptrdiff_t columns, ptrdiff_t unit) noexcept nogil:
     cdef Cut cut
     cut.units = (columns + unit - 1) / unit
-    cut.grain = cut.least = 1
-    cut.spans = cut.pointwise = False
+    cut.granularity = cut.min_chunk = 1
+    cut.per_position = cut.pointwise = False
     cut.window = NULL
     return cut
 
@@ -96,8 +96,8 @@ cdef inline Cut cut_conv8(const Conv8* c) noexcept nogil:
     if c.dynamic:
         cut.window = NULL        # the whole image says how it is quantized
     if c.flat:
-        cut.grain = c.abreast if c.tile_columns else 1
-        cut.least = TILE_POSITIONS * cut.grain if c.tile_columns else max(min(cut.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
+        cut.granularity = c.abreast if c.tile_columns else 1
+        cut.min_chunk = TILE_POSITIONS * cut.granularity if c.tile_columns else max(min(cut.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
     return cut
 
 
@@ -162,7 +162,7 @@ ctypedef void (*RunBand8)(const Depthwise8* d, const void* x, void* scratch, voi
 cdef inline Cut cut_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
     """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
     cdef Cut cut = cut_positions(g, False)
-    cut.least = cut.grain * (rows if rows < 3 else 3)
+    cut.min_chunk = cut.granularity * (rows if rows < 3 else 3)
     return cut
 
 
@@ -205,7 +205,7 @@ cdef inline Cut cut_product32(const Product32* c) noexcept nogil:
         return cut_positions(&c.shape, c.flat)
     cut = cut_columns(c.panels, 1)
     if c.gathered > 0:
-        cut.least = c.panels / 2
+        cut.min_chunk = c.panels / 2
     return cut
 
 

@@ -37,7 +37,7 @@ cdef struct Product32:
     float high
     ptrdiff_t period             # columns that share a bias with the columns this far behind; 0: all have their own
     ptrdiff_t period_stride      # from the weights of a period to the next
-    ptrdiff_t hands              # threads that may share the columns of a single position
+    ptrdiff_t workers              # threads that may share the columns of a single position
     const Finish32* finish       # NULL: nothing; not for several groups
     ptrdiff_t first_column       # of those that `finish` has slopes for
     # the plan

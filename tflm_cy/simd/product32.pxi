@@ -105,7 +105,7 @@ cdef bint plan_windows32(Product32* c) noexcept nogil:
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     if c.flat and positions == 1:
         widest = WIDE_PANEL32
-        fewest = min(c.hands, c.vectors / PANEL32)
+        fewest = min(c.workers, c.vectors / PANEL32)
     c.gathered = c.left = c.right = 0
     c.y_row = g.oc
     c.panels = max(fewest, (c.vectors + widest - 1) / widest)

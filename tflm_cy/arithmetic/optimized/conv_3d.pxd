@@ -12,43 +12,45 @@ from libc.math cimport fmaf
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv_3d cimport Volume, add_bias_3d
+from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, place_of
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.nan_order cimport add_runs
 
 
-cdef inline void conv_3d_f32_fused(const Volume* v, const float* x, const float* w, const float* bias, float* sums, float* y) noexcept nogil:
-    """sums: oc floats. bias: NULL when there is none."""
-    cdef ptrdiff_t pixels = v.size[0] * v.size[1] * v.size[2]
-    cdef ptrdiff_t b, od, oh, ow, kd, kh, kw, id, ih, iw, c, o
+cdef inline void conv_3d_f32_fused(
+    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
+) noexcept nogil:
+    """Some positions, of which y is the first. sums: oc floats. bias: NULL when there is none."""
+    cdef ptrdiff_t position, kd, kh, kw, c, o
     cdef const float* pixel
     cdef const float* row
-    cdef bint inside
     cdef float value
-    for b in range(v.batches):
-        for od in range(v.out[0]):
-            for oh in range(v.out[1]):
-                for ow in range(v.out[2]):
-                    for o in range(v.oc):
-                        sums[o] = <float>0 if bias == NULL else bias[o]
-                    row = w
-                    for kd in range(v.kernel[0]):
-                        id = od * v.stride[0] - v.pad[0] + kd * v.dilation[0]
-                        for kh in range(v.kernel[1]):
-                            ih = oh * v.stride[1] - v.pad[1] + kh * v.dilation[1]
-                            for kw in range(v.kernel[2]):
-                                iw = ow * v.stride[2] - v.pad[2] + kw * v.dilation[2]
-                                inside = id >= 0 and id < v.size[0] and ih >= 0 and ih < v.size[1] and iw >= 0 and iw < v.size[2]
-                                pixel = x + (b * pixels + (id * v.size[1] + ih) * v.size[2] + iw) * v.ic if inside else x
-                                for c in range(v.ic):
-                                    value = pixel[c] if inside else <float>0
-                                    for o in range(v.oc):
-                                        sums[o] = fmaf(value, row[o], sums[o])
-                                    row += v.oc
-                    for o in range(v.oc):
-                        value = sums[o] if sums[o] < v.high else v.high      # of NaN, too
-                        y[o] = value if value > v.low else v.low
-                    y += v.oc
+    cdef Place p
+    for position in range(first, end):
+        p = place_of(v, position)
+        for o in range(v.oc):
+            sums[o] = <float>0 if bias == NULL else bias[o]
+        row = w
+        for kd in range(v.kernel[0]):
+            for kh in range(v.kernel[1]):
+                for kw in range(v.kernel[2]):
+                    pixel = pixel_at(v, x, &p, kd, kh, kw)
+                    for c in range(v.ic):
+                        value = <float>0 if pixel == NULL else pixel[c]
+                        for o in range(v.oc):
+                            sums[o] = fmaf(value, row[o], sums[o])
+                        row += v.oc
+        clamp_sums(v, sums, 1, y)
+        y += v.oc
+
+
+cdef inline void clamp_sums(const Volume* v, const float* sums, ptrdiff_t positions, float* y) noexcept nogil:
+    """y may be the sums. Of NaN, too: the upper limit."""
+    cdef ptrdiff_t i
+    cdef float value
+    for i in range(positions * v.oc):
+        value = sums[i] if sums[i] < v.high else v.high
+        y[i] = value if value > v.low else v.low
 
 
 cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:

@@ -452,7 +452,7 @@ cdef class Claims(Operands):
         """Only matrix products and convolutions read it, and not as their input."""
         cdef const Node* n
         for user in self.readers_of(tensor):
-            n = &self.g.nodes[<int>user]
+            n = &self.g.graph.nodes[<int>user]
             if n.inputs[0] == tensor or not is_matrix(n.code):
                 return False
         return True
@@ -464,7 +464,7 @@ cdef class Claims(Operands):
         if self.readers is None:
             self.readers = {}
             for index in self.g.execution_plan:
-                n = &self.g.nodes[<int>index]
+                n = &self.g.graph.nodes[<int>index]
                 for i in range(n.input_count):
                     self.readers.setdefault(n.inputs[i], []).append(index)
         return self.readers.get(tensor, [])
@@ -477,7 +477,7 @@ cdef class Claims(Operands):
         if self.g.name.startswith("VALIDATION:"):
             return []
         for index in self.g.execution_plan:
-            n = &self.g.nodes[index]
+            n = &self.g.graph.nodes[index]
             if self.is_unpacking(n):
                 self.unpacked[index] = True
                 self.quasi[n.outputs[0]] = index
@@ -492,5 +492,5 @@ cdef class Claims(Operands):
                 continue
             taken.add(index)
         taken.update([self.handles[handle] for handle in self.proxies])
-        taken.update([index for index in range(self.g.node_count) if self.unpacked[index]])
+        taken.update([index for index in range(self.g.graph.node_count) if self.unpacked[index]])
         return sorted(taken)

@@ -64,7 +64,7 @@ cdef str matrix_defect(Claims claims, const Node* node, int x, int y):
 
 cdef str creation_defect(Claims claims, int index):
     """Why this node of a partition cannot be created, None when it can; not for nodes that are unpacked, nor for VAR_HANDLE."""
-    cdef const Node* node = &claims.g.nodes[index]
+    cdef const Node* node = &claims.g.graph.nodes[index]
     cdef str op = claims.g.operator_names[index]
     cdef int code = node.code
     cdef int first = 1 if code == BUILTIN_SPLIT or code == BUILTIN_TRANSPOSE_CONV else 0

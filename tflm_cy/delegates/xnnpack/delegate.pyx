@@ -9,7 +9,7 @@ from tflm_cy.delegates.xnnpack.creation cimport creation_defect
 from tflm_cy.delegates.xnnpack.rewrites cimport rewrite
 from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node, Registration
 from tflm_cy.graph.delegate import Delegate
-from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport FLOAT16, INT2, INT4, INT8, UINT8
 from tflm_cy.schema.builtins cimport BUILTIN_VAR_HANDLE
@@ -61,7 +61,7 @@ class XnnpackDelegate(Delegate):
         cdef int n
         partition.flushes = True
         for n in partition.nodes:
-            node = &subgraph.nodes[n]
+            node = &subgraph.graph.nodes[n]
             node.arithmetic = OPTIMIZED if claims.unpacked[n] else XNNPACK
             if claims.unpacked[n] or node.code == BUILTIN_VAR_HANDLE:
                 continue

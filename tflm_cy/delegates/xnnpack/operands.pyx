@@ -144,7 +144,7 @@ cdef class Operands:
     def __cinit__(self, Subgraph graph):
         cdef Py_ssize_t n = graph.tensor_count
         self.g = graph
-        self.quasi = <int32_t*>PyMem_RawCalloc(6 * n + graph.node_count + 1, 1)
+        self.quasi = <int32_t*>PyMem_RawCalloc(6 * n + graph.graph.node_count + 1, 1)
         if self.quasi == NULL:
             raise MemoryError()
         self.types = <int8_t*>(self.quasi + n)

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.delegates.xnnpack.datatype cimport same_parameters, zero_point_0
 from tflm_cy.graph.context cimport FUSED_SQUARE, XNNPACK, Node
-from tflm_cy.graph.partition cimport Partition
+from tflm_cy.graph.passes.partition cimport Partition
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, Tensor, count
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
@@ -77,7 +77,7 @@ cdef bint holds(const Tensor* t, bint negative) noexcept:
 
 
 cdef str rule_of(Subgraph g, int n, str op):
-    cdef const Node* node = &g.nodes[n]
+    cdef const Node* node = &g.graph.nodes[n]
     cdef const Tensor* x
     cdef const Tensor* y
     cdef int i
@@ -123,20 +123,20 @@ def quirks(Subgraph g):
     cdef int n, step
     for partition in g.partitions:
         for step in partition.steps:
-            if rounds_once and step >= g.listed_nodes and g.nodes[step].fusion == FUSED_SQUARE:
-                fused[g.nodes[step].outputs[0]] = True
-            if step >= g.listed_nodes and g.operator_names[step] == "MEAN":
-                means.add(g.nodes[step].outputs[0])
+            if rounds_once and step >= g.graph.listed_nodes and g.graph.nodes[step].fusion == FUSED_SQUARE:
+                fused[g.graph.nodes[step].outputs[0]] = True
+            if step >= g.graph.listed_nodes and g.operator_names[step] == "MEAN":
+                means.add(g.graph.nodes[step].outputs[0])
         for n in partition.nodes:
-            if g.nodes[n].arithmetic != XNNPACK:
+            if g.graph.nodes[n].arithmetic != XNNPACK:
                 continue
             op = g.operator_names[n]
-            if op == "DIV" and g.nodes[n].outputs[0] in means and g.tensors[g.nodes[n].inputs[0]].allocation == CONSTANT:
+            if op == "DIV" and g.graph.nodes[n].outputs[0] in means and g.tensors[g.graph.nodes[n].inputs[0]].allocation == CONSTANT:
                 found.append({
                     "node": n, "op_name": op, "rule": "quotient upside down", "effect": EFFECTS["quotient upside down"][0],
                     "way_out": EFFECTS["quotient upside down"][1]})
                 continue
-            rule = "sum of squares" if g.nodes[n].output_count and g.nodes[n].outputs[0] in fused else rule_of(g, n, op)
+            rule = "sum of squares" if g.graph.nodes[n].output_count and g.graph.nodes[n].outputs[0] in fused else rule_of(g, n, op)
             if rule is not None:
                 effect, way_out = EFFECTS[rule]
                 found.append({"node": n, "op_name": op, "rule": rule, "effect": effect, "way_out": way_out})

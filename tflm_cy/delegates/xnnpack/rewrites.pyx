@@ -19,8 +19,8 @@ from libc.string cimport memcpy
 
 from tflm_cy.delegates.xnnpack.families cimport begins_rewrite
 from tflm_cy.graph.context cimport FUSED_CLAMP, FUSED_GATE, FUSED_PAD, FUSED_SQUARE, XNNPACK, Node
-from tflm_cy.graph.partition cimport Partition
-from tflm_cy.graph.partition import add_node, add_variant
+from tflm_cy.graph.passes.partition cimport Partition
+from tflm_cy.graph.passes.partition import add_node, add_variant
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport CONSTANT, FLOAT16, FLOAT32, INT8, INT32, UINT8, Tensor, count
 from tflm_cy.ops.xnnpack.fused_pad cimport VALID
@@ -42,7 +42,7 @@ cdef bint is_float(Subgraph g, const Node* node) noexcept:
 
 cdef int squared(Subgraph g, int n) except -2:
     """x when node n computes x * x, else -1."""
-    cdef const Node* node = &g.nodes[n]
+    cdef const Node* node = &g.graph.nodes[n]
     if not is_float(g, node):
         return -1
     if node.code == BUILTIN_SQUARE and node.input_count == 1:
@@ -80,8 +80,8 @@ cdef object single_constant(Subgraph g, int t):
     if tensor.type != FLOAT32 or count(tensor) != 1:
         return None
     if tensor.allocation != CONSTANT:
-        for n in range(g.node_count):
-            node = &g.nodes[n]
+        for n in range(g.graph.node_count):
+            node = &g.graph.nodes[n]
             if node.output_count == 1 and node.outputs[0] == t and node.input_count == 1 and node.code == BUILTIN_DEQUANTIZE:
                 source = &g.tensors[node.inputs[0]]
     if source.allocation != CONSTANT or source.sparsity != NULL:
@@ -112,13 +112,13 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
     cdef Node* node
     cdef int n, i, x, code, source, variant
     for n in partition.nodes:
-        if begins_rewrite(g.nodes[n].code):
+        if begins_rewrite(g.graph.nodes[n].code):
             break
     else:
         partition.steps = list(partition.nodes)
         return 0
     for n in partition.nodes:
-        node = &g.nodes[n]
+        node = &g.graph.nodes[n]
         for i in range(node.output_count):
             if node.outputs[i] >= 0:
                 makers[node.outputs[i]] = n
@@ -127,7 +127,7 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
             if x >= 0 and g.tensors[x].allocation != CONSTANT:       # constants are nobody's work
                 readers[x] = readers.get(x, 0) + 1
     for n in partition.nodes:
-        node = &g.nodes[n]
+        node = &g.graph.nodes[n]
         code = node.code
         x = node.inputs[0] if node.input_count > 0 else -1
         if (code == BUILTIN_SUM or code == BUILTIN_MEAN) and is_float(g, node):
@@ -135,9 +135,9 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
             variant = n
             if source >= 0:
                 variant = add_variant(g, n, [source, node.inputs[1]], [node.outputs[0]])
-                g.nodes[variant].fusion = FUSED_SQUARE
+                g.graph.nodes[variant].fusion = FUSED_SQUARE
             if code == BUILTIN_SUM:
-                sums[g.nodes[n].outputs[0]] = variant
+                sums[g.graph.nodes[n].outputs[0]] = variant
             steps.append(variant)
         elif code == BUILTIN_MUL and (variant := gated(g, partition, n, makers, readers, steps)) >= 0:
             steps.append(variant)
@@ -161,15 +161,15 @@ cdef int rewrite(Subgraph g, Partition partition, find) except -1:
 
 cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
     """True where a convolution can pad by itself: a border of rows and columns, smaller than its filter."""
-    cdef const Node* node = &g.nodes[n]
-    cdef const Node* border = &g.nodes[pad]
+    cdef const Node* node = &g.graph.nodes[n]
+    cdef const Node* border = &g.graph.nodes[pad]
     cdef const Tensor* x
     cdef const Tensor* y
     cdef const Tensor* w
     cdef const Tensor* paddings
     cdef int32_t[8] sizes
     cdef int i
-    if not g.fuse or g.preserve_all or border.code != BUILTIN_PAD or table_i8(node.options, 0, 0) != VALID:
+    if not g.fuse or g.graph.preserve_all or border.code != BUILTIN_PAD or table_i8(node.options, 0, 0) != VALID:
         return False
     if border.input_count != 2 or node.input_count < 2 or node.input_count > 3 or border.inputs[1] < 0 or node.inputs[1] < 0:
         return False
@@ -188,28 +188,28 @@ cdef bint takes_pad(Subgraph g, int pad, int n) except -1:
 
 cdef int with_pad(Subgraph g, int pad, int n) except -1:
     """The convolution of what the PAD reads."""
-    cdef const Node* node = &g.nodes[n]
-    cdef const Node* border = &g.nodes[pad]
+    cdef const Node* node = &g.graph.nodes[n]
+    cdef const Node* border = &g.graph.nodes[pad]
     cdef int bias = node.inputs[2] if node.input_count > 2 else -1
     cdef int variant = add_variant(g, n, [border.inputs[0], node.inputs[1], bias, border.inputs[1]], [node.outputs[0]])
-    g.nodes[variant].fusion = FUSED_PAD
+    g.graph.nodes[variant].fusion = FUSED_PAD
     return variant
 
 
 cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers, list steps) except -2:
     """The node that computes x * LOGISTIC(x), which is no step of its own any more; -1 where n is something else."""
-    cdef const Node* node = &g.nodes[n]
+    cdef const Node* node = &g.graph.nodes[n]
     cdef const Tensor* x
     cdef int i, t, maker, variant
-    if not g.fuse or g.preserve_all or node.input_count != 2:
+    if not g.fuse or g.graph.preserve_all or node.input_count != 2:
         return -1
     for i in range(2):
         t = node.inputs[i]
         maker = makers.get(t, -1)
-        if maker < 0 or g.nodes[maker].code != BUILTIN_LOGISTIC or readers[t] != 1 or t in partition.outputs:
+        if maker < 0 or g.graph.nodes[maker].code != BUILTIN_LOGISTIC or readers[t] != 1 or t in partition.outputs:
             continue
         x = &g.tensors[node.inputs[1 - i]]
-        if g.nodes[maker].inputs[0] != node.inputs[1 - i] or maker not in steps:
+        if g.graph.nodes[maker].inputs[0] != node.inputs[1 - i] or maker not in steps:
             continue
         if x.type == INT8 or x.type == UINT8:
             operands = [node.inputs[1 - i], t]
@@ -218,7 +218,7 @@ cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers
         else:
             continue
         variant = add_variant(g, n, operands, [node.outputs[0]])
-        g.nodes[variant].fusion = FUSED_GATE
+        g.graph.nodes[variant].fusion = FUSED_GATE
         steps.remove(maker)
         return variant
     return -1
@@ -226,7 +226,7 @@ cdef int gated(Subgraph g, Partition partition, int n, dict makers, dict readers
 
 cdef list as_mean(Subgraph g, int n, dict sums, find):
     """The MEAN that a product with a SUM is (and the clamp of its activation), or the node itself."""
-    cdef const Node* node = &g.nodes[n]
+    cdef const Node* node = &g.graph.nodes[n]
     cdef const Node* total
     cdef int i, variant, added, fusion
     cdef int y = node.outputs[0]
@@ -235,15 +235,15 @@ cdef list as_mean(Subgraph g, int n, dict sums, find):
         if node.inputs[i] not in sums:
             continue
         added = sums[node.inputs[i]]
-        total = &g.nodes[added]
+        total = &g.graph.nodes[added]
         if not is_mean_factor(g, node.code, node.inputs[1 - i], summed(g, total)):
             continue
         fusion = total.fusion
         variant = add_variant(g, added, [total.inputs[0], total.inputs[1]], [y])
         g.operator_names[variant] = "MEAN"
-        g.nodes[variant].code = BUILTIN_MEAN
+        g.graph.nodes[variant].code = BUILTIN_MEAN
         g.registrations[variant] = find("MEAN")
-        g.nodes[variant].fusion = fusion
+        g.graph.nodes[variant].fusion = fusion
         return [variant] if clamp is None else [variant, add_clamp(g, clamp, y, find)]
     return [n]
 
@@ -252,12 +252,12 @@ cdef int add_clamp(Subgraph g, str op, int tensor, find) except -1:
     """A clamp of a tensor in its place."""
     cdef int n = add_node(g, op, [tensor], [tensor])
     g.registrations[n] = find(op)
-    g.nodes[n].arithmetic = XNNPACK
+    g.graph.nodes[n].arithmetic = XNNPACK
     return n
 
 
 cdef int merge_clamp(Subgraph g, int n, tuple bounds) except -1:
-    if g.nodes[n].code == BUILTIN_AVERAGE_POOL_2D or g.nodes[n].code == BUILTIN_MAX_POOL_2D:
-        g.nodes[n].fusion = FUSED_CLAMP
-        g.nodes[n].clamp_low, g.nodes[n].clamp_high = bounds
+    if g.graph.nodes[n].code == BUILTIN_AVERAGE_POOL_2D or g.graph.nodes[n].code == BUILTIN_MAX_POOL_2D:
+        g.graph.nodes[n].fusion = FUSED_CLAMP
+        g.graph.nodes[n].clamp_low, g.graph.nodes[n].clamp_high = bounds
     return 0

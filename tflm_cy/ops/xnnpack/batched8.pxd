@@ -2,7 +2,7 @@
 
     if plan_batched8(context, node, &b, x, w):     # prepare; the caller has filled in the first part of b.plan, and b's first part
         ...                                        # else: the scalar definition
-    multiply_batch8(context, &b, x, w, y, batch, x_matrix, w_matrix, hand)
+    multiply_batch8(context, &b, x, w, y, batch, x_matrix, w_matrix, worker)
 
 Constant right sides are packed in prepare, a plan for each. Others are packed in scratch memory while invoking, once for each matrix of the output.
 """
@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.turn cimport turn_8, turn_32
-from tflm_cy.graph.context cimport Context, per_hand
+from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.simd.conv8 cimport Conv8, x_size
 from tflm_cy.simd.table cimport kernels
@@ -26,7 +26,7 @@ cdef struct Batched8:
     Conv8 plan
     Conv8* packed            # of each constant matrix; NULL: none is constant
     int scratch
-    ptrdiff_t rows_at        # where in a hand's scratch memory: a matrix of x as m rows (adj_x),
+    ptrdiff_t rows_at        # where in a worker's scratch memory: a matrix of x as m rows (adj_x),
     ptrdiff_t columns_at     # a matrix of w as n rows,
     ptrdiff_t packed_at      # that one packed
     ptrdiff_t hand_bytes
@@ -72,15 +72,15 @@ cdef inline bint plan_batched8(Context context, Batched8* b, const Tensor* x, co
     else:
         b.packed_at = b.columns_at + (0 if b.adj_y else on_line(b.n * b.k))
         b.hand_bytes = b.packed_at + on_line(c.packed_bytes)
-    b.scratch = context.request_scratch(context.all_hands(b.hand_bytes))
+    b.scratch = context.request_scratch(context.for_all_workers(b.hand_bytes))
     return True
 
 
 cdef inline void multiply_batch8(
-    Context context, const Batched8* b, const void* x, const int8_t* w, void* y, ptrdiff_t x_matrix, ptrdiff_t w_matrix, int hand,
+    Context context, const Batched8* b, const void* x, const int8_t* w, void* y, ptrdiff_t x_matrix, ptrdiff_t w_matrix, int worker,
 ) noexcept nogil:
     """One matrix of the output."""
-    cdef char* scratch = <char*>context.hand_scratch(b.scratch, b.hand_bytes, hand)
+    cdef char* scratch = <char*>context.worker_scratch(b.scratch, b.hand_bytes, worker)
     cdef const char* rows = <const char*>x + x_matrix * b.m * b.k * x_size(&b.plan)
     cdef const Conv8* c
     cdef Conv8 mine

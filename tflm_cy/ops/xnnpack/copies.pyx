@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport FINISH_WIDEN, Context, Node, extent_of, finish_of, register
+from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, iteration_space, epilogue_of, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
@@ -187,11 +187,11 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     node.data = op
     node.invoke = pad
     if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
-        node.finish = finish_of(FINISH_WIDEN, 0, 0, 0, 0)
+        node.epilogue = epilogue_of(EPILOGUE_PAD_CHANNELS, 0, 0, 0, 0)
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
         op.border = border
         node.invoke = pad_image
-        return context.divide(node, compute_pad, extent_of(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
+        return context.parallelize(node, compute_pad, iteration_space(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
     return 0
 
 
@@ -209,7 +209,7 @@ cdef int pad_image(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Rows and columns around each image, for some of the input's rows: every byte is written once."""
     cdef Copy* op = <Copy*>node.data
     cdef Tensor* x = context.input(node, 0)

@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
-from tflm_cy.graph.context cimport FINISH_ADD, FINISH_BEND, FINISH_BEND_SIGNED, FINISH_CLAMP, FUSED_GATE, Context, Node, finish_of, register
+from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, EPILOGUE_CLAMP, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation
@@ -104,7 +104,7 @@ cdef int invoke_rows(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Binary* op = <Binary*>node.data
     cdef int64_t n = op.plan.inner
     (<Limits*>op.how).rows(
@@ -130,7 +130,7 @@ cdef int prepare_add(Context context, Node* node) except -1:
     cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
     cdef const RangeF* range = &(<Limits*>op.how).range
     if count(context.input(node, 0)) == count(context.input(node, 1)) == count(context.output(node, 0)) and not op.swapped:
-        node.finish = finish_of(FINISH_ADD, -1, range.low, range.high, 0)
+        node.epilogue = epilogue_of(EPILOGUE_ADD, -1, range.low, range.high, 0)
     return use_vectors(node, op, kernels().float32.add, kernels().float32.add_rows)
 
 
@@ -184,7 +184,7 @@ cdef int invoke_gate(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_gate(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_gate(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Gate* gate = <Gate*>node.data
     cdef int64_t n = channels_of(context.output(node, 0))
     cdef const float* x = <const float*>context.input(node, gate.operand).data + first * n
@@ -266,11 +266,11 @@ cdef int prepare_clamp(Context context, Node* node, int i, float low, float high
     if low == -INFINITY and high == INFINITY:
         node.invoke = copy_operand
         return 0
-    node.finish = finish_of(FINISH_CLAMP, i, low, high, 0)
+    node.epilogue = epilogue_of(EPILOGUE_CLAMP, i, low, high, 0)
     return share_single(context, node, i, compute_clamp, VALUE_TIME)
 
 
-cdef void compute_clamp(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_clamp(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Clamp* op = <Clamp*>node.data
     cdef int64_t n = channels_of(context.output(node, 0))
     cdef const float* x = <const float*>context.input(node, op.operand).data + first * n
@@ -307,23 +307,23 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef Binary* op
     if generation() == AVX512:
         op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx512)
-        offer_bend(context, node, FINISH_BEND)
+        offer_bend(context, node, EPILOGUE_PRELU)
         return use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)
     if not one:
         op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx2)
-        offer_bend(context, node, FINISH_BEND_SIGNED)
+        offer_bend(context, node, EPILOGUE_PRELU_SIGNED)
         return use_vectors(node, op, kernels().float32.prelu_signed, kernels().float32.prelu_signed_rows)
     op = prepare_floats(context, node, <BinaryKernel>prelu_one_f32_avx2)
     if kernels().float32.prelu_one_signed != NULL:
         op.kernel = kernels().float32.prelu_one_signed
     if is_constant(context.input(node, 1)) and not isnan((<const float*>context.input(node, 1).data)[0]):      # of two NaNs the slope's would win
-        offer_bend(context, node, FINISH_BEND_SIGNED)
+        offer_bend(context, node, EPILOGUE_PRELU_SIGNED)
     return 0
 
 
 cdef void offer_bend(Context context, Node* node, int kind) noexcept:
     if count(context.input(node, 0)) == count(context.output(node, 0)) and is_row(context.input(node, 1), context.output(node, 0)):
-        node.finish = finish_of(kind, 0, 0, 0, 0)
+        node.epilogue = epilogue_of(kind, 0, 0, 0, 0)
 
 
 cdef bint is_row(const Tensor* slopes, const Tensor* y) noexcept:

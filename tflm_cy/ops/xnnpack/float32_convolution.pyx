@@ -23,13 +23,14 @@ from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, tile
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
-from tflm_cy.graph.context cimport Context, Node, extent_of, packs, register
+from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.vector32 cimport (
-    Vector32, VectorDepthwise32, divide32, divide_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32, run32, take32,
+    Vector32, VectorDepthwise32, parallelize32, parallelize_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32, run32,
+    try_fuse32,
 )
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.bands cimport product32_time
@@ -164,7 +165,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
         context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
-        return divide_depthwise32(context, node, fast, compute_depthwise)
+        return parallelize_depthwise32(context, node, fast, compute_depthwise)
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -186,8 +187,8 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
     if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
-        node.take = take
-        return divide32(context, node, &op.fast, compute_range)
+        node.try_fuse = try_fuse
+        return parallelize32(context, node, &op.fast, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -275,8 +276,8 @@ cdef int finish_transposed(
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
-            return context.divide(
-                node, compute_spread, extent_of(g.batches * g.ih, 1), g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
+            return context.parallelize(
+                node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -316,7 +317,7 @@ cdef int64_t node_rows(const Node* node) noexcept nogil:
     return (<Convolution*>node.data).shape.batches * (<Convolution*>node.data).shape.ih
 
 
-cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some of the input's rows."""
     cdef Convolution* op = <Convolution*>node.data
     cdef ConvShape* g = &op.shape
@@ -327,7 +328,7 @@ cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end
     for _i in range(first, end):
         for ky in range(g.kh):
             fast = &op.rows[ky]
-            fast.run(&fast.plan, x, context.hand_scratch(fast.scratch, fast.plan.scratch_bytes, hand), y)
+            fast.run(&fast.plan, x, context.worker_scratch(fast.scratch, fast.plan.scratch_bytes, worker), y)
             y += g.ow * g.oc
         x += g.iw * g.ic
 
@@ -347,12 +348,12 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     run32(
-        context, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+        context, node, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
 
 
-cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
-    return take32(&(<Convolution*>node.data).fast, context, reader, operand, other)
+cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand, int other) noexcept:
+    return try_fuse32(&(<Convolution*>node.data).fast, context, node, reader, operand, other)
 
 
 cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
@@ -362,16 +363,16 @@ cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     range32(
-        context, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
-        first, end, hand)
+        context, node, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        first, end, worker)
 
 
-cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     range_depthwise32(
         context, &(<Convolution*>node.data).fast_depthwise, <const float*>context.input(node, 0).data,
-        <float*>context.output(node, 0).data, first, end, hand)
+        <float*>context.output(node, 0).data, first, end, worker)
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:

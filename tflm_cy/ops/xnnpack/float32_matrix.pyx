@@ -17,7 +17,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, divide32, range32, ready_product32, run32, take32
+from tflm_cy.ops.xnnpack.vector32 cimport Vector32, parallelize32, range32, ready_product32, run32, try_fuse32
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.product32 cimport Product32, Product32Kernels
 from tflm_cy.simd.table cimport kernels
@@ -86,8 +86,8 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     set_product(&op.fast, op.rows, op.depth, op.outputs, op.range)
     if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = multiply_vector
-        node.take = take
-        return divide32(context, node, &op.fast, multiply_range)
+        node.try_fuse = try_fuse
+        return parallelize32(context, node, &op.fast, multiply_range)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
@@ -134,18 +134,18 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
 
 
 cdef int multiply_vector(Context context, Node* node) noexcept nogil:
-    run32(context, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+    run32(context, node, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
 
 
-cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     range32(
-        context, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
-        first, end, hand)
+        context, node, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+        first, end, worker)
 
 
-cdef bint take(Context context, Node* node, const Node* reader, int operand, int32_t other) noexcept:
-    return take32(<Vector32*>node.data, context, reader, operand, other)
+cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand, int other) noexcept:
+    return try_fuse32(<Vector32*>node.data, context, node, reader, operand, other)
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:
@@ -182,7 +182,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     if matrices == 1 and not op.adj_x and is_constant(y):
         if ready_product32(context, &op.fast, <const float*>y.data, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
-            return divide32(context, node, &op.fast, multiply_range)
+            return parallelize32(context, node, &op.fast, multiply_range)
     if kernels().product32.plan != NULL and kernels().product32.plan(&op.fast.plan):
         op.vector = &kernels().product32
     size = op.fast.plan.packed_bytes if op.vector != NULL else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)

@@ -141,7 +141,7 @@ cdef int prepare_max(Context context, Node* node) except -1:
         return 0
     op.fast = kernels().pool32.maximum
     if op.fast != NULL:
-        op.distances = context.request_scratch(context.all_hands(distance_bytes(op)))
+        op.distances = context.request_scratch(context.for_all_workers(distance_bytes(op)))
         node.invoke = maximum_vector
         return share_rows(context, node, compute_maximum, 0.04)
     op.taps = request_taps(context, op)
@@ -152,7 +152,7 @@ cdef int prepare_max(Context context, Node* node) except -1:
 cdef int share_rows(Context context, Node* node, WorkFunction work, double tap_time) except -1:
     """Among threads; nanoseconds that a tap takes."""
     cdef const PoolShape* p = &(<Pool*>node.data).shape
-    return context.divide(node, work, rows_of_images(p.batches, p.oh, p.ow), tap_time * count(context.output(node, 0)) * p.kh * p.kw)
+    return context.parallelize(node, work, rows_of_images(p.batches, p.oh, p.ow), tap_time * count(context.output(node, 0)) * p.kh * p.kw)
 
 
 cdef size_t distance_bytes(const Pool* op) noexcept nogil:
@@ -190,7 +190,7 @@ cdef void run_average(Context context, Node* node, int64_t first, int64_t end) n
         &op.shape, <const float*>context.input(node, 0).data, op.zeros, first, end, <float*>context.output(node, 0).data)
 
 
-cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_average(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows of each image."""
     cdef const PoolShape* p = &(<Pool*>node.data).shape
     if p.batches == 1:
@@ -217,7 +217,7 @@ cdef int maximum_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows of each image: the first one begins inside of it."""
     cdef Pool* op = <Pool*>node.data
     cdef const PoolShape* p = &op.shape
@@ -232,7 +232,7 @@ cdef void compute_maximum(Context context, Node* node, int64_t first, int64_t en
     for n in range(p.batches):
         op.fast(
             &band, <const float*>context.input(node, 0).data + n * p.ih * p.iw * p.channels,
-            <const float**>context.hand_scratch(op.distances, distance_bytes(op), hand),
+            <const float**>context.worker_scratch(op.distances, distance_bytes(op), worker),
             <float*>context.output(node, 0).data + (n * p.oh + first) * p.ow * p.channels)
 
 

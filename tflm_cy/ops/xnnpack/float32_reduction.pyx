@@ -220,7 +220,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     fill_steps(p.iw, p.ow, align_corners, half_pixel_centers, op.columns)
     node.data = op
     node.invoke = resize_bilinear
-    return context.divide(node, compute_resize, rows_of_images(p.batches, p.oh, p.ow), 0.15 * count(context.output(node, 0)))
+    return context.parallelize(node, compute_resize, rows_of_images(p.batches, p.oh, p.ow), 0.15 * count(context.output(node, 0)))
 
 
 cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
@@ -230,7 +230,7 @@ cdef int resize_bilinear(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows of each image."""
     cdef Resizing* op = <Resizing*>node.data
     cdef const ResizeShape* p = &op.shape

@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
     logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
     sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
 )
-from tflm_cy.graph.context cimport FINISH_BEND, FINISH_BEND_SIGNED, FINISH_CLAMP, Context, Node, finish_of, register
+from tflm_cy.graph.context cimport EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, EPILOGUE_CLAMP, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation
@@ -219,7 +219,7 @@ cdef bint is_cheap(Function8 f) noexcept:
     )
 
 
-cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Mapping* m = <Mapping*>node.data
     cdef int64_t n = channels_of(context.output(node, 0))
     m.run(
@@ -237,7 +237,7 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     m.parameters.low = low
     m.parameters.high = high
     m.function = relu8
-    node.finish = finish_of(FINISH_CLAMP, 0, low, high, 0)
+    node.epilogue = epilogue_of(EPILOGUE_CLAMP, 0, low, high, 0)
     return choose(context, node)
 
 
@@ -298,7 +298,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
     m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    node.finish = finish_of(FINISH_BEND if generation() == AVX512 else FINISH_BEND_SIGNED, 0, 0, 0, m.parameters.slope)
+    node.epilogue = epilogue_of(EPILOGUE_PRELU if generation() == AVX512 else EPILOGUE_PRELU_SIGNED, 0, 0, 0, m.parameters.slope)
     return choose(context, node)
 
 

@@ -1,8 +1,8 @@
 """Output rows of images as units that threads share: positions of the only image, else rows of each."""
 from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport Extent, extent_of, spanning
+from tflm_cy.graph.context cimport IterationSpace, iteration_space, position_space
 
 
-cdef inline Extent rows_of_images(int64_t batches, int64_t height, int64_t width) noexcept nogil:
-    return spanning(height * width, width, 0) if batches == 1 else extent_of(height, 1)
+cdef inline IterationSpace rows_of_images(int64_t batches, int64_t height, int64_t width) noexcept nogil:
+    return position_space(height * width, width, 0) if batches == 1 else iteration_space(height, 1)

@@ -2,7 +2,7 @@
 
     if plan_phases8(context, node, &p, &shape, &common, x, w):     # prepare; else: the scalar definition
         ...
-    run_phases8(context, &p, x, y, first, end, hand)               # some phases
+    run_phases8(context, &p, x, y, first, end, worker)               # some phases
 
 Output row h = phase + stride * i meets the taps r with r = h + pad (mod stride), and tap r meets input row (h + pad - r) / stride. Of one phase these are
 every stride-th tap in falling order, over input rows that follow each other: a convolution of stride 1 with a filter turned around. With a stride of 1
@@ -46,7 +46,7 @@ cdef struct Phases8:
     ptrdiff_t pixel              # bytes of an output pixel
     bint direct                  # one phase writes the output itself
     int scratch
-    ptrdiff_t outputs_at         # where in a hand's scratch memory a phase's outputs are
+    ptrdiff_t outputs_at         # where in a worker's scratch memory a phase's outputs are
     ptrdiff_t hand_bytes
     double time                  # nanoseconds
 
@@ -127,7 +127,7 @@ cdef inline bint plan_phases8(
         p.direct = p.direct and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
     p.outputs_at = (scratch + 127) // 64 * 64
     p.hand_bytes = p.outputs_at + (0 if p.direct else outputs)
-    p.scratch = context.request_scratch(context.all_hands(p.hand_bytes))
+    p.scratch = context.request_scratch(context.for_all_workers(p.hand_bytes))
     return True
 
 
@@ -145,8 +145,8 @@ cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* fro
         from_ += (phase.rows.computed - phase.rows.outputs) * phase.columns.computed * p.pixel
 
 
-cdef inline void run_phases8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int hand) noexcept nogil:
-    cdef char* scratch = <char*>context.hand_scratch(p.scratch, p.hand_bytes, hand)
+cdef inline void run_phases8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int worker) noexcept nogil:
+    cdef char* scratch = <char*>context.worker_scratch(p.scratch, p.hand_bytes, worker)
     cdef const Phase8* phase
     cdef int i
     for i in range(first, end):

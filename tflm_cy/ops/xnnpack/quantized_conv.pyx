@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
     conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
 )
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
-from tflm_cy.graph.context cimport Context, Extent, Node, extent_of, register
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window, windows_along
@@ -33,7 +33,7 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
 )
 from tflm_cy.ops.xnnpack.phases8 cimport Phases8, plan_phases8, run_phases8
 from tflm_cy.ops.xnnpack.vector8 cimport (
-    Vector8, VectorDepthwise8, divide8, divide_depthwise8, range8, range_depthwise8, ready_conv8, ready_depthwise8,
+    Vector8, VectorDepthwise8, parallelize8, parallelize_depthwise8, range8, range_depthwise8, ready_conv8, ready_depthwise8,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.bands cimport Cut, cut_conv8
@@ -118,7 +118,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.row = padded_row(g.kh * g.kw * g.group_ic)
     if not misses and prepare_vector(context, op, x, w, <const uint8_t*>w.data, g.kh * g.kw * g.group_ic):
         node.invoke = convolve_vector
-        return divide8(context, node, &op.fast, compute_range)
+        return parallelize8(context, node, &op.fast, compute_range)
     if x.type == FLOAT32:
         op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
@@ -150,13 +150,13 @@ cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
-    range8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, hand)
+cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    range8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
-cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     range_depthwise8(
-        context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, hand)
+        context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g, str name) except -1:
@@ -297,10 +297,10 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
         node.invoke = convolve_8
         if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
             node.invoke = convolve_vector
-            return divide8(context, node, &op.fast, compute_range)
+            return parallelize8(context, node, &op.fast, compute_range)
     elif prepare_vector_depthwise(context, op, x):
         node.invoke = convolve_depthwise_vector
-        return divide_depthwise8(context, node, &op.fast_depthwise, compute_depthwise)
+        return parallelize_depthwise8(context, node, &op.fast_depthwise, compute_depthwise)
     request_positions(context, op)
     return 0
 
@@ -389,7 +389,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         fill_plan(op, x)
         if plan_phases8(context, &op.phases, g, &op.fast.plan, x, w, 4 if x.type == FLOAT32 else 1):
             node.invoke = transpose_vector
-            return divide_phases(context, node, op)
+            return parallelize_phases(context, node, op)
     op.runs = context.request_scratch(sizeof(Run) * g.kh * g.kw)
     op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.sums = context.request_scratch(sizeof(int64_t) * g.oc)
@@ -402,18 +402,18 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     return 0
 
 
-cdef int divide_phases(Context context, Node* node, Conv* op) except -1:
+cdef int parallelize_phases(Context context, Node* node, Conv* op) except -1:
     """Threads share a convolution by its rows, several by whole phases."""
-    cdef Extent extent
+    cdef IterationSpace space
     cdef Cut cut
     if not op.phases.direct:
-        return context.divide(node, compute_phases, extent_of(op.phases.count, 1), op.phases.time)
+        return context.parallelize(node, compute_phases, iteration_space(op.phases.count, 1), op.phases.time)
     op.fast = op.phases.phases[0].fast
     op.fast.scratch = op.phases.scratch
     cut = cut_conv8(&op.fast.plan)
-    extent = extent_of(cut.units, cut.grain)
-    extent.least = cut.least
-    return context.divide(node, compute_transposed, extent, op.phases.time)
+    space = iteration_space(cut.units, cut.granularity)
+    space.min_chunk = cut.min_chunk
+    return context.parallelize(node, compute_transposed, space, op.phases.time)
 
 
 cdef int transpose_vector(Context context, Node* node) noexcept nogil:
@@ -421,12 +421,12 @@ cdef int transpose_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
-    run_phases8(context, &(<Conv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, hand)
+cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    run_phases8(context, &(<Conv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, worker)
 
 
-cdef void compute_transposed(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
-    range8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, hand)
+cdef void compute_transposed(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    range8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) except -1:

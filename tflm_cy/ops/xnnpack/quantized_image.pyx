@@ -106,7 +106,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     if op.fast.largest != NULL:
         node.invoke = max_pool_vector
         if p.pad_top < p.kernel_height and p.pad_left < p.kernel_width:
-            return context.divide(
+            return context.parallelize(
                 node, compute_max_pool, rows_of_images(p.batches, p.out_height, p.out_width),
                 0.02 * count(y) * p.kernel_height * p.kernel_width)
     return 0
@@ -149,7 +149,7 @@ cdef int max_pool_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows of each image, all of whose windows have taps."""
     cdef MaxPool* op = <MaxPool*>node.data
     cdef Pool2D* p = &op.shape
@@ -204,9 +204,9 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     node.invoke = resize_8 if count(y) > 0 else nothing
     r.fast = &kernels().elementwise8
     if r.fast.blend_rows != NULL and count(y) > 0:
-        r.line = context.request_scratch(context.all_hands(4 * r.width * r.depth))
+        r.line = context.request_scratch(context.for_all_workers(4 * r.width * r.depth))
         node.invoke = resize_vector
-        return context.divide(node, compute_resize, rows_of_images(r.batches, r.out_height, r.out_width), 0.2 * count(y))
+        return context.parallelize(node, compute_resize, rows_of_images(r.batches, r.out_height, r.out_width), 0.2 * count(y))
     return 0
 
 
@@ -216,13 +216,13 @@ cdef int resize_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void compute_resize(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows of each image. Rows first, which are fewer: the two weights are exact in either order."""
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef const uint8_t* image = <const uint8_t*>x.data
     cdef uint8_t* y
-    cdef int32_t* line = <int32_t*>context.hand_scratch(r.line, 4 * r.width * r.depth, hand)
+    cdef int32_t* line = <int32_t*>context.worker_scratch(r.line, 4 * r.width * r.depth, worker)
     cdef int64_t row = r.width * r.depth
     cdef int64_t n, oy
     if r.batches == 1:

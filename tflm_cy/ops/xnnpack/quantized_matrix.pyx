@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
-from tflm_cy.graph.context cimport Context, Node, extent_of, register
+from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
 )
@@ -35,7 +35,7 @@ from tflm_cy.ops.xnnpack.batched8 cimport Batched8, multiply_batch8, plan_batche
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, divide8, range8, ready_conv8
+from tflm_cy.ops.xnnpack.vector8 cimport Vector8, parallelize8, range8, ready_conv8
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.bands cimport conv8_time
 from tflm_cy.simd.conv8 cimport Conv8
@@ -112,7 +112,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         plan_vector(op, x)
         if ready_conv8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return divide8(context, node, &op.fast, compute_range)
+            return parallelize8(context, node, &op.fast, compute_range)
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -143,8 +143,8 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
-    range8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, hand)
+cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    range8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:
@@ -301,9 +301,9 @@ cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x,
     if batches == 1 and b.packed != NULL and not op.adj_x:
         op.fast.plan = b.packed[0]
         op.fast.scratch = b.scratch
-        divide8(context, node, &op.fast, compute_range)
+        parallelize8(context, node, &op.fast, compute_range)
     elif batches > 1:
-        context.divide(node, multiply_batches, extent_of(batches, 1), batches * conv8_time(&b.plan))
+        context.parallelize(node, multiply_batches, iteration_space(batches, 1), batches * conv8_time(&b.plan))
     return True
 
 
@@ -411,7 +411,7 @@ cdef int batch_matmul_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t end, int hand) noexcept nogil:
+cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
     cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
     cdef char* y = <char*>context.output(node, 0).data
@@ -420,7 +420,7 @@ cdef void multiply_batches(Context context, Node* node, int64_t first, int64_t e
     for batch in range(first, end):
         multiply_batch8(
             context, &op.batched, context.input(node, 0).data, w, y + batch * bytes, matrix_of(op, op.x_step, batch),
-            matrix_of(op, op.w_step, batch), hand)
+            matrix_of(op, op.w_step, batch), worker)
 
 
 cdef int batch_matmul_8(Context context, Node* node) noexcept nogil:

@@ -1,19 +1,19 @@
 """How the operators with weights use the vector kernels for bytes: plan, memory, pack, in prepare.
 
     if ready_conv8(context, &fast, x, w, row):              # else: the scalar definition
-        divide8(context, node, &fast, compute_range)
+        parallelize8(context, node, &fast, compute_range)
     fast.plan.run(&fast.plan, x, context.scratch(fast.scratch), y)
 
     if plan_conv8(context, &fast, x, w, row):               # the same in two steps: memory in prepare,
         pack_conv8(&fast)                                   # weights when they are wanted
 
-    range8(context, &fast, x, y, first, end, hand)          # in the function for a range of the node
+    range8(context, &fast, x, y, first, end, worker)          # in the function for a range of the node
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tflm_cy.graph.context cimport Context, Extent, Node, WorkFunction, extent_of
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.simd.bands cimport (
     Cut, conv8_time, cut_conv8, cut_depthwise8, depthwise8_time, run_range_conv8, run_range_depthwise8,
@@ -46,7 +46,7 @@ cdef inline bint plan_conv8(Context context, Vector8* v, const Tensor* x, const 
     if kernels().conv8.plan == NULL or not kernels().conv8.plan(c):
         return False
     c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
-    v.scratch = context.request_scratch(context.all_hands(c.scratch_bytes))
+    v.scratch = context.request_scratch(context.for_all_workers(c.scratch_bytes))
     return True
 
 
@@ -69,7 +69,7 @@ cdef inline bint plan_depthwise8(Context context, VectorDepthwise8* v) except -1
         return False
     d.packed = <unsigned char*>context.unfilled(d.packed_bytes)
     d.outside = context.same_bytes(<unsigned char>(d.x_zero_point & 255), d.outside_bytes)
-    v.scratch = context.request_scratch(context.all_hands(d.scratch_bytes))
+    v.scratch = context.request_scratch(context.for_all_workers(d.scratch_bytes))
     v.run = kernels().depthwise8.run
     v.pack = kernels().depthwise8.pack
     return True
@@ -87,35 +87,35 @@ cdef inline bint ready_depthwise8(Context context, VectorDepthwise8* v) except -
     return True
 
 
-cdef inline Extent extent_of_cut(Cut cut) noexcept nogil:
+cdef inline IterationSpace space_of_cut(Cut cut) noexcept nogil:
     """As the engine wants it: of input 0 alone."""
-    cdef Extent extent = extent_of(cut.units, cut.grain)
-    extent.least = cut.least
-    extent.spans = cut.spans
-    extent.local = cut.pointwise
+    cdef IterationSpace space = iteration_space(cut.units, cut.granularity)
+    space.min_chunk = cut.min_chunk
+    space.per_position = cut.per_position
+    space.elementwise_inputs = cut.pointwise
     if cut.window != NULL:
-        extent.window.row = cut.window.ow
-        extent.window.input_row = cut.window.iw
-        extent.window.input_rows = cut.window.ih
-        extent.window.stride = cut.window.stride_h
-        extent.window.before = cut.window.pad_h
-        extent.window.reach = (cut.window.kh - 1) * cut.window.dilation_h + 1 - cut.window.pad_h
-    return extent
+        space.window.row = cut.window.ow
+        space.window.input_row = cut.window.iw
+        space.window.input_rows = cut.window.ih
+        space.window.stride = cut.window.stride_h
+        space.window.before = cut.window.pad_h
+        space.window.reach = (cut.window.kh - 1) * cut.window.dilation_h + 1 - cut.window.pad_h
+    return space
 
 
-cdef inline int divide8(Context context, Node* node, const Vector8* v, WorkFunction work) except -1:
-    return context.divide(node, work, extent_of_cut(cut_conv8(&v.plan)), conv8_time(&v.plan))
+cdef inline int parallelize8(Context context, Node* node, const Vector8* v, WorkFunction work) except -1:
+    return context.parallelize(node, work, space_of_cut(cut_conv8(&v.plan)), conv8_time(&v.plan))
 
 
-cdef inline void range8(Context context, const Vector8* v, const void* x, void* y, int64_t first, int64_t end, int hand) noexcept nogil:
-    run_range_conv8(&v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
+cdef inline void range8(Context context, const Vector8* v, const void* x, void* y, int64_t first, int64_t end, int worker) noexcept nogil:
+    run_range_conv8(&v.plan, x, context.worker_scratch(v.scratch, v.plan.scratch_bytes, worker), y, first, end)
 
 
-cdef inline int divide_depthwise8(Context context, Node* node, const VectorDepthwise8* v, WorkFunction work) except -1:
-    return context.divide(node, work, extent_of_cut(cut_depthwise8(&v.plan)), depthwise8_time(&v.plan))
+cdef inline int parallelize_depthwise8(Context context, Node* node, const VectorDepthwise8* v, WorkFunction work) except -1:
+    return context.parallelize(node, work, space_of_cut(cut_depthwise8(&v.plan)), depthwise8_time(&v.plan))
 
 
 cdef inline void range_depthwise8(
-    Context context, const VectorDepthwise8* v, const void* x, void* y, int64_t first, int64_t end, int hand,
+    Context context, const VectorDepthwise8* v, const void* x, void* y, int64_t first, int64_t end, int worker,
 ) noexcept nogil:
-    run_range_depthwise8(v.run, &v.plan, x, context.hand_scratch(v.scratch, v.plan.scratch_bytes, hand), y, first, end)
+    run_range_depthwise8(v.run, &v.plan, x, context.worker_scratch(v.scratch, v.plan.scratch_bytes, worker), y, first, end)

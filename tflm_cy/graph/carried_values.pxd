@@ -1,0 +1,10 @@
+"""What an allocation carries over from the one before it; told in `carried_values.pyx`."""
+from tflm_cy.graph.graph cimport Graph
+
+
+cdef dict save_inputs(const Graph* graph, set resized)
+cdef int restore_values(Graph* graph, dict saved) except -1
+cdef dict save_variables(const Graph* graph, dict saved)
+cdef dict save_addresses(const Graph* graph, set resized)
+cdef int restore_addresses(Graph* graph, dict saved) except -1
+cdef int forget_addresses(Graph* graph) noexcept

@@ -1,0 +1,52 @@
+"""What the passes `plan` and `bind` work on: which buffers a stage needs, from when to when, and where they lie.
+
+A row of the table says what a buffer of the problem is: a tensor, the scratch memory of a tile group, or a tensor that an earlier stage has
+placed. Prepare leaves requests for scratch memory here; `plan` makes rows, problem and solution; `bind` turns offsets into addresses.
+"""
+from libc.stddef cimport size_t
+from libc.stdlib cimport free, realloc
+
+from tflm_cy.memory.block cimport new_block
+
+
+cdef class MemoryPlan:
+    """See the module."""
+
+    def __cinit__(self):
+        self.stage_blocks = []
+
+    def __dealloc__(self):
+        free(self.scratch_requests)
+
+    cdef int request_scratch(self, size_t bytes, int step, int source) except -1:
+        """The handle of a new request."""
+        cdef Scratch* requests
+        if bytes > <size_t>1 << 46:
+            raise ValueError(f"a scratch buffer of {bytes} bytes is too large")
+        if self.scratch_count == self.scratch_capacity:
+            requests = <Scratch*>realloc(self.scratch_requests, (2 * self.scratch_capacity + 8) * sizeof(Scratch))
+            if requests == NULL:
+                raise MemoryError()
+            self.scratch_requests = requests
+            self.scratch_capacity = 2 * self.scratch_capacity + 8
+        requests = &self.scratch_requests[self.scratch_count]
+        requests.bytes = bytes
+        requests.step = step
+        requests.source = source
+        self.scratch_count += 1
+        return self.scratch_count - 1
+
+    cdef int new_rows(self, int count) except -1:
+        """An empty table with room for so many rows."""
+        if self.rows_memory is None or self.rows_memory.size < <size_t>count * sizeof(Row):
+            self.rows_memory = new_block((count + 1) * sizeof(Row), 16)
+            self.rows = <Row*>self.rows_memory.data
+        self.row_count = 0
+        return 0
+
+    cdef int add_row(self, int kind, int index) noexcept:
+        """The number of a new row."""
+        self.rows[self.row_count].kind = kind
+        self.rows[self.row_count].index = index
+        self.row_count += 1
+        return self.row_count - 1

@@ -1,0 +1,215 @@
+"""Prepare each node of a stage: shapes, kernels, packed weights, requests for memory.
+
+Before: RESHAPE, CONV_2D, SOFTMAX as the file has them. After: each output has its shape, each node its kernel and what the kernel needs; the
+stage ends behind the first node whose output's shape is known only while invoking.
+
+A node that refuses what it is given stops the allocation, or refuses when it is reached where TensorFlow's kernels look at shapes only then
+(`LateRefusalError`).
+"""
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from tflm_cy.graph.compilation cimport new_pass
+from tflm_cy.graph.context cimport EVERY_INPUT, MEMORY_PLANNING, NO_EPILOGUE, PREPARE, Registration
+from tflm_cy.graph.graph cimport Graph, node_at, writes
+from tflm_cy.graph.tensor cimport (
+    CONSTANT, DYNAMIC, INT8, STRING, VARIABLE, bytes_of, shape_of, type_name,
+)
+from tflm_cy.memory.arena cimport KIND_VARIABLE
+
+from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError
+
+UNRESOLVED = "See instructions: https://www.tensorflow.org/lite/guide/ops_custom"
+
+
+cdef int prepare(Compilation c) except -1:
+    """Nodes from the stage's first step on, up to the next dynamic output, and variables."""
+    cdef Graph* graph = c.graph
+    cdef Context context = <Context>c.context
+    cdef int step = c.first
+    context.state = PREPARE
+    c.dynamic_seen = c.shapes_open = c.put_off = False
+    while step < graph.step_count and not c.dynamic_seen:
+        prepare_node(c, context, step)
+        if c.put_off:
+            break
+        step += 1
+    c.end = step
+    c.constants.staging_buffer = None
+    context.state = MEMORY_PLANNING
+    return allocate_variables(c) if c.first == 0 else 0
+
+
+cdef int prepare_node(Compilation c, Context context, int step) except -1:
+    cdef Node* node = &c.graph.nodes[c.graph.laid_out[step].source]
+    cdef Registration registration = c.registrations[node.index]
+    cdef int i
+    if c.graph.laid_out[step].partition >= 0 and c.partitions[c.graph.laid_out[step].partition].defect is not None:
+        raise c.node_error(step, c.partitions[c.graph.laid_out[step].partition].defect, "prepare")
+    forget_node(node)
+    c.current = step
+    if registration is None:
+        how = COMPRESSED if c.operator_names[node.index] == "TFLM_DECODE" else UNRESOLVED
+        raise RuntimeError(
+            f"Encountered unresolved custom op: {c.operator_names[node.index]}.\n"
+            f"{how} Node number {node.index} ({c.operator_names[node.index]}) failed to prepare.")
+    check_inputs(c, context, step, node, registration.sparse_input)
+    try:
+        c.constants.materialize_inputs(context, node, registration.deferred_input)
+        registration.prepare(context, node)
+    except MemoryError as error:
+        if c.micro or isinstance(error, OutOfMemoryError):         # a called subgraph has said which tensor
+            raise
+        raise OutOfMemoryError(str(c.node_error(step, str(error) or "no memory", "prepare"))) from error
+    except LateRefusalError as error:
+        refuse_when_reached(context, node, str(error).encode("utf-8", "replace"))
+    except Exception as error:
+        if c.micro:
+            refuse_when_reached(context, node, str(error).encode("utf-8", "replace"))     # what TFLM's prepare refuses is told before
+        elif c.shapes_open and c.first == 0:
+            c.constants.unstage()
+            c.put_off = True
+            return 0
+        elif not leaves_open(c, context, step, node):
+            raise c.node_error(step, error, "prepare") from error
+        else:
+            for i in range(node.output_count):
+                context.set_dynamic(context.output(node, i))
+            refuse_when_reached(context, node, str(error).encode("utf-8", "replace"))
+    c.shapes_open = c.shapes_open or leaves_open(c, context, step, node)
+    c.constants.unstage()
+    if node.invoke == NULL:
+        raise SystemError(f"{c.operator_names[node.index]} has prepared no kernel")
+    if not c.micro or node.invoke != refuse:
+        check_outputs(c, context, step, node)
+    return 0
+
+
+cdef int forget_node(Node* node) noexcept:
+    """As if it had never been prepared."""
+    node.data = NULL
+    node.invoke = NULL
+    node.work = NULL
+    node.in_place = 0
+    node.is_view = False
+    node.elided = False
+    node.transpose_rows = node.transpose_columns = 0
+    node.epilogue.kind = NO_EPILOGUE
+    node.try_fuse = NULL
+    return 0
+
+
+cdef int refuse_when_reached(Context context, Node* node, bytes text) except -1:
+    """The node fails each time that it runs; its data is why."""
+    context.keep(text)
+    forget_node(node)
+    node.data = <void*><char*>text
+    node.invoke = refuse
+    return 0
+
+
+cdef int refuse(Context context, Node* node) noexcept nogil:
+    return context.fail(<const char*>node.data)
+
+
+cdef bint leaves_open(Compilation c, Context context, int step, const Node* node) except -1:
+    """Whether TensorFlow shapes the outputs while invoking because the file calls dimensions of the input unknown, resized or not.
+
+    Then what is wrong with shapes shows in invoke: the node itself is refused there, nodes behind it are prepared there if they cannot be
+    now. Where all is well the shapes are known now.
+    """
+    name = c.operator_names[node.index]
+    if c.micro or not (name == "SLICE" or name == "TOPK_V2") or node.input_count == 0 or node.output_count == 0:
+        return False
+    if c.graph.laid_out[step].partition >= 0:
+        return False
+    return context.has_open_shape(context.input(node, 0)) and (name == "TOPK_V2" or context.has_open_shape(context.output(node, 0)))
+
+
+cdef int check_inputs(Compilation c, Context context, int step, const Node* node, int sparse_input) except -1:
+    """A constant holds at least what its type and shape say, unless it is sparse and the operator knows."""
+    cdef const Tensor* tensor
+    cdef int i
+    if sparse_input == EVERY_INPUT:
+        return 0
+    for i in range(node.input_count):
+        tensor = context.input(node, i)
+        if tensor == NULL or tensor.sparsity == NULL or i == sparse_input or tensor.type == STRING:
+            continue
+        if <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+            raise c.node_error(step, f"input {i} is a sparse constant", "prepare")
+    return 0
+
+
+cdef int check_outputs(Compilation c, Context context, int step, const Node* node) except -1:
+    """No output may hold less than its type and shape say, whatever prepare has made of them."""
+    cdef const Tensor* tensor
+    cdef int i
+    for i in range(node.output_count):
+        tensor = context.output(node, i)
+        if tensor == NULL or tensor.type == STRING or (tensor.allocation == DYNAMIC and c.dynamic_seen):
+            continue
+        if (tensor.allocation == DYNAMIC and not c.micro) or <int64_t>tensor.bytes < bytes_of(tensor.type, tensor.rank, tensor.dims):
+            raise c.node_error(step, f"tensor {tensor.index} cannot hold {type_name(tensor.type)} {shape_of(tensor)}", "prepare")
+    return 0
+
+
+# ---------------------------------------------------------------- variables
+
+cdef int allocate_variables(Compilation c) except -1:
+    """Variables lie in the tail, behind what nodes have asked for."""
+    cdef Tensor* tensor
+    cdef int t
+    for t in range(c.graph.tensor_count):
+        tensor = &c.graph.tensors[t]
+        if tensor.allocation == VARIABLE:
+            tensor.data = c.allocator.arena.allocate_tail(tensor.bytes, c.allocator.alignment, KIND_VARIABLE)
+    return reset_variables(c)
+
+
+cdef int reset_variables(Compilation c) except -1:
+    """Zero every variable tensor; int8 ones get their zero point."""
+    cdef Tensor* tensor
+    cdef int t
+    for t in range(c.graph.tensor_count):
+        tensor = &c.graph.tensors[t]
+        if tensor.allocation == VARIABLE and tensor.data != NULL:
+            memset(tensor.data, tensor.zero_point if tensor.type == INT8 else 0, tensor.bytes)
+    return 0
+
+
+# ---------------------------------------------------------------- what went wrong
+
+cdef object out_of_memory(Compilation c, object error):
+    """OutOfMemoryError: which tensor takes most of the memory that there is not, and which nodes write and read it."""
+    cdef const Tensor* tensor
+    cdef int t, step, largest = -1
+    for t in range(c.graph.tensor_count):
+        tensor = &c.graph.tensors[t]
+        if tensor.allocation != CONSTANT and (largest < 0 or tensor.bytes > c.graph.tensors[largest].bytes):
+            largest = t
+    text = (str(error) or "no memory").rstrip(".")
+    if largest < 0:
+        return OutOfMemoryError(f"{text}.")
+    tensor = &c.graph.tensors[largest]
+    name = (<Context>c.context).tensor_label(largest)
+    text += f". The largest is {name}: {tensor.bytes} bytes, {type_name(tensor.type)} {shape_of(tensor)}"
+    for step in range(c.first, c.end):
+        if writes(c.graph, step, largest):
+            return OutOfMemoryError(str(c.node_error(step, text, "allocate its output")))
+    return OutOfMemoryError(f"{text}.")
+
+
+def refused_nodes(Compilation c):
+    """[(node, why)] of those that fail each time that they are reached."""
+    cdef const Node* node
+    cdef int step
+    cdef list found = []
+    for step in range(c.end):
+        node = node_at(c.graph, step)
+        if node.invoke == refuse:
+            found.append((node.index, (<bytes><const char*>node.data).decode("utf-8", "replace")))
+    return found
+
+
+PASS = new_pass(prepare, "prepare", "Each node gets its shapes, its kernel and what the kernel needs.", False, False)
