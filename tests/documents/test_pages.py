@@ -7,6 +7,7 @@ import pytest
 from blocks import PAGES, ROOT
 
 LINK = re.compile(r"(?<!`)\[[^\]]*\]\(([^)\s]+)\)")
+GUIDES = ["tflm_cy/ops/README.md", "compat/README.md", "benchmarks/README.md"]
 PATH = re.compile(
     r"`((?:tflm_cy|tests|compat|benchmarks|documents|docs|examples)/[\w./-]+|(?:graph|simd|ops|schema)/[\w/-]+\.\w+)`"
 )
@@ -53,7 +54,7 @@ def test_the_list_of_passes_is_read(documents, monkeypatch):
     assert "| 4 | `bind` | Binds. |" in passes.content() and "fuse_epilogues" in passes.picture()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *GUIDES])
 def test_links_lead_somewhere(page):
     for target in LINK.findall((ROOT / page).read_text()):
         if "://" in target:
@@ -66,7 +67,7 @@ def test_links_lead_somewhere(page):
             assert anchor in [re.sub(r"[^\w -]", "", t).strip().lower().replace(" ", "-") for t in titles], target
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *GUIDES])
 def test_files_that_are_named_exist(page):
     for name in PATH.findall((ROOT / page).read_text()):
         places = (ROOT / name, ROOT / "tflm_cy" / name)
