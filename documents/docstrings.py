@@ -1,4 +1,4 @@
-"""An extension of griffe, which reads the package for the API reference: docstrings of compiled modules, of which it sees the stubs only."""
+"""An extension of griffe, which reads the package for the API reference: of compiled modules it sees the stubs only."""
 
 import inspect
 from importlib import import_module
