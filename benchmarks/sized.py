@@ -132,7 +132,13 @@ def sized_case(kind, seed, elements):
     for _ in range(ATTEMPTS):
         try:
             case = kind.function(SizedDraw(kind, seed, elements, share))
-        except (UnusualError, ArithmeticError, LookupError, ValueError, MemoryError):  # a size that the generator was not made for
+        except (
+            UnusualError,
+            ArithmeticError,
+            LookupError,
+            ValueError,
+            MemoryError,
+        ):  # a size that the generator was not made for
             return None
         ratio = case.elements / elements
         if 1 / NEAR <= ratio <= NEAR:
