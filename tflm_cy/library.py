@@ -4,11 +4,10 @@
     >>> library.Finder.find_spec("tflm_cy.memory.arena").origin == library.PATH
     True
 
-It is loaded once, with the first module; a module that nobody imports is never set up. Some operators are in it twice: on CPUs with AVX2
-those compiled for it are taken, with the same bytes, unless TFLM_CY_ISA is portable or scalar.
+It is loaded once, with the first module; a module that nobody imports is never set up. Some modules are in it twice, with the
+same bytes: the second body, for AVX2, is taken where their package says so (`AVX2`).
 """
 
-import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 
@@ -25,7 +24,8 @@ class Finder:
         """The spec of a compiled module, or None."""
         if name not in MODULES:
             return None
-        loader = AVX2Loader if name in AVX2 and has_avx2() else ExtensionFileLoader
+        package = sys.modules.get(name.rpartition(".")[0])
+        loader = AVX2Loader if name in AVX2 and getattr(package, "AVX2", False) else ExtensionFileLoader
         return ModuleSpec(name, loader(name, PATH), origin=PATH)
 
 
@@ -37,13 +37,6 @@ class AVX2Loader(ExtensionFileLoader):
         module = super().create_module(ModuleSpec(f"{spec.name}_avx2", self, origin=PATH))
         module.__name__ = spec.name
         return module
-
-
-def has_avx2():
-    """Whether this process takes kernels for AVX2, or newer ones."""
-    from tflm_cy.simd.table import available
-
-    return os.environ.get("TFLM_CY_ISA") not in ("portable", "scalar") and "avx2" in available()
 
 
 sys.meta_path.insert(0, Finder)

@@ -216,11 +216,29 @@ def draw_transposed(rng):
     return blob, [values(rng, [1, *image.tolist(), ic])]
 
 
+def draw_conv_3d(rng):
+    """Windows are rows of a matrix; some outputs have more than are copied at a time."""
+    size, kernel = rng.integers(1, 9, 3), rng.integers(1, 4, 3)
+    stride, dilation = rng.integers(1, 3, 3), rng.integers(1, 3, 3) if rng.random() < 0.2 else np.array([1, 1, 1])
+    span = (kernel - 1) * dilation + 1
+    padding = "SAME" if rng.random() < 0.6 or (size < span).any() else "VALID"
+    out = -(-size // stride) if padding == "SAME" else (size - span) // stride + 1
+    batch, ic, oc = int(rng.choice([1, 1, 2])), int(rng.choice(CHANNELS[:18])), int(rng.choice(CHANNELS[:18]))
+    options = {f"stride_{axis}": int(n) for axis, n in zip("dhw", stride, strict=True)}
+    options |= {f"dilation_{axis}_factor": int(n) for axis, n in zip("dhw", dilation, strict=True)}
+    inputs = [Tensor([batch, *size.tolist(), ic], "float32"), weights(rng, [*kernel.tolist(), ic, oc])]
+    inputs += [weights(rng, [oc])] if rng.random() < 0.7 else []
+    y = Tensor([batch, *out.tolist(), oc], "float32")
+    options |= {"padding": padding, "fused_activation_function": activation(rng)}
+    return Model.single("CONV_3D", inputs, [y], 1, **options).to_bytes(), [values(rng, inputs[0].shape)]
+
+
 DRAWS = {
     "AVERAGE_POOL_2D": draw_average_pool,
     "CONV_2D": draw_conv,
     "CONV_2D of many weights": draw_far_conv,
     "CONV_2D of long rows": draw_long_conv,
+    "CONV_3D": draw_conv_3d,
     "DEPTHWISE_CONV_2D": draw_depthwise,
     "DEPTHWISE_CONV_2D of colliding rows": draw_colliding_depthwise,
     "FULLY_CONNECTED": draw_matrix,

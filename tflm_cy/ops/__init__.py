@@ -6,8 +6,19 @@ setup.py reads these tables into `index.py`, so that a module is imported only w
 README.md beside this file shows how an operator is added.
 """
 
+import os
 from functools import cache
 from importlib import import_module
+
+
+def __getattr__(name):
+    """`AVX2`: whether modules that are compiled twice (setup.py) take the body for it; asked when the first of them is imported."""
+    if name != "AVX2":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tflm_cy.simd.table import available
+
+    globals()[name] = "avx2" in available() and os.environ.get("TFLM_CY_ISA") not in ("portable", "scalar")
+    return globals()[name]
 
 
 @cache

@@ -171,6 +171,17 @@ cdef void use_nearest(Cast* cast, int type) noexcept nogil:
         cast.direct = NULL
 
 
+cdef bint keeps_bits(int x, int y) noexcept nogil:
+    """The same type, or integers as long as each other; bool only as the source."""
+    if (x == INT8 or x == UINT8 or x == BOOL) and (y == INT8 or y == UINT8):
+        return True
+    if (x == INT16 or x == UINT16) and (y == INT16 or y == UINT16):
+        return True
+    if (x == INT32 or x == UINT32) and (y == INT32 or y == UINT32):
+        return True
+    return x == y
+
+
 cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Tensor* y
@@ -192,7 +203,7 @@ cdef int prepare(Context context, Node* node) except -1:
     if node.arithmetic == MICRO and x.type == FLOAT32:
         use_nearest(cast, y.type)
     node.data = cast
-    if x.type == y.type and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4 and x.type != FLOAT16:
+    if keeps_bits(x.type, y.type) and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4 and x.type != FLOAT16:
         node.invoke = copy
     elif cast.direct != NULL:
         node.invoke = convert_directly
