@@ -83,3 +83,11 @@ def test_every_page_is_in_the_navigation():
     for page in PAGES:
         if page.startswith("docs/"):
             assert page.removeprefix("docs/") in navigation, page
+
+
+def test_every_environment_variable_is_told():
+    page = (ROOT / "docs/environment.md").read_text()
+    sources = [path for suffix in ("py", "pyx", "pxd") for path in ROOT.glob(f"tflm_cy/**/*.{suffix}")]
+    sources += [ROOT / "setup.py", *ROOT.glob("tests/**/*.py")]
+    named = {name for path in sources for name in re.findall(r'"(TFLM_CY_[A-Z0-9_]*[A-Z0-9])"', path.read_text())}
+    assert {name for name in named if f"`{name}`" not in page} == set()
