@@ -4,6 +4,7 @@ import html
 from math import ceil, floor, log10
 
 from tflm_cy.report import duration, shortened
+from tflm_cy.report.theme import LIGHT, SVG_STYLE, page
 
 from . import bars
 from .kinds import KINDS
@@ -11,12 +12,16 @@ from .means import by_folder, by_kind, times_ratio
 from .sides import OURS
 
 COLOURS = dict(zip(KINDS, ("#4c78a8", "#72b7b2", "#f58518", "#e4b52c", "#b279a2", "#54a24b", "#8d949c"), strict=True))
-VERDICTS = {bars.MET: "#1a7f37", bars.MISSED: "#c1440e", bars.NOT_JUDGED: "#8d949c"}
-_STYLE = """body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 80em; padding: 0 1em; color: #222; background: #fff }
-h2 { font-size: 17px; margin: 2em 0 .4em } h3 { font-size: 14px; margin: 1.4em 0 .3em }
-table { border-collapse: collapse } th, td { text-align: left; padding: .2em .9em .2em 0; border-bottom: 1px solid #ddd }
-td.number { text-align: right; font-variant-numeric: tabular-nums } .plots { display: flex; flex-wrap: wrap; gap: 1.5em }
-.verdict { font-weight: 600 } li { margin: .3em 0 } small { color: #666 } summary { cursor: pointer; color: #555 }"""
+VERDICTS = {bars.MET: "good", bars.MISSED: "accent", bars.NOT_JUDGED: "muted"}  # roles of the style sheet
+_STYLE = """.plots { display: flex; flex-wrap: wrap; gap: 1.5em } .plots > div { max-width: 100%; overflow-x: auto }
+.verdict { font-weight: 600 } .good { color: var(--good) } .accent { color: var(--accent) } li { margin: .3em 0 }
+th.number small { font-weight: 400 }"""
+_MUTED = f"class='muted' fill='{LIGHT['muted']}'"
+_STRONG, _GRID = "stroke='#7d8590'", f"class='grid' stroke='{LIGHT['line']}'"
+_SLOWER, _FASTER = (
+    f"class='mark' stroke='{LIGHT['accent']}' stroke-width='1.5'",
+    f"class='edge' stroke='{LIGHT['page']}'",
+)
 _LEFT, _WIDTH, _ROW, _TOP, _BOTTOM = 250, 420, 15, 34, 26
 
 
@@ -46,10 +51,7 @@ def to_page(machine, results, judged):
         *_memory(results.get("rss", ())),
         *_bars(judged),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>tflm_cy: benchmarks</title>\n'
-        f"<style>{_STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n"
-    )
+    return page("tflm_cy: benchmarks", "\n".join(parts), _STYLE)
 
 
 def _means(title, found):
@@ -59,25 +61,26 @@ def _means(title, found):
     columns = list(dict.fromkeys((m["theirs"], m["mode"], m["threads"]) for m in found))
     groups = list(dict.fromkeys(m["group"] for m in found))
     cells = {(m["group"], m["theirs"], m["mode"], m["threads"]): m for m in found}
-    yield f"<h2>{_text(title)}</h2>\n<table>\n<tr><th><th>models" + "".join(
-        f"<th>{_text(mode)}<br><small>{_threads(threads)}, {_text(side)}</small>" for side, mode, threads in columns
+    yield f'<h2>{_text(title)}</h2>\n<div class="table"><table>\n<tr><th><th class="number">models' + "".join(
+        f'<th class="number">{_text(mode)}<br><small>{_threads(threads)}, {_text(side)}</small>'
+        for side, mode, threads in columns
     )
     for group in groups:
         models = max(mean["models"] for key, mean in cells.items() if key[0] == group)
         yield f'<tr><td>{_text(group)}<td class="number">{models}' + "".join(
             _mean_cell(cells.get((group, *column))) for column in columns
         )
-    yield "</table>"
+    yield "</table></div>"
 
 
 def _mean_cell(mean):
     if mean is None:
         return "<td>"
     hint = f"slowest: {mean['slowest']} {mean['slowest_ratio']:.2f}; of minima {mean['of_minima']:.3f}"
-    worst = "#c1440e" if mean["slowest_ratio"] > 1 else "#666"
+    worst = "accent" if mean["slowest_ratio"] > 1 else "muted"
     return (
         f'<td class="number" title="{_text(hint)}">{mean["of_medians"]:.3f} '
-        f'<small style="color:{worst}">most {mean["slowest_ratio"]:.2f}</small>'
+        f'<small class="{worst}">most {mean["slowest_ratio"]:.2f}</small>'
     )
 
 
@@ -110,8 +113,8 @@ def _plot(rows):
             strong = tick == 1
             body.append(
                 f"<line x1='{x(tick):.1f}' x2='{x(tick):.1f}' y1='{_TOP - 6}' y2='{height - _BOTTOM + 4}' "
-                f"stroke='{'#222' if strong else '#e3e5e8'}'/><text x='{x(tick):.1f}' y='{_TOP - 12}' "
-                f"text-anchor='middle' fill='#666'>{tick:g}</text>"
+                f"{_STRONG if strong else _GRID}/><text x='{x(tick):.1f}' y='{_TOP - 12}' "
+                f"text-anchor='middle' {_MUTED}>{tick:g}</text>"
             )
     for i, row in enumerate(rows):
         y = _TOP + _ROW * (i + 0.5)
@@ -129,19 +132,21 @@ def _plot(rows):
             f"fill='#fff' fill-opacity='0'/><text x='{_LEFT - 8}' y='{y + 3.5:.1f}' text-anchor='end' font-size='10'>{_text(name)}</text>"
             f"<line x1='{x(minima):.1f}' x2='{x(medians):.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='{colour}' stroke-width='2'/>"
             f"<circle cx='{x(minima):.1f}' cy='{y:.1f}' r='4' fill='{colour}' "
-            f"stroke='{'#c1440e' if max(minima, medians) > 1 else '#fff'}'/></g>"
+            f"{_SLOWER if max(minima, medians) > 1 else _FASTER}/></g>"
         )
     legend, at = [], _LEFT
     for kind in (kind for kind in KINDS if any(row.get("kind") == kind for row in rows)):
         legend.append(
             f"<rect x='{at}' y='{height - 16}' width='10' height='10' rx='2' fill='{COLOURS[kind]}'/>"
-            f"<text x='{at + 14}' y='{height - 7}' font-size='10' fill='#444'>{kind}</text>"
+            f"<text x='{at + 14}' y='{height - 7}' font-size='10'>{kind}</text>"
         )
         at += 26 + 6 * len(kind)
     width = _LEFT + _WIDTH + 20
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' "
-        "font-family='system-ui, sans-serif' font-size='11' fill='#222'>" + "".join(body + legend) + "</svg>"
+        f"font-family='system-ui, sans-serif' font-size='11' class='ink' fill='{LIGHT['ink']}'>{SVG_STYLE}"
+        + "".join(body + legend)
+        + "</svg>"
     )
 
 
@@ -153,32 +158,33 @@ def _memory(rows):
             sides = [*sides, row["side"]] if row["side"] not in sides else sides
             grown.setdefault(row["model"], {})[row["side"]] = row["rss"] - row["import_rss"]
     if grown:
-        yield "<h2>Memory of loading and running a model, import left out</h2>\n<table>\n<tr><th>model" + "".join(
-            f"<th>{_text(side)}" for side in sides
+        yield (
+            '<h2>Memory of loading and running a model, import left out</h2>\n<div class="table"><table>\n<tr><th>model'
+            + "".join(f'<th class="number">{_text(side)}, MB' for side in sides)
         )
         for model, found in grown.items():
             least = min((value for side, value in found.items() if side != OURS), default=0)
             yield f"<tr><td>{_text(model)}" + "".join(
-                f'<td class="number"{_mark(side == OURS and found[side] > least)}>{found[side] / 1e6:.2f} MB'
+                f'<td class="number{_mark(side == OURS and found[side] > least)}">{found[side] / 1e6:.2f}'
                 if side in found
                 else "<td>"
                 for side in sides
             )
-        yield "</table>"
+        yield "</table></div>"
 
 
 def _mark(wrong):
-    return ' style="color:#c1440e"' if wrong else ""
+    return " accent" if wrong else ""
 
 
 def _bars(judged):
     yield "<h2>Bars</h2>\n<ul>"
     for bar in judged:
         yield (
-            f'<li><span class="verdict" style="color:{VERDICTS[bar.verdict]}">{bar.verdict}</span> {_text(bar.text)}'
+            f'<li><span class="verdict {VERDICTS[bar.verdict]}">{bar.verdict}</span> {_text(bar.text)}'
             f"<br><small>{_text(bar.details[0])}</small>"
             + (
-                f"<details><summary>{len(bar.details) - 1} lines</summary>{'<br>'.join(map(_text, bar.details[1:]))}</details>"
+                f"<details><summary>{len(bar.details) - 1} more</summary>{'<br>'.join(map(_text, bar.details[1:]))}</details>"
                 if len(bar.details) > 1
                 else ""
             )

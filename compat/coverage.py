@@ -1,7 +1,7 @@
-"""The coverage table of README, made from a report of `python -m compat --json`.
+"""The coverage table of docs/coverage.md, made from a report of `python -m compat --json`.
 
     python -m compat --mode all --json report.json
-    python -m compat.coverage report.json README.md
+    python -m compat.coverage report.json docs/coverage.md
 
 One row per operator: the types, and per mode the number of cases in which every byte was equal, that both refused, or
 that differ; operators that are declared but have no case in the report are named below the table.

@@ -1,6 +1,6 @@
-"""The table of planners in README: the head of each plan, for the models below some folders.
+"""The table of planners in docs/arena.md: the head of each plan, for the models below some folders.
 
-    python -m compat.planners --models DIR --file README.md
+    python -m compat.planners --models DIR --file docs/arena.md
 
 Heads are bytes of tensors and scratch buffers. `TFLM` is the greedy plan that a device makes; `optimal` is the least
 without overlaps (marked * where that is not proven); `overlap` lets an output lie over an input that dies, as far as

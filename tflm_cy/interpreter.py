@@ -38,7 +38,7 @@ __all__ = [
 
 
 class OpResolverType(enum.Enum):
-    """Whose bytes an Interpreter computes; see README for what each mode covers."""
+    """Whose bytes an Interpreter computes; see docs/modes.md."""
 
     AUTO = 0
     BUILTIN = 1
@@ -148,7 +148,7 @@ class Interpreter(Calls):
 
     Pickling and copying carry the path or the content, the options and what a user has set on the object, but not the
     state: the copy must allocate. Beyond tf.lite's methods every instance has those of `tflm_cy.inspection`:
-    execution_plan, delegate_nodes, quirks.
+    execution_plan, delegate_nodes, explain, quirks, profile.
 
     Parameters
     ----------
@@ -163,12 +163,14 @@ class Interpreter(Calls):
         Objects with `supports(node)` and `build(subset)`, see `tflm_cy.delegates.python`; they take their nodes here, before the
         default delegate.
     num_threads : int, optional
-        At least 1; None is 1. Never changes results.
+        At least 1; None is 1. How many threads may share a node. Changes bytes only where it changes TensorFlow's: see docs/modes.md.
     experimental_op_resolver_type : OpResolverType
-        Whose bytes are computed, see README.
+        Whose bytes are computed, see docs/modes.md.
     experimental_preserve_all_tensors : bool
         Gives every tensor memory of its own, so that intermediate values can be read after `invoke`.
-    experimental_disable_delegate_clustering, experimental_default_delegate_latest_features : bool
+    experimental_disable_delegate_clustering : bool
+        True: a delegate's partition ends at the first node, in the order of execution, that does not belong to it.
+    experimental_default_delegate_latest_features : bool
     experimental_compress_quantization_zero_points, experimental_disable_delegate_node_fusion : bool
     experimental_force_delegate_node_profiling : bool
         Accepted; without effect.

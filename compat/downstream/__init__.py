@@ -1,6 +1,6 @@
 """Unmodified programs of others on this interpreter: the same results?
 
-    python -m compat.downstream --into DIR             # installs the packages from PyPI into DIR (about 2 GB), runs each twice
+    python -m compat.downstream --into DIR             # installs the packages into DIR (about 2 GB), runs each twice
     python -m compat.downstream --into DIR --only face_detection
 
 Each file in `programs/` drives one package as its README shows: `REQUIREMENTS` and `ALONE` (installed without what they

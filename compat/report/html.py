@@ -2,44 +2,40 @@
 
 from html import escape
 
+from tflm_cy.report.theme import page
+
 from ..run import EQUAL, REFUSED, VERDICTS
 from .plain import reproduction, setting
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>compat</title><style>
-body {{ font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .15em .7em; text-align: left; }}
-tr {{ border-bottom: 1px solid #ddd; }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
-tr.differs {{ background: #fdd; }} tr.deviates {{ background: #ffc; }}
-pre {{ white-space: pre-wrap; margin: .2em 0 1em; }} h3 {{ margin-bottom: 0; }}
-</style></head><body>
-<h1>{a} <small>against</small> {b}</h1><p>{summary}</p>
-<table><tr>{head}</tr>
+_STYLE = """tr.differs td { color: var(--accent); font-weight: 600 } tr.deviates td { background: var(--tint) }
+pre { white-space: pre-wrap; margin: .2em 0 1em } h3 { margin-bottom: 0 }"""
+
+_BODY = """<h1>{a} <small>against</small> {b}</h1><p>{summary}</p>
+<div class="table"><table><tr>{head}</tr>
 {rows}
-</table>
-{sections}
-</body></html>
-"""
+</table></div>
+{sections}"""
 
 
 def to_html(tally):
     """The page's text."""
     total = tally.total()
-    return _PAGE.format(
+    body = _BODY.format(
         a=escape(tally.sides[0]),
         b=escape(tally.sides[1]),
         summary=escape(", ".join(f"{total[v]} {v}" for v in VERDICTS) + f"; {tally.seconds:.0f} s"),
-        head="".join(f"<th>{escape(h)}</th>" for h in ("operator", "type", "mode", "threads", *VERDICTS)),
+        head="".join(f"<th>{escape(h)}</th>" for h in ("operator", "type", "mode", "threads"))
+        + "".join(f'<th class="number">{escape(h)}</th>' for h in VERDICTS),
         rows="\n".join(_row(key, counts) for key, counts in sorted(tally.rows.items())),
         sections="\n".join(_sections(tally)),
     )
+    return page("compat", body, _STYLE)
 
 
 def _row(key, counts):
     worst = next((v for v in ("differs", "deviates") if counts[v]), "")
     cells = "".join(f"<td>{escape(str(k))}</td>" for k in key)
-    numbers = "".join(f"<td class=n>{counts[v] or ''}</td>" for v in VERDICTS)
+    numbers = "".join(f"<td class='number'>{counts[v] or ''}</td>" for v in VERDICTS)
     return f'<tr class="{worst}">{cells}{numbers}</tr>'
 
 

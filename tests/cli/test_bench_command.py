@@ -13,7 +13,7 @@ from tflm_cy.cli import bench, main
 from tflm_cy.profile import Profile
 
 INT8 = str(Path(tflm_cy.demo.__file__).parent / "digits_int8.tflite")
-KEYS = "model mode threads kernels load allocate first_invoke invoke arena_bytes macs peaks nodes"
+KEYS = "model mode threads kernels load allocate first_invoke invoke allocated_bytes macs peaks nodes"
 
 
 def files(folder):

@@ -193,3 +193,12 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(30) == 0
+
+
+def test_passes_say_what_they_did(capsys):
+    assert main(["inspect", INT8, "--passes", "--json", "-"]) == 0
+    rows = json.loads(capsys.readouterr().out)["passes"]
+    assert {row["pass"] for row in rows} >= {"partition", "bind"}
+    assert main(["inspect", INT8, "--passes", "--mode", "BUILTIN_REF"]) == 0
+    shown = capsys.readouterr().out.split("Passes\n")[1]
+    assert "bind" in shown and "partition" not in shown

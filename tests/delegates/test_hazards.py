@@ -1,6 +1,6 @@
 """Where TensorFlow's default mode gives garbage, reads memory that nobody wrote or dies: right values or a clear error here.
 
-README lists these hazards; `test_readme_lists_what_is_tested` holds the list against the tests (that of variables is in
+docs/deviations.md lists these hazards; `test_the_page_lists_what_is_tested` holds the list against the tests (that of variables is in
 graph/test_control_flow.py).
 """
 
@@ -204,7 +204,7 @@ def test_a_filter_as_large_as_its_image_with_threads(threads):
     assert value_of(interpreter)[0, :, :, 1].tolist() == [[10, 6], [7, 4]]
 
 
-# the first words of each line of README's table -> the tests of this file (or another) that show it
+# the first words of each line of the page's table -> the tests of this file (or another) that show it
 HAZARDS = {
     "an output that DEQUANTIZE makes": "test_an_unpacked_constant_that_is_an_output",
     "READ_VARIABLE before any ASSIGN_VARIABLE": "graph/test_control_flow.py",
@@ -222,9 +222,9 @@ HAZARDS = {
 }
 
 
-def test_readme_lists_what_is_tested():
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    table = readme.split("## Where TensorFlow's default mode is dangerous")[1].split("\n\n")[1]
+def test_the_page_lists_what_is_tested():
+    page = (Path(__file__).parents[2] / "docs/deviations.md").read_text()
+    table = page.split("## Where TensorFlow's default mode is dangerous")[1].split("\n\n")[1]
     rows = [line.removeprefix("| ") for line in table.splitlines()[2:]]
     assert len(rows) == len(HAZARDS)
     for row in rows:

@@ -31,7 +31,7 @@ def test_a_rectangle_with_a_hint_per_block():
     heights = [float(g.find(f"{SVG}rect").get("height")) for g in groups]
     assert abs(heights[1] - 2 * heights[0]) < 0.2
     texts = [t.text for t in root.iter(f"{SVG}text")]
-    assert {"x", "a", "y", "0 ADD", "2 MUL", "peak", "head 12,288", "MUL", "graph input"} <= set(texts)
+    assert {"x", "a", "y", "0 ADD", "2 MUL", "peak", "head 12,288", "ADD, MUL", "graph input"} <= set(texts)
 
 
 def test_the_peak_and_the_bound():

@@ -1,7 +1,7 @@
 """`python -m tflm_cy bench MODEL`: how long a model takes, and which of its nodes take how much of it.
 
 Keys of --json, times in seconds: model, mode, threads, kernels, load, allocate, first_invoke, invoke ({median, quartiles, fastest,
-runs}), arena_bytes, macs (multiply-adds of one invoke), peaks ({type: multiply-adds per second of one thread}) and nodes: [{subgraph,
+runs}), allocated_bytes, macs (multiply-adds of one invoke), peaks ({type: multiply-adds per second of one thread}) and nodes: [{subgraph,
 node, part_of, op_name, arithmetic, calls, median_seconds, least_seconds, share, macs, gmacs_per_second, of_peak, bytes, shapes, output}],
 the columns of --csv; a rate is null where the clock shows no time.
 """
@@ -19,7 +19,7 @@ from tflm_cy.cli.model import ModelFile, add_mode_argument, add_model_argument
 from tflm_cy.cli.output import add_json_argument, as_json, check_outputs, deliver, exit_codes
 from tflm_cy.cli.run import add_input_arguments, read_inputs
 from tflm_cy.config import peaks, show_config
-from tflm_cy.report import Bar, arena_page, byte_size, duration, printable, text_table, time_picture
+from tflm_cy.report import Bar, arena_page, byte_size, duration, durations, printable, text_table, time_picture
 
 _HELP = "measure how long a model takes, node by node"
 _DESCRIPTION = """Measure how long a model takes: load, allocate, invoke, and each node of it.
@@ -106,7 +106,7 @@ class _Measured:
             _time_runs(interpreter.invoke, args.seconds)
         self.profiled = self.profile.seconds()
         self.nodes = self.profile.nodes()
-        self.arena = interpreter._interpreter.arena_used_bytes()
+        self.allocated = interpreter._interpreter.arena_used_bytes()
 
     def of_peak(self, node):
         """Share of what the machine multiplies at most; None where there is nothing to compare."""
@@ -142,7 +142,7 @@ def _summary(measured):
         ["fastest", duration(min(measured.latencies)), f"of {len(measured.latencies)} runs"],
         ["first invoke", duration(measured.first), ""],
         ["load, allocate", duration(measured.load), duration(measured.allocate)],
-        ["arena", byte_size(measured.arena), ""],
+        ["memory", byte_size(measured.allocated), "tensors, and what operators keep"],
     ]
     if macs:
         rows.insert(2, ["multiply-adds", f"{macs / 1e6:,.3f} M", _rate(macs, middle, " GMAC/s")])
@@ -173,29 +173,35 @@ def _operators(measured):
             ]
         )
     rows.sort(key=lambda row: -row[3])
-    shown = [[name, kind, n, f"{share:.1f} %", duration(s), rate] for name, kind, n, share, s, rate in rows]
-    return ["operator", "arithmetic", "nodes", "of the time", "together", "GMAC/s"], shown, "<<>>>>"
+    unit, times = durations([row[4] for row in rows])
+    shown = [
+        [name, kind, n, f"{share:.1f}", text, rate]
+        for (name, kind, n, share, _, rate), text in zip(rows, times, strict=True)
+    ]
+    return ["operator", "arithmetic", "nodes", "% of time", f"together, {unit}", "GMAC/s"], shown, "<<>>>>"
 
 
 def _node_rows(measured):
     rows = []
-    for node in measured.nodes:
+    unit, medians = durations([node.seconds for node in measured.nodes])
+    least_unit, fastest = durations([node.least for node in measured.nodes])
+    for node, middle, least in zip(measured.nodes, medians, fastest, strict=True):
         of_peak = measured.of_peak(node)
         rows.append(
             [
                 node.node if not node.subgraph else f"{node.subgraph}:{node.node}",
                 node.op_name,
-                f"{100 * node.share:.1f} %",
-                duration(node.seconds),
-                duration(node.least),
+                f"{100 * node.share:.1f}",
+                middle,
+                least,
                 _rate(node.macs, node.seconds),
-                "" if of_peak is None else f"{100 * of_peak:.0f} %",
+                "" if of_peak is None else f"{100 * of_peak:.0f}",
                 f"{node.bytes_per_second / 1e9:.1f}" if node.seconds else "",
                 _shapes(node),
             ]
         )
-    header = ["node", "operator", "of the time", "median", "fastest", "GMAC/s", "of peak", "GB/s", "shapes"]
-    return header, rows, "><>>>>>><"
+    times = [f"median, {unit}", f"fastest, {least_unit}"]
+    return ["node", "operator", "% of time", *times, "GMAC/s", "% of peak", "GB/s", "shapes"], rows, "><>>>>>><"
 
 
 _TABLES = (("Latency", _summary), ("Operators", _operators), ("Nodes", _node_rows))
@@ -259,7 +265,7 @@ def _document(measured, file, args):
             "fastest": min(measured.latencies),
             "runs": len(measured.latencies),
         },
-        "arena_bytes": measured.arena,
+        "allocated_bytes": measured.allocated,
         "macs": sum(node.macs for node in measured.nodes if node.subgraph == 0),
         "peaks": measured.peaks,
         "nodes": list(_records(measured)),
@@ -321,5 +327,30 @@ def _page(measured, name, args):
     middle = median(measured.latencies)
     threads = f"{args.threads} thread{'s' if args.threads > 1 else ''}"
     subtitle = f"{args.mode}, {threads}, kernels {measured.kernels}; invoke takes {duration(middle)} (median)"
-    tables = [(title, table(measured)[:2]) for title, table in _TABLES]
-    return arena_page(name, [], time_picture(name, bars, subtitle), tables)
+    tables = [("Latency", _latency(measured))]
+    tables += [(title, table(measured)[:2]) for title, table in _TABLES if table is not _summary]
+    return arena_page(name, [_size(measured, middle)], time_picture(name, bars, subtitle), tables)
+
+
+def _latency(measured):
+    """The page's table: times alone, in one unit."""
+    low, middle, high = quantiles(measured.latencies, n=4)
+    rows = [
+        ("invoke, median", middle),
+        ("invoke, first quartile", low),
+        ("invoke, third quartile", high),
+        ("invoke, fastest", min(measured.latencies)),
+        ("first invoke", measured.first),
+        ("load", measured.load),
+        ("allocate", measured.allocate),
+    ]
+    unit, texts = durations([seconds for _, seconds in rows])
+    return ["what", unit], [[name, text] for (name, _), text in zip(rows, texts, strict=True)]
+
+
+def _size(measured, middle):
+    """What is no time, in a sentence."""
+    macs = sum(node.macs for node in measured.nodes if node.subgraph == 0)
+    rate = _rate(macs, middle, " GMAC/s")
+    text = f"{macs / 1e6:,.3f} M multiply-adds" + (f" ({rate}); " if rate else "; ") if macs else ""
+    return f"{text}{byte_size(measured.allocated)} of memory for tensors and for what operators keep."

@@ -29,7 +29,7 @@ _HELP = "two small nets read handwritten digits"
 _DESCRIPTION = """Two small nets, one float32 and one int8, read handwritten digits that they were not trained on.
 
 Shows some of them as pictures with what the int8 net read and what was written, then for each net how many it reads
-correctly, the median time of one invoke, and the bytes of its arena (all tensors and operator data; weights stay in
+correctly, the median time of one invoke, and the bytes that it allocates (all tensors and operator data; weights stay in
 the file)."""
 
 
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
     dtype: str
     digits: np.ndarray  # (n,) what was read
     seconds: float  # median of one invoke, warm
-    arena_bytes: int
+    allocated_bytes: int
     file_bytes: int
 
 
@@ -94,8 +94,8 @@ def read(path, images, mode="AUTO"):
             start = time.perf_counter()
             interpreter.invoke()
             seconds.append(time.perf_counter() - start)
-    arena_bytes = interpreter._interpreter.arena_used_bytes()
-    return Reading(path.name, source["dtype"].__name__, digits, median(seconds), arena_bytes, path.stat().st_size)
+    allocated_bytes = interpreter._interpreter.arena_used_bytes()
+    return Reading(path.name, source["dtype"].__name__, digits, median(seconds), allocated_bytes, path.stat().st_size)
 
 
 def _inputs(images, details):
@@ -130,8 +130,8 @@ def _table(readings, labels):
                 f"{correct} of {len(labels)}",
                 f"{100 * correct / len(labels):.2f} %",
                 duration(reading.seconds),
-                byte_size(reading.arena_bytes),
+                byte_size(reading.allocated_bytes),
                 byte_size(reading.file_bytes),
             ]
         )
-    return text_table(["model", "type", "correct", "accuracy", "invoke", "arena", "file"], rows)
+    return text_table(["model", "type", "correct", "accuracy", "invoke", "memory", "file"], rows)

@@ -98,7 +98,7 @@ def diff(args):
     }
     files = [
         (args.csv, _csv(found) if args.csv else None),
-        (args.html, difference_page(title, rows) if args.html else None),
+        (args.html, difference_page(title, rows, list(_remarks(whole, quirks))) if args.html else None),
         (args.json, as_json(document) if args.json else None),
     ]
     deliver("\n".join(_lines(args, found, len(compared) - len(found), whole, quirks)), files)
@@ -123,8 +123,23 @@ def _lines(args, found, left_out, whole, quirks):
     for quirk in quirks:
         yield f"quirk of node {quirk['node']} ({quirk['op_name']}), {quirk['rule']}: {quirk['effect']}"
         yield f"  way out: {quirk['way_out']}"
+    yield from _outputs(whole)
+
+
+def _outputs(whole):
     for name, d in whole:
         yield f"output {printable(shortened(name, _LONGEST_NAME))}, whole runs: {_amount(d)}"
+
+
+def _remarks(whole, quirks):
+    """What the page says before its tables; quirks of one rule together."""
+    yield from _outputs(whole)
+    rules = {}
+    for quirk in quirks:
+        rules.setdefault((quirk["op_name"], quirk["rule"], quirk["effect"], quirk["way_out"]), []).append(quirk["node"])
+    for (op, rule, effect, way_out), nodes in rules.items():
+        which = f"node {nodes[0]}" if len(nodes) == 1 else f"nodes {', '.join(map(str, nodes))}"
+        yield f"Quirk of {which} ({op}), {rule}: {effect}. Way out: {way_out}."
 
 
 _HEADER = ("node", "operator", "tensor", "name", "differ", "largest", "distances", "why")
@@ -242,7 +257,8 @@ def compared(a, b):
 def _reason(op, kind, arithmetic_a, arithmetic_b, differing):
     one, other = explain(op, kind, arithmetic_a), explain(op, kind, arithmetic_b)
     if one != other:
-        return f"{arithmetic_a}: {one}; {arithmetic_b}: {other}"
+        text = f"{arithmetic_a}: {one}; {arithmetic_b}: {other}"
+        return text.replace("reference: as the reference", "reference: TensorFlow's reference kernel")
     if differing and arithmetic_a != arithmetic_b:
         return f"{arithmetic_a} and {arithmetic_b} compute it by rules without a name here"
     return one

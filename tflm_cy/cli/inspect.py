@@ -1,13 +1,16 @@
 """`python -m tflm_cy inspect MODEL`: what is in a model, as tables or as JSON; nothing is run.
 
+With --passes also what each pass of the optimizer does to it, which takes an allocation.
+
 Keys of --json: model (the file's name), bytes (of the file), and those of `tflm_cy.schema.contents.contents`: version, description,
-metadata, associated_files, signatures, subgraphs with tensors and operators.
+metadata, associated_files, signatures, subgraphs with tensors and operators. With --passes also passes: [{subgraph, pass, node, op_name,
+effect}].
 """
 
 import argparse
 
 from tflm_cy.cli.errors import refused
-from tflm_cy.cli.model import ModelFile, add_model_argument, shape_text
+from tflm_cy.cli.model import ModelFile, add_mode_argument, add_model_argument, shape_text
 from tflm_cy.cli.output import add_json_argument, as_json, check_outputs, deliver, exit_codes
 from tflm_cy.report import byte_size, printable, shortened, text_table
 from tflm_cy.schema.contents import contents, defaults
@@ -34,6 +37,13 @@ def add_parser(subparsers):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
+    parser.add_argument(
+        "--passes", action="store_true", help="show what each pass did, per node, once the model is allocated"
+    )
+    add_mode_argument(parser)
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="num_threads, with --passes (default %(default)s)"
+    )
     add_json_argument(parser)
     parser.set_defaults(command=inspect)
 
@@ -45,6 +55,8 @@ def inspect(args):
     with refused(file.name):
         model = Model.from_buffer(file.content) if file.path is None else Model.from_path(file.path)
         document = {"model": file.title, "bytes": model.nbytes, **contents(model)}
+    if args.passes:
+        document["passes"] = _passes(file, args)
     text = "\n\n".join(section for section in _sections(document) if section)
     deliver(text, [(args.json, as_json(document) if args.json else None)])
 
@@ -59,6 +71,33 @@ def _sections(document):
     yield _signatures(document["signatures"])
     yield _files("Metadata", document["metadata"])
     yield _files("Associated files", document["associated_files"])
+    if "passes" in document:
+        yield _effects(document["passes"], single)
+
+
+def _passes(file, args):
+    """What each pass did, of all subgraphs."""
+    with refused(file.name):
+        interpreter = file.open(args.mode, num_threads=args.threads)
+        interpreter.allocate_tensors()
+        return [
+            {"subgraph": subgraph, **row}
+            for subgraph in range(interpreter.num_subgraphs())
+            for row in interpreter.explain(subgraph)
+        ]
+
+
+def _effects(passes, single):
+    rows = [
+        [
+            row["pass"],
+            None if row["node"] < 0 else row["node"] if single else f"{row['subgraph']}:{row['node']}",
+            row["op_name"],
+            row["effect"],
+        ]
+        for row in passes
+    ]
+    return "Passes\n" + text_table(["pass", "node", "operator", "effect"], rows, "<><<")
 
 
 def _summary(document):

@@ -25,7 +25,7 @@ def add_mode_argument(parser, micro=False):
         choices=modes,
         default="AUTO",
         metavar="MODE",
-        help=f"whose arithmetic is computed: {', '.join(modes)} (default %(default)s; README says what each covers)",
+        help=f"whose arithmetic is computed: {', '.join(modes)} (default %(default)s; docs/modes.md says what each covers)",
     )
 
 

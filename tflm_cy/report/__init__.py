@@ -14,7 +14,7 @@ from tflm_cy.report.bits import Distance, distance
 from tflm_cy.report.page import difference_page
 from tflm_cy.report.picture import gallery, grey_picture, picture_style
 from tflm_cy.report.rules import explain
-from tflm_cy.report.table import byte_size, duration, printable, shortened, text_table
+from tflm_cy.report.table import byte_size, duration, durations, printable, shortened, text_table
 from tflm_cy.report.time_picture import Bar, time_picture
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "difference_page",
     "distance",
     "duration",
+    "durations",
     "explain",
     "gallery",
     "grey_picture",

@@ -2,18 +2,15 @@
 
 import html
 
-from tflm_cy.report.table import printable
+from tflm_cy.report.table import is_numeric, printable
+from tflm_cy.report.theme import page
 
-_STYLE = """body { font: 14px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 86em; padding: 0 1em; color: #222;
-  background: #fff }
-h2 { font-size: 16px; margin: 1.8em 0 .4em }
-table { border-collapse: collapse } th, td { text-align: left; padding: .2em .9em .2em 0; border-bottom: 1px solid #ddd }
-td.number { text-align: right; font-variant-numeric: tabular-nums } td.bar { font-family: monospace; color: #5f6b7a }
-pre { background: #f5f6f7; padding: 1em; overflow-x: auto }
-.remark { border-left: 4px solid #c1440e; padding-left: .8em }
-.picture { overflow-x: auto; border: 1px solid #ddd } .block:hover rect { stroke: #111; stroke-width: 2 }
-#hint { position: fixed; display: none; background: #222; color: #fff; padding: .4em .7em; border-radius: 4px;
+# A picture is as wide as the page; on a narrow screen it scrolls instead of shrinking until nobody can read it.
+_STYLE = """.picture svg { max-width: 100%; min-width: 46rem; height: auto } .picture.long svg { max-width: none }
+.block:hover rect { stroke: var(--ink); stroke-width: 2 }
+#hint { position: fixed; display: none; background: var(--ink); color: var(--page); padding: .4em .7em; border-radius: 4px;
   white-space: pre; font-size: 12px; pointer-events: none; z-index: 1 }"""
+_LONG = 1400  # pixels of a picture that scrolls on every screen
 
 # The browser's own hint comes late and small: show the title of the block under the pointer at once.
 _SCRIPT = """const hint = document.getElementById("hint");
@@ -43,7 +40,7 @@ def arena_page(title, remarks, svg, tables, source=None):
     svg : str
         As `arena_picture` or `time_picture` gives it.
     tables : sequence of (str, (header, rows))
-        Title, column titles, rows of cells.
+        Title, column titles, rows of cells. Columns of numbers are right-aligned.
     source : (str, str), optional
         Title and text of a piece of source.
 
@@ -53,31 +50,37 @@ def arena_page(title, remarks, svg, tables, source=None):
     >>> '<td class="number">1' in page and "<pre>int x;</pre>" in page
     True
     """
-    parts = [f'<p class="remark">{_text(remark)}</p>' for remark in remarks]
-    parts.append(f'<div class="picture">{svg}</div>')
+    parts = [f"<h1>{_text(title)}</h1>", '<div id="hint"></div>']
+    parts += [f'<p class="remark">{_text(remark)}</p>' for remark in remarks]
+    parts.append(f'<div class="picture{" long" if _width(svg) > _LONG else ""}">{svg}</div>')
     parts += [f"<h2>{_text(name)}</h2>\n{_table(*table)}" for name, table in tables]
     if source is not None:
         parts.append(f"<h2>{_text(source[0])}</h2>\n<pre>{html.escape(source[1], quote=False)}</pre>")
-    return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{_text(title)}</title>\n'
-        f'<style>{_STYLE}</style>\n<h1>{_text(title)}</h1>\n<div id="hint"></div>\n'
-        + "\n".join(parts)
-        + f"\n<script>{_SCRIPT}</script>\n</html>\n"
-    )
+    return page(_text(title), "\n".join(parts), _STYLE, _SCRIPT)
+
+
+def _width(svg):
+    """Pixels that a picture says it is wide; 0 if it does not say so."""
+    _, found, rest = svg.partition(" width='")
+    return int(rest.partition("'")[0]) if found else 0
 
 
 def _table(header, rows):
-    head = "".join(f"<th>{_text(name)}" for name in header)
-    body = "\n".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
-    return f"<table>\n<tr>{head}</tr>\n{body}\n</table>"
+    rows = [list(row) for row in rows]
+    numeric = [is_numeric([row[c] for row in rows]) for c in range(len(header))]
+    head = "".join(f"<th{_NUMBER if right else ''}>{_text(name)}" for name, right in zip(header, numeric, strict=True))
+    body = "\n".join("<tr>" + "".join(map(_cell, row, numeric)) for row in rows)
+    return f'<div class="table"><table>\n<tr>{head}\n{body}\n</table></div>'
 
 
-def _cell(value):
-    if value is None:
-        return "<td>"
-    if isinstance(value, int):
-        return f'<td class="number">{value:,}'
-    return f'<td class="bar">{_text(value)}' if str(value).startswith("#") else f"<td>{_text(value)}"
+_NUMBER = ' class="number"'
+
+
+def _cell(value, numeric):
+    text = "" if value is None else f"{value:,}" if isinstance(value, int) else _text(value)
+    if numeric:
+        return f"<td{_NUMBER}>{text}"
+    return f'<td class="bar">{text}' if text.startswith("#") else f"<td>{text}"
 
 
 def _text(text):

@@ -5,22 +5,23 @@
 Below the plan a curve shows the bytes that are alive at each operator; the peak's column is tinted in both. What two
 buffers share at the same time is hatched. A block's colour is that of the operator that writes it; its text is shown
 where it fits, and all of it on hover. The text needs no other file; widths grow with the number of operators, so that
-every one keeps its name.
+every one keeps its name. Colours are those of `theme`.
 """
 
 import html
-from collections import Counter
 from typing import NamedTuple
 
+from tflm_cy.report.legend import legend, legend_height
 from tflm_cy.report.table import byte_size, printable
-
-PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e4b52c", "#72b7b2", "#9d755d", "#ff9da6")
-OTHER, INPUT, SCRATCH = "#8d949c", "#5f6b7a", "#c6cbd1"
+from tflm_cy.report.theme import FONT, INPUT, LIGHT, OTHER, SCRATCH, SVG_STYLE, label_colour, operator_colour
 
 _LEFT, _RIGHT, _TOP = 76, 24, 78
-_PLAN, _GAP, _LIVE, _NAMES, _LEGEND = 440, 16, 76, 150, 34
-_NARROWEST, _WIDEST, _USUAL = 13, 64, 1180
-_FONT = "font-family='system-ui, Segoe UI, Helvetica, Arial, sans-serif'"
+_PLAN, _GAP, _LIVE, _NAMES = 440, 16, 76, 150
+_NARROWEST, _WIDEST, _USUAL = 13, 64, 1100
+
+
+_MUTED = f"class='muted' fill='{LIGHT['muted']}'"
+_ACCENT = f"class='accent' fill='{LIGHT['accent']}'"
 
 
 class Block(NamedTuple):
@@ -74,10 +75,10 @@ class _Picture:
         self.column = min(max(_USUAL / len(self.steps), _NARROWEST), _WIDEST)
         self.width = _LEFT + max(self.column * len(self.steps), 420) + _RIGHT
         self.names = _TOP + _PLAN + _GAP + _LIVE + 8
-        self.height = self.names + min(_NAMES, 22 + 6 * max(map(len, self.steps))) + _LEGEND
-        writers = Counter(b.writer for b in self.blocks if b.writer and not b.scratch)
         self.shared = list(_shared(self.blocks))
-        self.colours = {w: PALETTE[i] for i, (w, _) in enumerate(writers.most_common(len(PALETTE)))}
+        self.entries = list(self._entries())
+        self.legend = self.names + min(_NAMES, 22 + 6 * max(map(len, self.steps)))
+        self.height = self.legend + legend_height(self.entries, self.width - _LEFT - _RIGHT)
 
     def svg(self, title, subtitle, lower_bound):
         body = [
@@ -90,16 +91,18 @@ class _Picture:
             *self._bound(lower_bound),
             *self._curve(),
             *self._step_names(),
-            *self._legend(),
+            *legend(self.entries, _LEFT, self.legend, self.width - _LEFT - _RIGHT),
         ]
         width, height = round(self.width), round(self.height)
         return (
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' "
-            f"{_FONT} font-size='11' fill='#222'>\n"
+            f"{FONT} font-size='11' class='ink' fill='{LIGHT['ink']}'>\n{SVG_STYLE}"
             "<defs><pattern id='overlap' width='6' height='6' patternUnits='userSpaceOnUse' "
             "patternTransform='rotate(45)'><rect width='6' height='6' fill='#fff' fill-opacity='0.25'/>"
             "<rect width='2' height='6' fill='#111' fill-opacity='0.55'/></pattern></defs>\n"
-            f"<rect width='{width}' height='{height}' fill='#ffffff'/>\n" + "\n".join(body) + "\n</svg>\n"
+            f"<rect width='{width}' height='{height}' class='page' fill='{LIGHT['page']}'/>\n"
+            + "\n".join(body)
+            + "\n</svg>\n"
         )
 
     def _x(self, step):
@@ -110,30 +113,31 @@ class _Picture:
 
     def _titles(self, title, subtitle):
         yield f"<text x='{_LEFT}' y='28' font-size='17' font-weight='600'>{_text(title)}</text>"
-        yield f"<text x='{_LEFT}' y='48' fill='#555'>{_text(subtitle)}</text>"
+        yield f"<text x='{_LEFT}' y='48' {_MUTED}>{_text(subtitle)}</text>"
 
     def _tint(self):
         """The peak's column."""
         x, bottom = self._x(self.peak), _TOP + _PLAN + _GAP + _LIVE
         return (
-            f"<rect x='{x:.1f}' y='{_TOP - 8}' width='{self.column:.1f}' height='{bottom - _TOP + 8}' fill='#ffe9e3'/>"
-            f"<text x='{x + self.column / 2:.1f}' y='{_TOP - 12}' text-anchor='middle' fill='#c1440e'>peak</text>"
+            f"<rect x='{x:.1f}' y='{_TOP - 8}' width='{self.column:.1f}' height='{bottom - _TOP + 8}' "
+            f"class='tint' fill='{LIGHT['tint']}'/>"
+            f"<text x='{x + self.column / 2:.1f}' y='{_TOP - 12}' text-anchor='middle' {_ACCENT}>peak</text>"
         )
 
     def _scale(self):
         right = self._x(len(self.steps))
         for offset in _ticks(self.head):
             y = self._y(offset)
-            yield f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='#e3e5e8'/>"
-            yield f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#666'>{_round_size(offset)}</text>"
+            yield f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' class='grid' stroke='{LIGHT['line']}'/>"
+            yield f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' {_MUTED}>{_round_size(offset)}</text>"
 
     def _block(self, b):
         x, y, width, height = self._box(b.first, b.last, b.offset, b.offset + b.size)
-        colour = SCRATCH if b.scratch else self.colours.get(b.writer, OTHER) if b.writer else INPUT
+        colour = _fill(b)
         return (
             f"<g class='block'><title>{_lines(b.detail)}</title>"
             f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' rx='2' fill='{colour}' "
-            "fill-opacity='0.85' stroke='#ffffff' stroke-width='0.8'/></g>"
+            "class='edge' stroke='#ffffff' stroke-width='0.8'/></g>"
         )
 
     def _box(self, first, last, low, high):
@@ -153,17 +157,16 @@ class _Picture:
         first, last, clear = _clear_steps(b, self.shared)
         x, y, width, height = self._box(first, last, b.offset, b.offset + b.size)
         letter, line = 5.7, 11
-        colour = "#333333" if b.scratch else "#ffffff"
-        style = f"text-anchor='middle' font-size='9.5' fill='{colour}' pointer-events='none'"
+        style = f"text-anchor='middle' font-size='9.5' fill='{label_colour(_fill(b))}' pointer-events='none'"
         if not clear:
-            style += " stroke='#2b3440' stroke-opacity='0.7' stroke-width='2.5' paint-order='stroke'"
+            style += f" stroke='{_fill(b)}' stroke-width='4' paint-order='stroke'"
         for text in b.labels:
             room = letter * len(text) + 6
             if room <= width and height >= line:
                 size = byte_size(b.size)
                 two = height > 2 * line + 4 and letter * len(size) + 6 <= width
                 middle, base = x + width / 2, y + height / 2 + (-2 if two else 3.5)
-                second = f"<text x='{middle:.1f}' y='{base + 12:.1f}' {style} fill-opacity='0.85'>{size}</text>"
+                second = f"<text x='{middle:.1f}' y='{base + 12:.1f}' {style}>{size}</text>"
                 return f"<text x='{middle:.1f}' y='{base:.1f}' {style}>{_text(text)}</text>" + (second if two else "")
             if room <= height and width >= line:
                 place = f"translate({x + width / 2 + 3.5:.1f} {y + height / 2:.1f}) rotate(-90)"
@@ -172,15 +175,15 @@ class _Picture:
 
     def _bound(self, lower_bound):
         right = self._x(len(self.steps))
-        marks = [(self.head, "#c1440e", f"head {self.head:,}", -4)]
+        marks = [(self.head, "accent", "mark", f"head {self.head:,}", -4)]
         if 0 < lower_bound < self.head:
-            marks.append((lower_bound, "#1a7f37", f"lower bound {lower_bound:,}", 13))
-        for offset, colour, text, down in marks:
-            y = self._y(offset)
+            marks.append((lower_bound, "good", "bound", f"lower bound {lower_bound:,}", 13))
+        for offset, role, line, text, down in marks:
+            y, colour = self._y(offset), LIGHT[role]
             yield (
-                f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='{colour}' "
+                f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' class='{line}' stroke='{colour}' "
                 "stroke-dasharray='5 4' stroke-width='1.2'/>"
-                f"<text x='{right - 4:.1f}' y='{y + down:.1f}' text-anchor='end' fill='{colour}'>{text}</text>"
+                f"<text x='{right - 4:.1f}' y='{y + down:.1f}' text-anchor='end' class='{role}' fill='{colour}'>{text}</text>"
             )
 
     def _curve(self):
@@ -192,36 +195,42 @@ class _Picture:
             y = bottom - (bottom - top) * size / most
             points += [f"{self._x(step):.1f},{y:.1f}", f"{self._x(step + 1):.1f},{y:.1f}"]
         points.append(f"{self._x(len(self.live)):.1f},{bottom}")
-        yield f"<polygon points='{' '.join(points)}' fill='#c9d3df' stroke='#5f6b7a' stroke-width='1'/>"
-        yield f"<text x='{_LEFT - 8}' y='{top + 8}' text-anchor='end' fill='#666'>{byte_size(most)}</text>"
-        yield f"<text x='{_LEFT - 8}' y='{bottom}' text-anchor='end' fill='#666'>alive</text>"
+        yield (
+            f"<polygon points='{' '.join(points)}' class='curve' fill='{LIGHT['curve']}' stroke='#5f6b7a' stroke-width='1'/>"
+        )
+        yield f"<text x='{_LEFT - 8}' y='{top + 8}' text-anchor='end' {_MUTED}>{byte_size(most)}</text>"
+        yield f"<text x='{_LEFT - 8}' y='{bottom}' text-anchor='end' {_MUTED}>alive</text>"
 
     def _step_names(self):
         for step, name in enumerate(self.steps):
             x = self._x(step + 0.5) + 3.5
-            weight = " font-weight='600' fill='#c1440e'" if step == self.peak else " fill='#555'"
+            weight = f" font-weight='600' {_ACCENT}" if step == self.peak else f" {_MUTED}"
             yield (
                 f"<text transform='translate({x:.1f} {self.names}) rotate(-90)' text-anchor='end' font-size='9.5'"
                 f"{weight}>{_text(_cut(name, _NAMES - 10, 5.6))}</text>"
             )
 
-    def _legend(self):
-        entries = [*self.colours.items()]
-        if any(b.writer and not b.scratch and b.writer not in self.colours for b in self.blocks):
-            entries.append(("other operators", OTHER))
+    def _entries(self):
+        """The legend: a colour, and what has it."""
+        families = {}
+        for b in self.blocks:
+            if b.writer and not b.scratch:
+                families.setdefault(operator_colour(b.writer), []).append(b.writer)
+        other = families.pop(OTHER, ())
+        for colour, names in sorted(families.items(), key=lambda item: -len(item[1])):
+            yield colour, tuple(dict.fromkeys(names))
+        if other:
+            yield OTHER, ("other operators",)
         if any(not b.writer and not b.scratch for b in self.blocks):
-            entries.append(("graph input", INPUT))
+            yield INPUT, ("graph input",)
         if any(b.scratch for b in self.blocks):
-            entries.append(("scratch", SCRATCH))
+            yield SCRATCH, ("scratch",)
         if self.shared:
-            entries.append(("shared by two", "url(#overlap)"))
-        x, y = _LEFT, self.height - 16
-        for name, colour in entries:
-            if x + 20 + 6.4 * len(name) > self.width - _RIGHT:
-                break
-            yield f"<rect x='{x:.1f}' y='{y - 9}' width='11' height='11' rx='2' fill='{colour}'/>"
-            yield f"<text x='{x + 16:.1f}' y='{y}' font-size='10' fill='#444'>{_text(name)}</text>"
-            x += 30 + 6.4 * len(name)
+            yield "url(#overlap)", ("shared by two",)
+
+
+def _fill(b):
+    return SCRATCH if b.scratch else operator_colour(b.writer) if b.writer else INPUT
 
 
 def _shared(blocks):

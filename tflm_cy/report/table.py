@@ -42,7 +42,7 @@ def text_table(header, rows, align=None):
         if len(row) != columns:
             raise ValueError(f"a row of {len(row)} cells in a table of {columns} columns: {row}")
     if align is None:
-        align = "".join(">" if _is_numeric([row[c] for row in rows]) else "<" for c in range(columns))
+        align = "".join(">" if is_numeric([row[c] for row in rows]) else "<" for c in range(columns))
     elif len(align) != columns or set(align) - set("<>"):
         raise ValueError(f"align {align!r} must hold one of '<' and '>' for each of {columns} columns")
     lines = [[printable(title) for title in header], *([_cell(value) for value in row] for row in rows)]
@@ -74,6 +74,22 @@ def duration(seconds):
         if value < 999.5:
             return f"{_three_digits(value)} {unit}"
     return f"{_three_digits(seconds)} s"
+
+
+def durations(seconds):
+    """Times for a column: their unit, that of the longest, and a text without unit for each.
+
+    >>> durations([12.34e-6, 1.5e-6])
+    ('us', ['12.34', '1.50'])
+    >>> durations([0.25, 0.0456e-3])
+    ('ms', ['250.0', '0.0'])
+    """
+    longest = max(seconds, default=0)
+    for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3), ("s", 1)):
+        if longest * factor < 999.5 or unit == "s":
+            digits = 2 if longest * factor < 99.995 else 1
+            return unit, [f"{value * factor:,.{digits}f}" for value in seconds]
+    raise AssertionError("seconds is the last unit")
 
 
 def printable(text):
@@ -116,7 +132,7 @@ def _cell(value):
     return printable(value)
 
 
-def _is_numeric(values):
+def is_numeric(values):
     """Whether all that is not empty is a number, or a text that begins as one; at least one value."""
     values = [value for value in values if value is not None and value != ""]
     return bool(values) and all(map(_begins_as_number, values))

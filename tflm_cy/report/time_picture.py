@@ -2,20 +2,23 @@
 
     svg = time_picture("person_detect", [Bar("0 CONV_2D", "CONV_2D", 31e-6, 0.42, "hint"), ...], "AUTO, 1 thread")
 
-The columns show the time; beneath each hangs its share of what the machine multiplies at most, where the node is made of products: long and
-light is where a better kernel would help, long and dark is work. Colours are operators. Hints show on hover; no other file is needed.
+A column is as high as its node takes long; below it hangs, lighter, the share of the machine's peak that its multiply-adds reach. A
+high column with a short share is where a better kernel would help. Colours are those of `theme`, as in the picture of an arena. The
+picture is never wider than a page: of many nodes those that take longest keep their names. Hints show on hover.
 """
 
 import html
 from typing import NamedTuple
 
-from tflm_cy.report.arena_picture import OTHER, PALETTE
+from tflm_cy.report.legend import legend, legend_height
 from tflm_cy.report.table import duration, printable, shortened
+from tflm_cy.report.theme import FONT, LIGHT, SVG_STYLE, label_colour, operator_colour
 
 _LEFT, _RIGHT, _TOP = 76, 24, 66
-_STRIP, _GAP, _TIMES, _PEAKS, _NAMES, _LEGEND = 46, 40, 300, 110, 150, 34
-_NARROWEST, _WIDEST, _USUAL = 13, 64, 1180
-_FONT = "font-family='system-ui, Segoe UI, Helvetica, Arial, sans-serif'"
+_STRIP, _GAP, _TIMES, _PEAKS, _NAMES = 46, 40, 300, 110, 150
+_WIDEST, _WIDE, _SMALL = 64, 1100, 760  # of a column; of all of them, and of twelve at most
+_NAME_HEIGHT = 12  # pixels between two names
+_MUTED = f"class='muted' fill='{LIGHT['muted']}'"
 
 
 class Bar(NamedTuple):
@@ -55,34 +58,33 @@ class _Picture:
         self.bars = bars
         self.whole = sum(bar.seconds for bar in bars) or 1e-12
         self.longest = max((bar.seconds for bar in bars), default=0) or 1e-12
-        by_kind = {}
-        for bar in bars:
-            by_kind[bar.kind] = by_kind.get(bar.kind, 0) + bar.seconds
-        self.kinds = sorted(by_kind.items(), key=lambda item: -item[1])
-        self.colours = {kind: PALETTE[i] for i, (kind, _) in enumerate(self.kinds[: len(PALETTE)])}
-        self.column = min(max(_USUAL / max(len(bars), 1), _NARROWEST), _WIDEST)
-        self.wide = max(self.column * len(bars), _USUAL if len(bars) > 12 else 760)
+        self.wide = _WIDE if len(bars) > 12 else _SMALL
+        self.column = min(self.wide / max(len(bars), 1), _WIDEST)
         self.width = _LEFT + self.wide + _RIGHT
         self.times = _TOP + _STRIP + _GAP
         self.base = self.times + _TIMES
         self.peaks = any(bar.of_peak is not None for bar in bars)
         self.names = self.base + (_PEAKS + 22 if self.peaks else 10)
         longest = max((len(bar.name) for bar in bars), default=0)
-        self.height = self.names + min(_NAMES, 22 + 6 * longest) + _LEGEND
+        self.entries = list(self._entries())
+        self.legend = self.names + min(_NAMES, 22 + 6 * longest)
+        self.height = self.legend + legend_height(self.entries, self.wide)
 
     def svg(self, title, subtitle):
         body = [
             f"<text x='{_LEFT}' y='28' font-size='17' font-weight='600'>{_text(title)}</text>",
-            f"<text x='{_LEFT}' y='48' fill='#555'>{_text(subtitle)}</text>",
+            f"<text x='{_LEFT}' y='48' {_MUTED}>{_text(subtitle)}</text>",
             *self._strip(),
             *self._scale(),
             *self._columns(),
-            *self._legend(),
+            *self._column_names(),
+            *legend(self.entries, _LEFT, self.legend, self.wide),
         ]
         width, height = round(self.width), round(self.height)
         return (
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' "
-            f"{_FONT} font-size='11' fill='#222'>\n<rect width='{width}' height='{height}' fill='#ffffff'/>\n"
+            f"{FONT} font-size='11' class='ink' fill='{LIGHT['ink']}'>\n{SVG_STYLE}"
+            f"<rect width='{width}' height='{height}' class='page' fill='{LIGHT['page']}'/>\n"
             + "\n".join(body)
             + "\n</svg>\n"
         )
@@ -90,22 +92,20 @@ class _Picture:
     def _strip(self):
         """All nodes side by side, to scale."""
         x = _LEFT
-        yield f"<text x='{_LEFT - 8}' y='{_TOP + 20}' text-anchor='end' fill='#666'>one run</text>"
-        yield (
-            f"<text x='{_LEFT - 8}' y='{_TOP + 34}' text-anchor='end' fill='#666'>{_text(duration(self.whole))}</text>"
-        )
+        yield f"<text x='{_LEFT - 8}' y='{_TOP + 20}' text-anchor='end' {_MUTED}>all nodes</text>"
+        yield f"<text x='{_LEFT - 8}' y='{_TOP + 34}' text-anchor='end' {_MUTED}>{_text(duration(self.whole))}</text>"
         for bar in self.bars:
-            width = self.wide * bar.seconds / self.whole
+            width, colour = self.wide * bar.seconds / self.whole, operator_colour(bar.kind)
             yield (
                 f"<g class='block'><title>{_lines(bar.detail)}</title><rect x='{x:.2f}' y='{_TOP}' width='{width:.2f}' "
-                f"height='{_STRIP}' fill='{self._colour(bar)}' stroke='#ffffff' "
+                f"height='{_STRIP}' fill='{colour}' class='edge' stroke='#ffffff' "
                 f"stroke-width='{0.8 if width > 3 else 0.2}'/></g>"
             )
-            label = next((text for text in (bar.name, bar.name.split(" ")[0]) if 6.2 * len(text) + 6 < width), "")
+            label = next((text for text in (bar.name, bar.name.split(" ")[0]) if 7.6 * len(text) + 8 < width), "")
             if label:
                 yield (
-                    f"<text x='{x + width / 2:.1f}' y='{_TOP + _STRIP / 2 + 4}' text-anchor='middle' fill='#ffffff' "
-                    f"font-weight='600' pointer-events='none'>{_text(label)}</text>"
+                    f"<text x='{x + width / 2:.1f}' y='{_TOP + _STRIP / 2 + 4}' text-anchor='middle' "
+                    f"fill='{label_colour(colour)}' pointer-events='none'>{_text(label)}</text>"
                 )
             x += width
 
@@ -113,25 +113,23 @@ class _Picture:
         right = _LEFT + self.wide
         for tick in _ticks(self.longest):
             y = self.base - _TIMES * tick / self.longest
-            yield f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='#e3e5e8'/>"
             yield (
-                f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#666'>"
+                f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' class='grid' stroke='{LIGHT['line']}'/>"
+                f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' {_MUTED}>"
                 f"{_text(duration(tick)) if tick else '0'}</text>"
             )
         if self.peaks:
             for share in (0.5, 1):
                 y = self.base + 8 + _PEAKS * share
                 yield (
-                    f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' stroke='#c9ced4' stroke-dasharray='3 4'/>"
-                )
-                yield (
-                    f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#666'>"
+                    f"<line x1='{_LEFT}' x2='{right:.1f}' y1='{y:.1f}' y2='{y:.1f}' class='grid' stroke='{LIGHT['line']}' "
+                    f"stroke-dasharray='3 4'/><text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' {_MUTED}>"
                     f"{'peak' if share == 1 else '50 %'}</text>"
                 )
 
     def _columns(self):
         for i, bar in enumerate(self.bars):
-            x, width = _LEFT + self.column * i, self.column * 0.82
+            x, width, colour = _LEFT + self.column * i, self.column * 0.82, operator_colour(bar.kind)
             height = _TIMES * bar.seconds / self.longest
             yield f"<g class='block'><title>{_lines(bar.detail)}</title>"
             yield (
@@ -140,32 +138,45 @@ class _Picture:
             )
             yield (
                 f"<rect x='{x:.1f}' y='{self.base - height:.1f}' width='{width:.1f}' height='{max(height, 0.5):.1f}' "
-                f"rx='1.5' fill='{self._colour(bar)}'/>"
+                f"rx='1.5' fill='{colour}'/>"
             )
             if bar.of_peak is not None:
                 drop = _PEAKS * min(bar.of_peak, 1)
                 yield (
                     f"<rect x='{x:.1f}' y='{self.base + 8}' width='{width:.1f}' height='{max(drop, 0.5):.1f}' rx='1.5' "
-                    f"fill='{self._colour(bar)}' fill-opacity='0.45'/>"
+                    f"fill='{colour}' fill-opacity='0.45'/>"
                 )
             yield "</g>"
+
+    def _column_names(self):
+        for i in self._named():
+            bar, x = self.bars[i], _LEFT + self.column * (i + 0.41) + 3.5
             yield (
-                f"<text transform='translate({x + width / 2 + 3.5:.1f} {self.names}) rotate(-90)' text-anchor='end' "
-                f"font-size='9.5' fill='#555'>{_text(shortened(bar.name, (_NAMES - 10) // 6))}</text>"
+                f"<text transform='translate({x:.1f} {self.names}) rotate(-90)' text-anchor='end' "
+                f"font-size='9.5' {_MUTED}>{_text(shortened(bar.name, (_NAMES - 10) // 6))}</text>"
             )
 
-    def _legend(self):
-        x, y = _LEFT, self.height - 16
-        for kind, seconds in self.kinds:
-            text = f"{kind} {100 * seconds / self.whole:.0f} %"
-            if x + 20 + 6.4 * len(text) > self.width - _RIGHT:
-                break
-            yield f"<rect x='{x:.1f}' y='{y - 9}' width='11' height='11' rx='2' fill='{self.colours.get(kind, OTHER)}'/>"
-            yield f"<text x='{x + 16:.1f}' y='{y}' font-size='10' fill='#444'>{_text(text)}</text>"
-            x += 30 + 6.4 * len(text)
+    def _named(self):
+        """The columns with a name: all that do not touch a longer one's."""
+        taken = []
+        for i in sorted(range(len(self.bars)), key=lambda i: -self.bars[i].seconds):
+            if all(abs(i - other) * self.column >= _NAME_HEIGHT for other in taken):
+                taken.append(i)
+        return sorted(taken)
 
-    def _colour(self, bar):
-        return self.colours.get(bar.kind, OTHER)
+    def _entries(self):
+        """The legend: a colour, the operators that have it, and their share of the time."""
+        families = {}
+        for bar in self.bars:
+            names = families.setdefault(operator_colour(bar.kind), {})
+            names[bar.kind] = names.get(bar.kind, 0) + bar.seconds
+        for colour, names in sorted(families.items(), key=lambda item: -sum(item[1].values())):
+            ordered = sorted(names, key=lambda name: -names[name])
+            share = f"{100 * sum(names.values()) / self.whole:.0f} %"
+            yield (
+                colour,
+                (*ordered[:-1], f"{ordered[-1]} {share}") if len(ordered) <= 4 else (*ordered[:3], f"others {share}"),
+            )
 
 
 def _ticks(longest):

@@ -1,0 +1,25 @@
+"""Pictures of arenas: what `python -m tflm_cy arena MODEL --planner PLANNER --svg F.svg` writes for a model that ships."""
+
+from pathlib import Path
+
+import tflm_cy.demo
+
+MODEL = Path(tflm_cy.demo.__file__).with_name("digits_int8.tflite")
+PLANNERS = ("greedy", "overlap")
+
+
+def picture(planner):
+    """The SVG of a plan."""
+    import contextlib
+    import io
+    import tempfile
+
+    from tflm_cy.cli.main import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "arena.svg")
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = main(["arena", str(MODEL), "--planner", planner, "--svg", str(path)])
+        if code:
+            raise RuntimeError(f"python -m tflm_cy arena ended with {code}")
+        return path.read_text()
