@@ -1,4 +1,4 @@
-"""An extension of griffe, which reads the package for the API reference: of compiled modules it sees the stubs only."""
+"""Docstrings of compiled modules for the API reference: mkdocstrings sees their stubs only."""
 
 import inspect
 from importlib import import_module
