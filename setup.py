@@ -66,18 +66,8 @@ SEARCHING = {
 }  # planners whose time is the quality of their plans; their inner loop must vectorize
 # What every load goes through: compiled for time, so that a model is ready as soon as TensorFlow's is.
 LOADING = {
-    *(
-        "structure",
-        "verifier",
-        "model",
-        "loader",
-        "graph",
-        "allocator",
-        "memory_plan",
-        "compilation",
-        "deferred_constants",
-        "live_ranges",
-    ),
+    *("structure", "verifier", "model", "loader", "subgraph", "graph", "allocator", "memory_plan", "compilation"),
+    *("deferred_constants", "live_ranges", "carried_values", "strings"),
     *("prepare", "cancel_transposes", "fuse_epilogues", "alias_buffers", "line_buffers", "plan", "bind", "pipeline"),
     *("greedy", "growing_arena"),
     *("partition", "claims", "creation", "datatype", "matrices", "operands", "rewrites", "delegate"),
@@ -179,6 +169,9 @@ def modules() -> list[Extension]:
         for source in sorted(PACKAGE.rglob("*.pyx"))
         if X86_64 or source.parent != PACKAGE / "simd" or source.stem not in ONLY_X86_64
     ]
+    unknown = (SEARCHING | LOADING | TWICE | set(SIMD)) - {path.stem for path in PACKAGE.rglob("*.pyx")}
+    if unknown:
+        raise SystemExit(f"flags for {min(unknown)}, which is no module")
     for source in sources:
         if [other.stem for other in sources].count(source.stem) > 1:
             raise SystemExit(f"{source}: a compiled module of this name exists in another room")

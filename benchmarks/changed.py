@@ -26,11 +26,7 @@ def changed_operators(since="HEAD", files=None):
         if path.parent in (operators, operators / "xnnpack"):
             tables = re.findall(r"^(?:CUSTOM_)?OPERATORS = {$(.*?)^}", path.read_text(), re.M | re.S)
             names.update(name for table in tables for name in re.findall(r'^    "([\w.]+)":', table, re.M))
-        elif (
-            path.suffix == ".pyx"
-            and path.parent.parent == ROOT / "tflm_cy"
-            and path.parent.name in ("graph", "threads", "delegates")
-        ):
+        elif path.suffix == ".pyx" and path.relative_to(ROOT / "tflm_cy").parts[0] in ("graph", "threads", "delegates"):
             return None
     return names
 

@@ -22,6 +22,7 @@ cdef class Core:
     cdef int enter(self) except -1
     cdef int forget_call(self) except -1
     cdef bint enter_to_look(self) except -1
+    cdef object look(self, tell, subgraph_index)
     cdef bint is_quick(self, object index, object subgraph_index)
     cdef int leave(self) noexcept
     cdef int guard(self) except -1

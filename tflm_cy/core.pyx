@@ -27,7 +27,9 @@ from tflm_cy.graph.arrays cimport (
 from tflm_cy.graph.context cimport INVOKE
 from tflm_cy.graph.arrays import ARRAY_TYPES, LAYOUT_KNOWN
 from tflm_cy.graph.details cimport check_strict, node_details, step_list, tensor_details
+from tflm_cy.graph.graph cimport is_internal
 from tflm_cy.graph.loader cimport load
+from tflm_cy.graph.overwritten cimport is_overwritten
 from tflm_cy.graph.replay cimport Replay, last_value
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.passes.prepare cimport reset_variables
@@ -277,7 +279,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index) and type(value) is ndarray:
             tensor = &g.tensors[PyLong_AsLong(index)]
             if (value.dtype is DTYPE_OF[tensor.type] and not is_constant(tensor) and fits(fields(value), tensor)
-                    and not g.is_internal(tensor.index)):
+                    and not is_internal(&g.graph, tensor.index)):
                 memcpy(tensor.data, fields(value).data, tensor.bytes)
                 note_write(g, tensor.index)
                 return 0
@@ -306,7 +308,7 @@ cdef class Core:
                 if g.ready:
                     self.guard()
                 open_constant(g, t)
-            if tensor.data == NULL or g.is_internal(t):
+            if tensor.data == NULL or is_internal(&g.graph, t):
                 raise ValueError(
                     "Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
             if PyBuffer_IsContiguous(&buffer, b"C"):
@@ -330,7 +332,7 @@ cdef class Core:
         if self.is_quick(index, subgraph_index):
             t = PyLong_AsLong(index)
             tensor = &g.tensors[t]
-            if g.ready and tensor.rank > 0 and g.graph.last_use[t] >= g.graph.step_count and has_plain_type(tensor) and not g.is_internal(t):
+            if g.ready and tensor.rank > 0 and g.graph.last_use[t] >= g.graph.step_count and has_plain_type(tensor) and not is_internal(&g.graph, t):
                 array = new_array(tensor)
                 if self.turn.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
@@ -352,7 +354,7 @@ cdef class Core:
 
     cdef bint is_lost(self, Subgraph g, int t) noexcept:
         """The memory of a tensor serves another one by now: its value takes a replay."""
-        return g.ready and not g.micro and not g.is_internal(t) and g.is_overwritten(t)
+        return g.ready and not g.micro and not is_internal(&g.graph, t) and is_overwritten(&g.graph, g.memory, g.scratch_buffers, t)
 
     def view(self, index, subgraph_index=0):
         """A numpy array over a tensor's memory; rank 0 gives a numpy scalar, which is a copy."""
@@ -429,37 +431,29 @@ cdef class Core:
             if mine:
                 self.leave()
 
-    def execution_plan(self, subgraph_index=0):
-        """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
+    cdef object look(self, tell, subgraph_index):
+        """What a function tells of a subgraph while no call is under way."""
         cdef Subgraph g = self.subgraph(subgraph_index)
         cdef bint mine = self.enter_to_look()
         try:
-            return list(g.execution_plan)
+            return tell(g)
         finally:
             if mine:
                 self.leave()
+
+    def execution_plan(self, subgraph_index=0):
+        """Node indices in the order in which they run; a delegate's nodes as their DELEGATE node."""
+        return self.look(lambda g: list(g.execution_plan), subgraph_index)
 
     def explain(self, subgraph_index=0):
         """What each pass did (see `graph.explanation.explain`)."""
         from tflm_cy.graph.explanation import explain
 
-        cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef bint mine = self.enter_to_look()
-        try:
-            return explain(g)
-        finally:
-            if mine:
-                self.leave()
+        return self.look(explain, subgraph_index)
 
     def delegate_nodes(self, subgraph_index=0):
         """DELEGATE node -> (the nodes that it runs, its inputs, its outputs)."""
-        cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef bint mine = self.enter_to_look()
-        try:
-            return {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in g.partitions}
-        finally:
-            if mine:
-                self.leave()
+        return self.look(lambda g: {p.index: (list(p.nodes), list(p.inputs), list(p.outputs)) for p in g.partitions}, subgraph_index)
 
     def node_count(self, subgraph_index=0):
         return self.subgraph(subgraph_index).graph.listed_nodes
@@ -479,12 +473,12 @@ cdef class Core:
                 self.leave()
 
     def record(self, runs):
-        """Add each run's times to a list from now on (see Subgraph.recorder); None: stop."""
+        """Add each run's times to a list from now on (see Execution.recorder); None: stop."""
         cdef Subgraph g
         self.enter()
         try:
             for g in self.subgraphs:
-                g.recorder = runs
+                g.execution.recorder = runs
         finally:
             self.leave()
 
@@ -493,19 +487,8 @@ cdef class Core:
 
         Tensors are (index, name, type, shape, bytes, constant); None where an input is omitted.
         """
-        cdef Subgraph g = self.subgraph(subgraph_index)
-        cdef bint mine = self.enter_to_look()
-        try:
-            return step_list(g)
-        finally:
-            if mine:
-                self.leave()
+        return self.look(lambda g: step_list(g), subgraph_index)
 
     def arena_used_bytes(self):
         """Bytes of the primary subgraph's arena: head, and tail with everything that lives as long as the model."""
-        cdef bint mine = self.enter_to_look()
-        try:
-            return self.primary.allocator.used_bytes
-        finally:
-            if mine:
-                self.leave()
+        return self.look(lambda g: g.allocator.used_bytes, 0)

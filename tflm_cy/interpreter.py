@@ -99,8 +99,13 @@ def load_delegate(library, options=None):
     return Delegate(library, options)
 
 
+_NONE = frozenset()
+
+
 def _disabled(fuse, names):
     """The names of the passes that are switched off."""
+    if fuse and not names:
+        return _NONE
     unknown = sorted(set(names) - set(SWITCHES))
     if unknown:
         raise ValueError(f"no pass {unknown[0]!r}; disable_passes takes {', '.join(SWITCHES)}")
@@ -218,7 +223,7 @@ class Interpreter(Calls):
         self._custom_op_registerers = list(self.__dict__.pop("_registerers", None) or ())
         mode = _resolver_type(experimental_op_resolver_type)
         threads = _thread_count(num_threads)
-        passes_off = tuple(sorted(disable_passes))
+        passes_off = tuple(sorted(disable_passes)) if disable_passes else ()
         model = self._open(model_path, model_content)
         self._delegates = _checked_delegates(experimental_delegates)
         self._arguments = {

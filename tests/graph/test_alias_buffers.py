@@ -153,7 +153,7 @@ def turning(shape, middle, last=(0, 1, 3, 2), reader=None):
         ({"shape": [1, 5, 21], "middle": [1, 21, 5], "reader": "node"}, True),
     ],
 )
-def test_a_matrix_that_is_turned_back_stays_where_it_is(case, moves, threads):
+def test_transposes_that_undo_each_other_are_cancelled(case, moves, threads):
     blob = turning(**case)
     values, expanded = [], []
     for options in ({}, {"fuse": False}, {"experimental_preserve_all_tensors": True}):

@@ -66,12 +66,12 @@ class Net:
 
 def check(build, wanted, threads=(1, 2), **shape):
     """As many nodes as wanted are fused, and the bytes are those of nodes by themselves. `build` returns the outputs."""
-    for hands in threads:
+    for count in threads:
         results = []
         for fuse in (False, True):
             net = Net(**shape)
             outputs = build(net)
-            results.append(net.run(outputs if isinstance(outputs, list) else [outputs], fuse=fuse, num_threads=hands))
+            results.append(net.run(outputs if isinstance(outputs, list) else [outputs], fuse=fuse, num_threads=count))
         assert results[0][1] == 0
         assert results[1] == (results[0][0], wanted if PRODUCTS_TAKE else 0)
 

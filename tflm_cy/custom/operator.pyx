@@ -278,7 +278,7 @@ cdef int call(Subgraph g, Node* node) noexcept:
             return g.fail_because(error)
         failure = RuntimeError(f"{type(error).__name__}: {error}. Node number {node.index} ({prepared.op.name}) failed to invoke.")
         failure.__cause__ = error
-        g.failure = failure
+        g.execution.failure = failure
         return -1
     except BaseException as error:
         return g.fail_because(error)

@@ -20,6 +20,8 @@ from libc.string cimport memcpy
 
 from tflm_cy.graph.description cimport strings_of, tensor_name
 from tflm_cy.graph.description import DTYPES
+from tflm_cy.graph.graph cimport is_internal
+from tflm_cy.graph.overwritten cimport is_overwritten
 from tflm_cy.graph.subgraph cimport Subgraph, note_write
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, CONSTANT, DYNAMIC, INT2, INT4, INT32, INT64, MAX_RANK, RESOURCE, STRING, UINT4, VARIANT, Tensor, bytes_of, count,
@@ -263,13 +265,13 @@ cdef int expect_readable(Subgraph g, int t) except -1:
     cdef const Tensor* tensor = &g.tensors[t]
     if tensor.type == RESOURCE or tensor.type == VARIANT:
         raise ValueError(f"tensor {t} holds a handle, which has no value to read")
-    if g.is_internal(t):
+    if is_internal(&g.graph, t):
         raise ValueError(
             f"{NULL_DATA}: tensor {t} '{tensor_name(g, t)}' lies inside of a delegate; to read it construct the interpreter with "
             "experimental_preserve_all_tensors=True")
     if tensor.data == NULL and not (g.ready and tensor.allocation == DYNAMIC and count(tensor) == 0):
         raise ValueError(NULL_DATA)
-    if g.is_overwritten(t):
+    if is_overwritten(&g.graph, g.memory, g.scratch_buffers, t):
         raise ValueError(
             f"the memory of tensor {t} '{tensor_name(g, t)}' serves another tensor by now; to read intermediate tensors "
             "construct the interpreter with experimental_preserve_all_tensors=True")

@@ -10,7 +10,6 @@ from tflm_cy.graph.memory_plan cimport MemoryPlan
 
 cdef class Compilation:
     cdef Graph* graph
-    cdef void* context               # not counted: the subgraph holds this object
     cdef readonly Allocator allocator
     cdef readonly MemoryPlan memory
     cdef readonly DeferredConstants constants
@@ -45,8 +44,9 @@ cdef class Pass:
     cdef readonly str name
     cdef readonly str summary        # one sentence
     cdef readonly bint optional      # it can be switched off, and is where all tensors are preserved
+    cdef readonly bint partial       # switched off, it still does what the passes behind it rely on
     cdef readonly bint plans         # it plans or binds memory, which TFLM's rules do elsewhere
 
 
-cdef Pass new_pass(PassFunction run, str name, str summary, bint optional=*, bint plans=*)
+cdef Pass new_pass(PassFunction run, str name, str summary, bint optional=*, bint plans=*, bint partial=*)
 cdef bint is_enabled(Compilation c, str name) noexcept

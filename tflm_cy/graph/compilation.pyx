@@ -17,6 +17,9 @@ from tflm_cy.graph.tensor cimport Tensor, shape_of, type_name
 from tflm_cy.memory.block cimport Block, new_block
 
 
+cdef frozenset NONE = frozenset()
+
+
 cdef class Compilation:
     """See the module."""
 
@@ -24,8 +27,8 @@ cdef class Compilation:
         self.allocator = allocator
         self.memory = memory
         self.constants = constants
-        self.registrations, self.operator_names, self.partitions, self.strip_blocks, self.kept = [], [], [], [], []
-        self.disabled = frozenset()
+        self.strip_blocks, self.kept = [], []
+        self.disabled = NONE
 
     cdef Node* new_node(self, int operands) except NULL:
         """Memory of a node and of the indices of its operands, behind it, until the next prepare."""
@@ -95,13 +98,14 @@ cdef class Pass:
         return f"<pass {self.name}: {self.summary}>"
 
 
-cdef Pass new_pass(PassFunction run, str name, str summary, bint optional=False, bint plans=True):
+cdef Pass new_pass(PassFunction run, str name, str summary, bint optional=False, bint plans=True, bint partial=False):
     cdef Pass made = Pass.__new__(Pass)
     made.run = run
     made.name = name
     made.summary = summary
     made.optional = optional
     made.plans = plans
+    made.partial = partial
     return made
 
 

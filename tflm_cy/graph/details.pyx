@@ -8,6 +8,7 @@ from tflm_cy.graph.arrays cimport read_value
 from tflm_cy.graph.arrays import scalar_type
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.description cimport tensor_name
+from tflm_cy.graph.graph cimport is_internal
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport STRING, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.schema.slots cimport (
@@ -27,7 +28,7 @@ cdef dict tensor_details(Subgraph g, int t):
     """The details dictionary of a tensor; keys in TensorFlow's order."""
     cdef const Tensor* tensor = &g.tensors[t]
     cdef const uint8_t* table = vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t)
-    shape = np.array(stored_shape(table) if g.is_internal(t) else shape_of(tensor), dtype=np.int32)
+    shape = np.array(stored_shape(table) if is_internal(&g.graph, t) else shape_of(tensor), dtype=np.int32)
     signature = signature_of(g, t)
     single = tensor.scale_count == 1
     return {

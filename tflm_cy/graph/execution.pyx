@@ -1,14 +1,106 @@
-"""The loop over the steps first .. end - 1 of a stage.
+"""Runs of a prepared graph: on the threads that there are, stage after stage, timed or not.
 
-Both return 0, or -1 and the step that has failed; its message is the context's. `engaged`: the run has the pool of threads.
+    status = execution.run(context)           # -1: `failure` is set, or the context's message and `failed_step` are
+    status = execution.run_recorded(context)  # the same with a clock
+
+Steps that allocate has prepared run first; behind a dynamic output the next stage is prepared, or found as the last run prepared it.
 """
-from tflm_cy.graph.context cimport Node
+from libc.string cimport memset
+
+from tflm_cy.graph.context cimport INVOKE, Node
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
+from tflm_cy.graph.dynamic_stages cimport new_stages
+from tflm_cy.graph.passes.pipeline cimport run_passes
+from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.tile_executor cimport run_group
+from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.threads.clock cimport nanoseconds
+from tflm_cy.threads.pool cimport release
+from tflm_cy.threads.trial cimport Trial, ran_alone, ran_together, wants_threads
+
+
+cdef class Execution:
+    """See the module."""
+
+    cdef int forget_trial(self) noexcept:
+        """Whether threads help is found out anew."""
+        memset(&self.trial, 0, sizeof(Trial))
+        return 0
+
+    cdef int run(self, Context context) noexcept nogil:
+        cdef Graph* graph = self.c.graph
+        cdef bint may_share = graph.parallel_time > 0 and not self.shared.engaged
+        cdef bint engaged = False
+        cdef int status
+        if may_share and wants_threads(&self.trial):
+            engaged = engage_workers(graph.workers, graph.parallel_time)
+            self.shared.engaged = engaged
+        status = self.run_stages(context)
+        if engaged:
+            self.shared.engaged = False
+            ran_together(&self.trial, release())
+        elif may_share:
+            ran_alone(&self.trial)
+        return status
+
+    cdef int run_stages(self, Context context) noexcept nogil:
+        """The steps that allocate has prepared, then stage after stage."""
+        cdef const Graph* graph = self.c.graph
+        cdef int step = 0
+        cdef int end = self.static_end
+        cdef int status
+        while True:
+            if self.clock == NULL:
+                status = run_steps(context, graph, step, end, self.shared.engaged, &self.failed_step)
+            else:
+                status = run_timed_steps(context, graph, step, end, self.shared.engaged, &self.failed_step, self.clock)
+            if status != 0 or end == graph.step_count:
+                return status
+            step = end
+            end = self.next_stage(context, step)
+            if end < 0:
+                return -1
+
+    cdef int next_stage(self, Context context, int step) noexcept with gil:
+        """The end of the stage behind a dynamic output: as the last invoke prepared it, or prepared anew; -1: `failure` is set."""
+        cdef int end
+        try:
+            if self.stages is None:
+                self.stages = new_stages(self.c)
+            end = self.stages.prepared_end(step)
+            if end == 0:
+                self.stages.begin(step)
+                self.c.first = step
+                run_passes(self.c)
+                self.stages.complete(step)
+                end = self.c.end
+        except BaseException as error:
+            context.state = INVOKE
+            self.failure = error
+            return -1
+        return end
+
+    cdef int run_recorded(self, Context context) noexcept:
+        """Run with a clock; a run that fails is not recorded."""
+        cdef Block block
+        cdef size_t bytes = 2 * self.c.graph.step_count * sizeof(int64_t)
+        cdef int status
+        try:
+            block = new_block(bytes + 1, 16)
+            self.clock = <int64_t*>block.data
+            with nogil:
+                status = self.run(context)
+            self.clock = NULL
+            if status == 0 and self.recorder is not None:
+                self.recorder.append((self.subgraph, block.data[:bytes]))
+        except BaseException as error:
+            self.failure = error
+            return -1
+        return status
 
 
 cdef int run_steps(Context context, const Graph* graph, int first, int end, bint engaged, int* failed) noexcept nogil:
+    """The steps first .. end - 1; -1: `failed` is the one that has failed. `engaged`: the run has the pool of threads."""
     cdef int step = first
     cdef Node* node
     cdef bint flushing = False
@@ -34,7 +126,7 @@ cdef int run_steps(Context context, const Graph* graph, int first, int end, bint
 
 
 cdef int run_timed_steps(Context context, const Graph* graph, int first, int end, bint engaged, int* failed, int64_t* clock) noexcept nogil:
-    """With a look at the clock around each node: a loop of its own, so that the other does not even ask whether it is wanted."""
+    """As `run_steps`, with a look at the clock around each node: a loop of its own, so that the other does not even ask whether it is wanted."""
     cdef int step = first
     cdef int status, last
     cdef Node* node

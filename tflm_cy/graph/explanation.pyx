@@ -24,7 +24,7 @@ def explain(Subgraph g):
     of_groups(g, rows)
     if not g.micro:
         of_buffers(g, rows)
-        rows.append(row("bind", -1, None, f"the head has {g.allocator.arena.head_size} bytes, for {g.stage_zero_end} of {g.graph.step_count} steps"))
+        rows.append(row("bind", -1, None, f"the head has {g.allocator.arena.head_size} bytes, for {g.execution.static_end} of {g.graph.step_count} steps"))
     return rows
 
 
@@ -65,7 +65,7 @@ cdef int of_steps(Subgraph g, list rows) except -1:
 cdef int of_groups(Subgraph g, list rows) except -1:
     cdef const TileGroup* group
     cdef int step = 0
-    while step < g.stage_zero_end:
+    while step < g.execution.static_end:
         group = &g.graph.groups[step]
         n = g.graph.steps[step].source
         if group.tiles > 1:
@@ -86,7 +86,7 @@ cdef int of_buffers(Subgraph g, list rows) except -1:
     cdef int32_t t
     cdef int step, i
     cdef list lines = []
-    for step in range(g.stage_zero_end):
+    for step in range(g.execution.static_end):
         node = node_at(graph, step)
         for i in range(node.output_count):
             t = node.outputs[i]

@@ -4,7 +4,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.memory.arena cimport Arena
+from tflm_cy.memory.block cimport Block
 from tflm_cy.threads.pool cimport Job
+
+cdef enum:
+    MOST_TOGETHER = 32           # nodes of a tile group
+    MOST_READ = 8                # inputs of such a node, if it is not the first
 
 cdef enum Elision:               # why a step does nothing
     NOT_ELIDED = 0
@@ -81,6 +86,9 @@ cdef inline int32_t alias_root(const Graph* graph, int32_t t) noexcept nogil:
 
 
 cdef int new_steps(Graph* graph, Arena arena) except -1
+cdef int forget_passes(Graph* graph) noexcept
+cdef Block move_tensors(Graph* graph, int room)
+cdef int64_t bytes_of_all(const Graph* graph) noexcept
 cdef bint writes(const Graph* graph, int step, int t) noexcept nogil
 cdef int count_reads(const Graph* graph, int first, int end, int t) noexcept nogil
 cdef bint is_available(const Graph* graph, int t, int step) noexcept nogil

@@ -7,8 +7,12 @@
 Passes (`graph.passes`) read and change a Graph; `graph.subgraph` owns it. A pass never changes a node of the file: it puts a copy
 into the step, so that descriptions, and the next prepare, find the node as it was.
 """
+from libc.string cimport memcpy
+
 from tflm_cy.graph.context cimport Node, elide
+from tflm_cy.graph.tensor cimport COMPUTED, DYNAMIC, PLANNED, STRING, VARIABLE
 from tflm_cy.memory.arena cimport KIND_SUBGRAPH
+from tflm_cy.memory.block cimport new_block
 
 
 cdef int new_steps(Graph* graph, Arena arena) except -1:
@@ -17,6 +21,38 @@ cdef int new_steps(Graph* graph, Arena arena) except -1:
     graph.laid_out = steps
     graph.steps = steps + max(graph.step_count, 1)
     return 0
+
+
+cdef int forget_passes(Graph* graph) noexcept:
+    """Steps as they were laid out, and no tensor but constants has memory."""
+    cdef Tensor* tensor
+    cdef int t
+    memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
+    for t in range(graph.tensor_count):
+        tensor = &graph.tensors[t]
+        if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
+            tensor.allocation = PLANNED
+        if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
+            tensor.data = NULL
+    return 0
+
+
+cdef Block move_tensors(Graph* graph, int room):
+    """The tensors move into the block that is returned, with room for so many of strips behind them."""
+    cdef Block block = new_block((graph.tensor_count + room) * sizeof(Tensor), 64)
+    memcpy(block.data, graph.tensors, graph.tensor_count * sizeof(Tensor))
+    graph.tensors = <Tensor*>block.data
+    graph.strip_capacity = room
+    return block
+
+
+cdef int64_t bytes_of_all(const Graph* graph) noexcept:
+    """Of all tensors together."""
+    cdef int64_t bytes = 0
+    cdef int t
+    for t in range(graph.tensor_count):
+        bytes += graph.tensors[t].bytes
+    return bytes
 
 
 cdef bint writes(const Graph* graph, int step, int t) noexcept nogil:

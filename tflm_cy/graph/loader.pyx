@@ -17,6 +17,7 @@ from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT, MICRO_ALIGNMENT, Allocator
 from tflm_cy.graph.compilation cimport Compilation
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Node, Registration
 from tflm_cy.graph.deferred_constants cimport DeferredConstants
+from tflm_cy.graph.execution cimport Execution
 from tflm_cy.graph.graph cimport Graph, Step, new_steps
 from tflm_cy.graph.memory_plan cimport MemoryPlan
 from tflm_cy.graph.resource cimport Resources
@@ -88,11 +89,15 @@ cdef int compose(Subgraph g) except -1:
     g.constants.last_value = -1
     g.compilation = Compilation(g.allocator, g.memory, g.constants)
     g.compilation.graph = &g.graph
-    g.compilation.context = <void*>g
+    g.graph.context = <void*>g
     g.compilation.registrations = g.registrations
     g.compilation.operator_names = g.operator_names
     g.compilation.partitions = g.partitions
     g.compilation.micro = g.micro
+    g.execution = Execution()
+    g.execution.c = g.compilation
+    g.execution.shared = g.shared
+    g.execution.subgraph = g.index
     return 0
 
 

@@ -29,7 +29,7 @@ cdef class MemoryPlan:
     cdef Problem problem             # of the stage that is being planned
     cdef Plan solution
     cdef Block shared                # the block of an earlier stage that it may use
-    cdef Block rows_memory
+    cdef int row_capacity
     cdef Row* rows
     cdef int row_count
 

@@ -6,8 +6,6 @@ placed. Prepare leaves requests for scratch memory here; `plan` makes rows, prob
 from libc.stddef cimport size_t
 from libc.stdlib cimport free, realloc
 
-from tflm_cy.memory.block cimport new_block
-
 
 cdef class MemoryPlan:
     """See the module."""
@@ -17,6 +15,7 @@ cdef class MemoryPlan:
 
     def __dealloc__(self):
         free(self.scratch_requests)
+        free(self.rows)
 
     cdef int request_scratch(self, size_t bytes, int step, int source) except -1:
         """The handle of a new request."""
@@ -38,9 +37,13 @@ cdef class MemoryPlan:
 
     cdef int new_rows(self, int count) except -1:
         """An empty table with room for so many rows."""
-        if self.rows_memory is None or self.rows_memory.size < <size_t>count * sizeof(Row):
-            self.rows_memory = new_block((count + 1) * sizeof(Row), 16)
-            self.rows = <Row*>self.rows_memory.data
+        cdef Row* rows
+        if count > self.row_capacity:
+            rows = <Row*>realloc(self.rows, count * sizeof(Row))
+            if rows == NULL:
+                raise MemoryError()
+            self.rows = rows
+            self.row_capacity = count
         self.row_count = 0
         return 0
 

@@ -15,6 +15,7 @@ from libc.string cimport memcmp, memcpy
 
 from tflm_cy.graph.arrays cimport read_value
 from tflm_cy.graph.description cimport tensor_name
+from tflm_cy.graph.graph cimport is_internal
 from tflm_cy.graph.loader cimport load
 from tflm_cy.graph.passes import pipeline
 from tflm_cy.graph.passes.partition import delegate
@@ -122,7 +123,7 @@ cdef class Replay:
             return g.state_changes == 1 and (g.shared.runs == 1 or not has_resources(g))
         for t in range(copy.tensor_count):
             tensor = &copy.tensors[t]
-            if tensor.data != NULL and not copy.is_internal(t) and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC):
+            if tensor.data != NULL and not is_internal(&copy.graph, t) and (tensor.allocation == PLANNED or tensor.allocation == DYNAMIC):
                 before[t] = (<char*>tensor.data)[:tensor.bytes]
         copy.invoke()
         for t, value in before.items():

@@ -1,19 +1,17 @@
 """A subgraph: a graph, its memory, and the state machine that prepares, plans and runs it."""
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t
 
 from tflm_cy.graph.allocator cimport Allocator
 from tflm_cy.graph.compilation cimport Compilation
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.deferred_constants cimport DeferredConstants
-from tflm_cy.graph.dynamic_stages cimport DynamicStages
+from tflm_cy.graph.execution cimport Execution
 from tflm_cy.graph.graph cimport Graph
 from tflm_cy.graph.memory_plan cimport MemoryPlan
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport VARIABLE, Tensor
-from tflm_cy.memory.arena cimport Arena
 from tflm_cy.memory.block cimport Block
 from tflm_cy.schema.model cimport Model
-from tflm_cy.threads.trial cimport Trial
 
 
 cdef class Subgraph(Context):
@@ -22,7 +20,7 @@ cdef class Subgraph(Context):
     cdef readonly MemoryPlan memory
     cdef readonly DeferredConstants constants
     cdef readonly Compilation compilation
-    cdef DynamicStages stages        # behind dynamic outputs; None: no run has come to one
+    cdef Execution execution
 
     # as loaded
     cdef readonly int index
@@ -44,7 +42,6 @@ cdef class Subgraph(Context):
     cdef Block roomy_tensors         # the tensors, where there is room for those of strips
 
     # progress
-    cdef int stage_zero_end          # steps below are prepared by allocate
     cdef readonly bint ready
     cdef bint brief                  # runs with the GIL held
     cdef bint first                  # the next run is the first since allocate: weights are packed in it
@@ -56,30 +53,19 @@ cdef class Subgraph(Context):
     cdef long state_changes          # runs, and writes of variables from outside, since variables were initialized
     cdef bint touched                # an input may have been written to since the last run
     cdef dict last_inputs            # of the last run, for who repeats it; None: nobody has asked
-    cdef int failed_step
-    cdef object failure              # an exception to be raised as it is
-    cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
-    cdef int64_t* clock              # of the run under way, if it is timed
-    cdef Trial trial                 # whether threads help it
 
     cdef int set_up(self, int threads, frozenset disabled) except -1
     cdef int make_room_for_strips(self) except -1
     cdef int allocate(self) except -1
     cdef int forget_prepared(self) except -1
-    cdef int prepare_stage(self, int first) except -1
+    cdef int prepare_nodes(self) except -1
     cdef int invoke(self) except -1
     cdef int raise_failure(self, int step) except -1
-    cdef int run(self) noexcept nogil
-    cdef int run_stages(self) noexcept nogil
-    cdef int next_stage(self, int step) noexcept with gil
-    cdef int run_recorded(self) noexcept
     cdef int run_node(self, int index) except -1
     cdef int resize_tensor(self, int index, int rank, const int32_t* dims) except -1
     cdef int keep_shape(self, const Tensor* tensor, int rank, const int32_t* dims) noexcept nogil
     cdef int own_constant(self, int index) except -1
     cdef int prepare_again(self) except -1
-    cdef bint is_overwritten(self, int index) noexcept
-    cdef bint is_internal(self, int index) noexcept nogil
     cdef bint is_brief(self) noexcept
     cdef int descend(self) except -1
     cdef dict save_inputs(self)

@@ -4,9 +4,10 @@
     subgraph.allocate()                           # all passes: every tensor has its memory
     subgraph.invoke()                             # nothing is allocated while a static graph runs
 
-A subgraph has a Graph (`graph.graph`), an Allocator, a MemoryPlan, DeferredConstants and a Compilation, which the passes work on (`graph.passes`).
-Here are the calls of operators (`graph.context`), values and shapes from outside, calls between subgraphs, and the run. Under TFLM's rules (`micro`)
-shapes stay, and an output that would be dynamic has the file's shape and memory in the head: what it is given while invoking has exactly this shape.
+A subgraph has a Graph (`graph.graph`), an Allocator, a MemoryPlan, DeferredConstants, a Compilation, which the passes work on (`graph.passes`), and
+an Execution, which runs it. Here are the calls of operators (`graph.context`), values and shapes from outside, calls between subgraphs, and what leads
+from one state to the next. Under TFLM's rules (`micro`) shapes stay, and an output that would be dynamic has the file's shape and memory in the head:
+what it is given while invoking has exactly this shape.
 
 What a hostile model may try is refused here and there rather than in the operators: writing to constants or graph inputs, writing
 a tensor twice, reading it before it is written, calling a subgraph from within itself.
@@ -15,29 +16,24 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from tflm_cy.graph.allocator cimport Mark
 from tflm_cy.graph.carried_values cimport (
     forget_addresses, restore_addresses, restore_values, save_addresses, save_inputs as save_inputs_of, save_variables,
 )
-from tflm_cy.graph.context cimport INVOKE, PREPARE, Context, Node
-from tflm_cy.graph.dynamic_stages cimport new_stages
-from tflm_cy.graph.execution cimport run_steps, run_timed_steps
-from tflm_cy.graph.graph cimport Step, is_internal as is_internal_in
-from tflm_cy.graph.overwritten cimport is_overwritten as is_overwritten_in
+from tflm_cy.graph.context cimport PREPARE, Context, Node
+from tflm_cy.graph.execution cimport run_steps
+from tflm_cy.graph.graph cimport bytes_of_all, forget_passes, move_tensors
 from tflm_cy.graph.passes.pipeline cimport run_passes
-from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.strings cimport load_strings, store_strings
 from tflm_cy.graph.tensor cimport (
-    COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, PLANNED, STRING, VARIABLE, Tensor, bytes_of, counts_as_empty, is_constant, shape_of, type_name,
+    COMPUTED, CONSTANT, DYNAMIC, MAX_RANK, STRING, VARIABLE, Tensor, bytes_of, counts_as_empty, is_constant, shape_of, type_name,
 )
-from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.schema.slots cimport SUBGRAPH_TENSORS, TENSOR_SHAPE_SIGNATURE
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32, vector_table
-from tflm_cy.threads.pool cimport hands, release
-from tflm_cy.threads.trial cimport Trial, ran_alone, ran_together, wants_threads
+from tflm_cy.threads.pool cimport count_workers
 
 cdef enum:
     DEEPEST = 64             # calls of subgraphs within each other; more would exhaust the stack
@@ -230,7 +226,7 @@ cdef class Subgraph(Context):
     cdef int fail_because(self, object error) noexcept:
         """The text of an error goes into this subgraph's own; an interruption or a lack of memory passes through."""
         if isinstance(error, MemoryError) or not isinstance(error, Exception):
-            self.failure = error
+            self.execution.failure = error
             return -1
         return self.fail(str(error).encode("utf-8", "replace"))
 
@@ -256,7 +252,7 @@ cdef class Subgraph(Context):
 
     cdef bint has_dynamic(self) noexcept:
         cdef int i
-        if self.stage_zero_end < self.graph.step_count:
+        if self.execution.static_end < self.graph.step_count:
             return True
         for i in range(self.graph.output_count):
             if self.tensors[self.graph.outputs[i]].allocation == DYNAMIC and self.tensors[self.graph.outputs[i]].type != STRING:
@@ -295,10 +291,10 @@ cdef class Subgraph(Context):
         cdef Tensor* tensor = &self.tensors[index]
         cdef int64_t size = bytes_of(tensor.type, rank, dims)
         cdef int d
-        cdef bint same = rank == tensor.rank
+        cdef bint same = rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)])
         if is_constant(tensor):
             raise RuntimeError("Attempting to resize a fixed-size tensor.")
-        if self.running and not (rank == tensor.rank and all([dims[d] == tensor.dims[d] for d in range(rank)])):
+        if self.running and not same:
             raise RuntimeError(f"subgraph {self.index} '{self.name}' calls itself")
         if rank > MAX_RANK:
             raise RuntimeError(f"rank {rank} of tensor {index} exceeds {MAX_RANK}")
@@ -306,8 +302,6 @@ cdef class Subgraph(Context):
             from tflm_cy.graph.description import name_of
 
             raise RuntimeError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]} for {name_of(self, index)}")
-        for d in range(rank):
-            same = same and dims[d] == tensor.dims[d]
         if same:
             return 0
         if self.micro:
@@ -341,12 +335,6 @@ cdef class Subgraph(Context):
         self.allocate()
         return restore_values(&self.graph, saved)
 
-    cdef bint is_overwritten(self, int index) noexcept:
-        return is_overwritten_in(&self.graph, self.memory, self.scratch_buffers, index)
-
-    cdef bint is_internal(self, int index) noexcept nogil:
-        return is_internal_in(&self.graph, index)
-
     # ---------------------------------------------------------------- allocate
 
     cdef int set_up(self, int threads, frozenset disabled) except -1:
@@ -354,7 +342,7 @@ cdef class Subgraph(Context):
         cdef Subgraph g
         for g in self.siblings:
             g.num_threads = threads
-            g.workers = g.graph.workers = hands(threads)
+            g.workers = g.graph.workers = count_workers(threads)
             g.compilation.disabled = disabled
             g.fuse = "rewrite" not in disabled and not g.micro
             if g.workers > 1 and "tile" not in disabled and not g.micro:
@@ -362,13 +350,8 @@ cdef class Subgraph(Context):
         return 0
 
     cdef int make_room_for_strips(self) except -1:
-        """The tensors move to where more of them have room."""
-        cdef int room = (self.workers - 1) * self.graph.step_count
-        cdef Block block = new_block((self.tensor_count + room) * sizeof(Tensor), 64)
-        memcpy(block.data, self.tensors, self.tensor_count * sizeof(Tensor))
-        self.tensors = self.graph.tensors = <Tensor*>block.data
-        self.roomy_tensors = block
-        self.graph.strip_capacity = room
+        self.roomy_tensors = move_tensors(&self.graph, (self.workers - 1) * self.graph.step_count)
+        self.tensors = self.graph.tensors
         return 0
 
     cdef int allocate(self) except -1:
@@ -388,7 +371,7 @@ cdef class Subgraph(Context):
             blocks = self.memory.stage_blocks
             self.forget_prepared()
             try:
-                self.prepare_stage(0)
+                self.prepare_nodes()
             except BaseException:
                 forget_addresses(&self.graph)
                 if self.state == PREPARE:          # the head is still the last run's
@@ -400,7 +383,7 @@ cdef class Subgraph(Context):
             self.allocating = False
             self.shared.depth -= 1
         self.resized.clear()
-        memset(&self.trial, 0, sizeof(Trial))
+        self.execution.forget_trial()
         self.brief = self.is_brief()
         self.ready = True
         self.first = not self.micro
@@ -410,13 +393,7 @@ cdef class Subgraph(Context):
 
     cdef bint is_brief(self) noexcept:
         """So little is to be computed, whatever the values are, that no other thread of Python notices that it has to wait."""
-        cdef int64_t bytes = 0
-        cdef int t
-        if len(self.siblings) > 1 or self.custom_nodes or self.has_dynamic():
-            return False
-        for t in range(self.tensor_count):
-            bytes += self.tensors[t].bytes
-        return bytes <= BRIEF_BYTES
+        return len(self.siblings) == 1 and not self.custom_nodes and not self.has_dynamic() and bytes_of_all(&self.graph) <= BRIEF_BYTES
 
     cdef int descend(self) except -1:
         """Note that this subgraph is being prepared or run, inside of its callers; to be taken back."""
@@ -430,10 +407,7 @@ cdef class Subgraph(Context):
 
     cdef int forget_prepared(self) except -1:
         """Back to the state after loading, shapes kept."""
-        cdef Graph* graph = &self.graph
-        cdef Tensor* tensor
         cdef Mark mark
-        cdef int t
         if not self.micro:                 # there it holds the other subgraphs too, and is prepared once
             mark.tail, mark.bulk = self.loaded, 0
             self.allocator.rewind(mark)
@@ -441,31 +415,21 @@ cdef class Subgraph(Context):
         self.memory.stage_blocks, self.compilation.kept = [], []
         self.memory.scratch_count = self.memory.scratch_bound = 0
         self.allocator.rows = None
-        self.stages = None
-        memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
-        for t in range(graph.tensor_count):
-            tensor = &graph.tensors[t]
-            if tensor.allocation == COMPUTED or (tensor.allocation == DYNAMIC and tensor.type != STRING):
-                tensor.allocation = PLANNED
-            if tensor.allocation == PLANNED or tensor.allocation == VARIABLE:
-                tensor.data = NULL
-        return 0
+        self.execution.stages = None
+        return forget_passes(&self.graph)
 
-    cdef int prepare_stage(self, int first) except -1:
-        """All passes over the steps from `first` on, up to the next dynamic output."""
-        cdef const Tensor* tensor
+    cdef int prepare_nodes(self) except -1:
+        """All passes over the steps up to the first dynamic output; string inputs are empty strings."""
+        cdef Tensor* tensor
         cdef int i
-        self.graph.context = <void*>self
-        self.compilation.first = first
+        self.compilation.first = 0
         run_passes(self.compilation)
-        if first > 0:
-            return 0
-        self.stage_zero_end = self.compilation.end
+        self.execution.static_end = self.compilation.end
         for i in range(0 if self.micro else self.graph.input_count):
             if self.graph.inputs[i] >= 0:
                 tensor = &self.tensors[self.graph.inputs[i]]
                 if tensor.type == STRING and tensor.data == NULL:
-                    store_strings(self.allocator, <Tensor*>tensor, load_strings(tensor))
+                    store_strings(self.allocator, tensor, load_strings(tensor))
         return 0
 
     # ---------------------------------------------------------------- run
@@ -484,13 +448,13 @@ cdef class Subgraph(Context):
         self.running = True
         if self.last_inputs is not None:
             self.last_inputs = self.save_inputs()
-        if self.recorder is not None:
-            status = self.run_recorded()
+        if self.execution.recorder is not None:
+            status = self.execution.run_recorded(self)
         elif self.brief:
-            status = self.run()
+            status = self.execution.run(self)
         else:
             with nogil:
-                status = self.run()
+                status = self.execution.run(self)
         self.running = False
         self.shared.depth -= 1
         if self.shared.depth == 0:
@@ -500,7 +464,7 @@ cdef class Subgraph(Context):
         self.state_changes += 1
         if status != 0:
             self.runs = 0
-            self.raise_failure(self.failed_step)
+            self.raise_failure(self.execution.failed_step)
         self.runs += 1
         self.touched = False
         if self.first:
@@ -510,78 +474,10 @@ cdef class Subgraph(Context):
 
     cdef int raise_failure(self, int step) except -1:
         """What a node has reported."""
-        if self.failure is not None:
-            failure, self.failure = self.failure, None
+        if self.execution.failure is not None:
+            failure, self.execution.failure = self.execution.failure, None
             raise failure
         raise self.compilation.node_error(step, (<bytes>self.message).decode("utf-8", "replace"), "invoke")
-
-    cdef int run(self) noexcept nogil:
-        """The steps, on the threads that there are. -1: `failure` is set, or `message` and `failed_step` are."""
-        cdef bint may_share = self.graph.parallel_time > 0 and not self.shared.engaged
-        cdef bint engaged = False
-        cdef int status
-        if may_share and wants_threads(&self.trial):
-            engaged = engage_workers(self.workers, self.graph.parallel_time)
-            self.shared.engaged = engaged
-        status = self.run_stages()
-        if engaged:
-            self.shared.engaged = False
-            ran_together(&self.trial, release())
-        elif may_share:
-            ran_alone(&self.trial)
-        return status
-
-    cdef int run_stages(self) noexcept nogil:
-        """The steps that allocate has prepared, then stage after stage."""
-        cdef int step = 0
-        cdef int end = self.stage_zero_end
-        cdef int status
-        while True:
-            if self.clock == NULL:
-                status = run_steps(self, &self.graph, step, end, self.shared.engaged, &self.failed_step)
-            else:
-                status = run_timed_steps(self, &self.graph, step, end, self.shared.engaged, &self.failed_step, self.clock)
-            if status != 0 or end == self.graph.step_count:
-                return status
-            step = end
-            end = self.next_stage(step)
-            if end < 0:
-                return -1
-
-    cdef int next_stage(self, int step) noexcept with gil:
-        """The end of the stage behind a dynamic output: as the last invoke prepared it, or prepared anew; -1: `failure` is set."""
-        cdef int end
-        try:
-            if self.stages is None:
-                self.stages = new_stages(self.compilation)
-            end = self.stages.prepared_end(step)
-            if end == 0:
-                self.stages.begin(step)
-                self.prepare_stage(step)
-                self.stages.complete(step)
-                end = self.compilation.end
-        except BaseException as error:
-            self.state = INVOKE
-            self.failure = error
-            return -1
-        return end
-
-    cdef int run_recorded(self) noexcept:
-        """Run with a clock; a run that fails is not recorded."""
-        cdef Block block
-        cdef int status
-        try:
-            block = new_block(2 * self.graph.step_count * sizeof(int64_t) + 1, 16)
-            self.clock = <int64_t*>block.data
-            with nogil:
-                status = self.run()
-            self.clock = NULL
-            if status == 0 and self.recorder is not None:
-                self.recorder.append((self.index, block.data[:2 * self.graph.step_count * sizeof(int64_t)]))
-        except BaseException as error:
-            self.failure = error
-            return -1
-        return status
 
     cdef int run_node(self, int index) except -1:
         """Run one of the file's nodes alone, on the values that its inputs hold; for graphs that preserve all tensors."""
@@ -596,7 +492,7 @@ cdef class Subgraph(Context):
             raise RuntimeError(f"node {index} is not prepared")
         self.constants.materialize_inputs(self, self.graph.steps[step].node, -1)
         with nogil:
-            status = run_steps(self, &self.graph, step, step + 1, False, &self.failed_step)
+            status = run_steps(self, &self.graph, step, step + 1, False, &self.execution.failed_step)
         if status != 0:
             self.raise_failure(step)
         return 0

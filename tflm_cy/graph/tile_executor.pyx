@@ -13,14 +13,12 @@ from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
 from tflm_cy.graph.context cimport IterationSpace, Node, RowWindow
-from tflm_cy.graph.graph cimport Graph, TileGroup, node_at
+from tflm_cy.graph.graph cimport MOST_READ, MOST_TOGETHER, Graph, TileGroup, node_at
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.threads.pool cimport Job, share
 
 cdef enum:
     LINE = 64                    # of the cache: what lies in line buffers keeps its alignment
-    MOST_TOGETHER = 32           # nodes of a group
-    MOST_READ = 8                # inputs of such a node, if it is not the first
 
 ctypedef void (*WorkWithoutObject)(void* context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil
 

@@ -6,7 +6,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport MOST_COLUMNS, arg_columns, arg_row_f32
-from tflm_cy.graph.context cimport MICRO, Context, Node, register, position_space
+from tflm_cy.graph.context cimport MICRO, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL,
     FLOAT32,

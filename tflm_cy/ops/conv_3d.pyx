@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register, position_space
+from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
 from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32

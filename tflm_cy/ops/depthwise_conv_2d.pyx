@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantiz
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, elide, defers, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.fixed8 cimport (
     FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,

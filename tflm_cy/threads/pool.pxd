@@ -23,7 +23,7 @@ cdef struct Job:
     int32_t parts
     const Job* next              # shared directly behind it, in the same engagement, with nothing done in between that its parts could tell; or NULL
 
-cdef int hands(int threads) noexcept nogil                       # how many can take part when so many are asked for
+cdef int count_workers(int threads) noexcept nogil                       # how many can take part when so many are asked for
 cdef bint engage(int crew, bint wake) noexcept nogil             # False: busy, or asleep and not worth waking
 cdef int64_t release() noexcept nogil                            # since engage; -1: not to be judged by, as threads had to be woken
 cdef void share(const Job* job) noexcept nogil

@@ -158,7 +158,7 @@ def state():
     return {"workers": pool.workers, "jobs": pool.jobs, "followed": followed, "engaged": bool(load32(&pool.busy))}
 
 
-cdef int hands(int threads) noexcept nogil:
+cdef int count_workers(int threads) noexcept nogil:
     """At most the processors that this process may use: more would wait for each other."""
     cdef int most = 1 if threads <= 1 else pretended if pretended > 0 else usable_processors()
     if most > MOST_HANDS:

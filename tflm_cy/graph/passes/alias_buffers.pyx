@@ -123,4 +123,4 @@ cdef bint fits_strips(const Graph* graph, int step, int32_t root) noexcept:
     return stays_inside(graph, step) and head <= writer < step and writes(graph, writer, root) and stays_inside(graph, writer)
 
 
-PASS = new_pass(alias_buffers, "alias_buffers", "Outputs lie in the buffer of an input that dies, or whose bytes they have.")
+PASS = new_pass(alias_buffers, "alias_buffers", "Outputs lie in the buffer of an input that dies, or whose bytes they have.", True, True, True)

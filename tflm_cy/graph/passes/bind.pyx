@@ -67,7 +67,7 @@ cdef char* new_base(Compilation c, bint* zeroed) except NULL:
 
 cdef int bind_scratch(Compilation c, char* base) except -1:
     """Requests of one group lie one behind the other."""
-    cdef Context context = <Context>c.context
+    cdef Context context = <Context>c.graph.context
     cdef MemoryPlan memory = c.memory
     cdef void** buffers = <void**>realloc(context.scratch_buffers, (memory.scratch_count + 1) * sizeof(void*))
     cdef int64_t offset

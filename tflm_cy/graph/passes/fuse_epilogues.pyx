@@ -92,7 +92,7 @@ cdef bint fuse(Compilation c, int maker, const Candidate* candidate) except -1:
     cdef Node* reader = node_at(graph, candidate.reader)
     cdef Node* fused = c.extended(node_at(graph, maker), candidate.other)
     cdef int position = fused.input_count - 1 if candidate.other >= 0 else -1
-    if position >= 32 or not fused.try_fuse(<Context>c.context, fused, reader, candidate.operand, position):
+    if position >= 32 or not fused.try_fuse(<Context>c.graph.context, fused, reader, candidate.operand, position):
         return False
     (<int32_t*>fused.outputs)[0] = reader.outputs[0]
     fused.time += reader.time

@@ -30,7 +30,7 @@ PASSES = (
 )
 
 # What can be switched off, by name; `rewrite` is the default delegate's.
-SWITCHES = ("rewrite", "cancel_transposes", "fuse_epilogues", "tile", "alias_buffers")
+SWITCHES = ("rewrite", *[one.name for one in PASSES if one.optional])
 
 cdef bint DEBUG = os.environ.get("TFLM_CY_DEBUG", "") not in ("", "0")       # invariants are checked behind each pass
 
@@ -40,7 +40,7 @@ cdef int run_passes(Compilation c) except -1:
     cdef Pass one
     try:
         for one in PASSES:
-            if (one.plans and c.micro) or (one.optional and not is_enabled(c, one.name)):
+            if (one.plans and c.micro) or (one.optional and not one.partial and not is_enabled(c, one.name)):
                 continue
             one.run(c)
             if DEBUG:
@@ -49,5 +49,5 @@ cdef int run_passes(Compilation c) except -1:
         if c.micro or isinstance(error, OutOfMemoryError):
             raise
         raise out_of_memory(c, error) from error
-    (<Context>c.context).state = INVOKE
+    (<Context>c.graph.context).state = INVOKE
     return 0

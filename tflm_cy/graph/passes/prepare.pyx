@@ -25,7 +25,7 @@ UNRESOLVED = "See instructions: https://www.tensorflow.org/lite/guide/ops_custom
 cdef int prepare(Compilation c) except -1:
     """Nodes from the stage's first step on, up to the next dynamic output, and variables."""
     cdef Graph* graph = c.graph
-    cdef Context context = <Context>c.context
+    cdef Context context = <Context>c.graph.context
     cdef int step = c.first
     context.state = PREPARE
     c.dynamic_seen = c.shapes_open = c.put_off = False
@@ -192,7 +192,7 @@ cdef object out_of_memory(Compilation c, object error):
     if largest < 0:
         return OutOfMemoryError(f"{text}.")
     tensor = &c.graph.tensors[largest]
-    name = (<Context>c.context).tensor_label(largest)
+    name = (<Context>c.graph.context).tensor_label(largest)
     text += f". The largest is {name}: {tensor.bytes} bytes, {type_name(tensor.type)} {shape_of(tensor)}"
     for step in range(c.first, c.end):
         if writes(c.graph, step, largest):

@@ -2,10 +2,6 @@
 from tflm_cy.graph.compilation cimport Compilation
 from tflm_cy.graph.graph cimport Graph
 
-cdef enum:
-    MOST_TOGETHER = 32           # nodes of a group
-    MOST_READ = 8                # inputs of such a node, if it is not the first
-
 
 cdef int tile(Compilation c) except -1
 cdef bint stays_inside(const Graph* graph, int step) noexcept

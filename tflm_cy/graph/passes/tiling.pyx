@@ -15,7 +15,7 @@ from libc.stdlib cimport realloc
 
 from tflm_cy.graph.compilation cimport Compilation, is_enabled, new_pass
 from tflm_cy.graph.context cimport IterationSpace, Node, RowWindow
-from tflm_cy.graph.graph cimport Graph, TileGroup, is_internal, node_at
+from tflm_cy.graph.graph cimport MOST_READ, MOST_TOGETHER, Graph, TileGroup, is_internal, node_at
 from tflm_cy.graph.live_ranges cimport find_live_ranges
 from tflm_cy.graph.tensor cimport FLOAT32, PLANNED, Tensor
 from tflm_cy.threads.pool cimport MOST_PARTS, engage
@@ -279,4 +279,4 @@ cdef bint engage_workers(int workers, double time) noexcept nogil:
     return time > WORTH_ENGAGING * LEAST_TIME and engage(workers, time > WAKE_TIME)
 
 
-PASS = new_pass(tile, "tile", "Neighbouring nodes are computed tile by tile, and shared among threads.", False, False)
+PASS = new_pass(tile, "tile", "Neighbouring nodes are computed tile by tile, and shared among threads.", True, False, True)

@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, iteration_space, epilogue_of, register
+from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, epilogue_of, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )

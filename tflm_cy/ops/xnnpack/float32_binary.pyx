@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
 )
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
-from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, EPILOGUE_CLAMP, FUSED_GATE, Context, Node, epilogue_of, register
+from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
 from tflm_cy.ops.generation cimport generation

@@ -13,7 +13,7 @@ from tflm_cy.arithmetic.xnnpack.unary cimport (
     logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
     sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
 )
-from tflm_cy.graph.context cimport EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, EPILOGUE_CLAMP, Context, Node, epilogue_of, register
+from tflm_cy.graph.context cimport EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation

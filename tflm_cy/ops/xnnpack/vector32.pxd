@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_PRELU_SIGNED, EPILOGUE_CLAMP, Context, Node, WorkFunction
+from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node, WorkFunction
 from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.xnnpack.vector8 cimport space_of_cut
 from tflm_cy.simd.bands cimport (
