@@ -60,7 +60,7 @@ SMALL = ["-Os", "-fno-builtin-memset"]
 # Rooms that work before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
 SEARCHING = {
-    "packing",
+    "branch_and_bound",
     "optimal",
     "overlap",
 }  # planners whose time is the quality of their plans; their inner loop must vectorize
@@ -70,7 +70,7 @@ LOADING = {
     *("deferred_constants", "live_ranges", "carried_values", "strings"),
     *("prepare", "cancel_transposes", "fuse_epilogues", "alias_buffers", "line_buffers", "plan", "bind", "pipeline"),
     *("greedy", "growing_arena"),
-    *("partition", "claims", "creation", "datatype", "matrices", "operands", "rewrites", "delegate"),
+    *("partition", "support", "create_checks", "datatype", "matrices", "operands", "rewrites", "delegate"),
     *("arrays", "resource"),  # and every invoke: -Os would copy some hundred bytes byte by byte
 }
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")

@@ -46,12 +46,12 @@ CRASHES = (
     ),
     Crash("*_POOL_2D/*/zero batch#*", "XNNPACK's pooling of no images reads outside of its memory", TENSORFLOW),
     Crash(
-        "BIDIRECTIONAL_SEQUENCE_RNN/hybrid8/*#*",
+        "BIDIRECTIONAL_SEQUENCE_RNN/hybrid_i8/*#*",
         "hybrid time-major runs corrupt the heap, which now and then ends the process",
         TENSORFLOW,
     ),
     Crash(
-        "LSTM/hybrid8/sparse without projection#*",
+        "LSTM/hybrid_i8/sparse without projection#*",
         "sparse weights of LSTM are asked of a projection that is not there",
         TENSORFLOW,
     ),

@@ -195,9 +195,9 @@ DEVIATIONS = (
             "as if they were, or as dense ones, beyond the end",
         )
         for cases, text in (
-            ("UNIDIRECTIONAL_SEQUENCE_LSTM/hybrid8/sparse#*", "input ? is a sparse constant*"),
-            ("LSTM/hybrid8/sparse other gates#*", "input ? is a sparse constant*"),
-            ("LSTM/hybrid8/sparse wrong block#*", "LSTM: input ?: sparse weights want blocks*"),
+            ("UNIDIRECTIONAL_SEQUENCE_LSTM/hybrid_i8/sparse#*", "input ? is a sparse constant*"),
+            ("LSTM/hybrid_i8/sparse other gates#*", "input ? is a sparse constant*"),
+            ("LSTM/hybrid_i8/sparse wrong block#*", "LSTM: input ?: sparse weights want blocks*"),
         )
     ),
     Deviation(

@@ -2,7 +2,7 @@
 from tflm_cy.graph.replay cimport Replay
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.schema.model cimport Model
-from tflm_cy.threads.turn cimport Turn
+from tflm_cy.threads.call_lock cimport CallLock
 
 
 cdef class Core:
@@ -16,7 +16,7 @@ cdef class Core:
     cdef bint reference
     cdef list delegates              # those that have taken their nodes
     cdef Replay replay               # gives the values of tensors that were overwritten; None: nobody has asked for one
-    cdef Turn turn
+    cdef CallLock call_lock
     cdef Subgraph primary
 
     cdef int enter(self) except -1

@@ -3,7 +3,7 @@
 `tflm_cy.interpreter` and `tflm_cy.calls` are the face that users see; this class does what has to be fast or needs C. All methods take a
 subgraph's index last, with 0 for the primary subgraph.
 
-Every call holds the instance's lock (`threads.turn`): calls from several threads wait for each other (with the GIL released), a call
+Every call holds the instance's lock (`threads.call_lock`): calls from several threads wait for each other (with the GIL released), a call
 from within a call (a Python operator that uses its own interpreter) raises RuntimeError. A forked child starts with a
 free lock. Without a GIL descriptions take it, too.
 
@@ -40,7 +40,7 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.schema.model cimport Model
 from tflm_cy.threads.processor cimport load32
-from tflm_cy.threads.turn cimport HAS_GIL, begin_turn, end_turn, is_alone, is_left_behind, make_turn
+from tflm_cy.threads.call_lock cimport HAS_GIL, begin_call, end_call, is_alone, is_left_behind, make_call_lock
 
 from tflm_cy.graph.passes import pipeline
 
@@ -87,12 +87,12 @@ cdef class Core:
     """See the module."""
 
     def __cinit__(self):
-        make_turn(&self.turn, forks)
+        make_call_lock(&self.call_lock, forks)
         self.primary = UNBORN
 
     def __dealloc__(self):
-        if self.turn.lock != NULL:
-            PyThread_free_lock(self.turn.lock)
+        if self.call_lock.lock != NULL:
+            PyThread_free_lock(self.call_lock.lock)
         if self.subgraphs is not None:
             self.subgraphs.clear()       # the subgraphs hold this list too
 
@@ -115,15 +115,15 @@ cdef class Core:
     # ---------------------------------------------------------------- lock, guard, lookup
 
     cdef int enter(self) except -1:
-        if load32(&self.turn.forks) != forks and is_left_behind(&self.turn, forks, survivor):
+        if load32(&self.call_lock.forks) != forks and is_left_behind(&self.call_lock, forks, survivor):
             self.forget_call()
-            make_turn(&self.turn, forks)
-        return begin_turn(&self.turn)
+            make_call_lock(&self.call_lock, forks)
+        return begin_call(&self.call_lock)
 
     cdef int forget_call(self) except -1:
         """In a child of fork: what another thread of the parent was doing is not going on here. Values are what they were by then."""
         cdef Subgraph g
-        for g in self.subgraphs if self.turn.owner != 0 and self.subgraphs is not None else ():
+        for g in self.subgraphs if self.call_lock.owner != 0 and self.subgraphs is not None else ():
             if g.allocating or (g.running and g.state != INVOKE):
                 g.ready = False
             g.allocating = g.running = False
@@ -133,13 +133,13 @@ cdef class Core:
 
     cdef bint enter_to_look(self) except -1:
         """True: `leave` must follow."""
-        if is_alone(&self.turn):
+        if is_alone(&self.call_lock):
             return False
         self.enter()
         return True
 
     cdef int leave(self) noexcept:
-        return end_turn(&self.turn)
+        return end_call(&self.call_lock)
 
     cdef bint is_quick(self, object index, object subgraph_index):
         """True for an index in the primary subgraph, a plain int in range, while no call is under way.
@@ -148,7 +148,7 @@ cdef class Core:
         """
         cdef int overflow = 0
         cdef long t
-        if not SHORTCUTS or subgraph_index is not 0 or self.turn.owner != 0 or type(index) is not int:
+        if not SHORTCUTS or subgraph_index is not 0 or self.call_lock.owner != 0 or type(index) is not int:
             return False
         t = PyLong_AsLongAndOverflow(index, &overflow)
         return overflow == 0 and 0 <= t < self.primary.tensor_count
@@ -334,7 +334,7 @@ cdef class Core:
             tensor = &g.tensors[t]
             if g.ready and tensor.rank > 0 and g.graph.last_use[t] >= g.graph.step_count and has_plain_type(tensor) and not is_internal(&g.graph, t):
                 array = new_array(tensor)
-                if self.turn.owner == 0 and fits(fields(array), tensor):
+                if self.call_lock.owner == 0 and fits(fields(array), tensor):
                     memcpy(fields(array).data, tensor.data, tensor.bytes)
                     return array
         g = self.subgraph(subgraph_index)

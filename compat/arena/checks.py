@@ -20,7 +20,7 @@ STEP = 16
 
 # the part of a name: why TFLM gets by with less than it is safe to give it
 _LESS = {
-    "EMBEDDING_LOOKUP/hybrid8": "the op data lie over a tensor that is open, and is not looked at again",
+    "EMBEDDING_LOOKUP/hybrid_i8": "the op data lie over a tensor that is open, and is not looked at again",
     "TFLM_DECODE/": "the state lies over fields of a tensor that it happens not to write",
 }
 

@@ -1,6 +1,6 @@
 """CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV: padding, strides, dilation, groups, depth multiplier, every weight type.
 
-Type labels: float32, int8, uint8, int16x8 (int16 activations, int8 weights), int4 (weights), hybrid8 and hybrid4
+Type labels: float32, int8, uint8, int16x8 (int16 activations, int8 weights), int4 (weights), hybrid_i8 and hybrid4
 (float32 activations, integer weights).
 """
 
@@ -12,8 +12,8 @@ from ..builder import Model, Tensor
 from . import cases
 
 _VERSION = {"CONV_2D": 8, "DEPTHWISE_CONV_2D": 6, "TRANSPOSE_CONV": 5}
-_ACTIVATION_TYPE = {"int4": "int8", "int16x8": "int16", "hybrid8": "float32", "hybrid4": "float32"}
-_WEIGHT_TYPE = {"int16x8": "int8", "hybrid8": "int8", "hybrid4": "int4"}
+_ACTIVATION_TYPE = {"int4": "int8", "int16x8": "int16", "hybrid_i8": "float32", "hybrid4": "float32"}
+_WEIGHT_TYPE = {"int16x8": "int8", "hybrid_i8": "int8", "hybrid4": "int4"}
 
 
 @dataclass
@@ -78,8 +78,8 @@ _COMMON = ("random", "per channel", "special", "zero batch", "pointwise")
 @cases("CONV_2D", dtypes=("int16x8",), variants=("int32 bias",))
 @cases("CONV_2D", dtypes=("float32", "int8"), variants=("groups",))
 @cases("CONV_2D", "DEPTHWISE_CONV_2D", dtypes=("int4",), variants=("random", "per channel"))
-@cases("CONV_2D", dtypes=("hybrid8", "hybrid4"), variants=("random", "per channel", "groups", "zero input"))
-@cases("DEPTHWISE_CONV_2D", dtypes=("hybrid8",), variants=("per channel", "zero input"))
+@cases("CONV_2D", dtypes=("hybrid_i8", "hybrid4"), variants=("random", "per channel", "groups", "zero input"))
+@cases("DEPTHWISE_CONV_2D", dtypes=("hybrid_i8",), variants=("per channel", "zero input"))
 @cases("DEPTHWISE_CONV_2D", dtypes=("float32", "int8", "int16x8"), variants=("no bias",))
 @cases("CONV_2D", dtypes=("float32", "int8"), variants=("no bias",))
 def convolution(d):
@@ -122,11 +122,11 @@ def convolution(d):
 
 @cases("TRANSPOSE_CONV", dtypes=("float32", "int8", "int16x8"), variants=("random", "special", "no bias"))
 @cases("TRANSPOSE_CONV", dtypes=("int8", "int16x8"), variants=("per channel",))
-@cases("TRANSPOSE_CONV", dtypes=("uint8", "hybrid8"), variants=("random",))
-@cases("TRANSPOSE_CONV", dtypes=("hybrid8",), variants=("per channel",))
+@cases("TRANSPOSE_CONV", dtypes=("uint8", "hybrid_i8"), variants=("random",))
+@cases("TRANSPOSE_CONV", dtypes=("hybrid_i8",), variants=("per channel",))
 @cases("TRANSPOSE_CONV", dtypes=("int16x8",), variants=("int32 bias",))
 @cases("TRANSPOSE_CONV", dtypes=("float32", "int8"), variants=("output shape fed",))
-@cases("TRANSPOSE_CONV", dtypes=("float32", "int8", "uint8", "int16x8", "hybrid8"), variants=("smaller", "larger"))
+@cases("TRANSPOSE_CONV", dtypes=("float32", "int8", "uint8", "int16x8", "hybrid_i8"), variants=("smaller", "larger"))
 @cases("TRANSPOSE_CONV", dtypes=("int16x8",), variants=("int32 bias smaller",))
 def transpose_conv(d):
     dtype, weight_type = _ACTIVATION_TYPE.get(d.dtype, d.dtype), _WEIGHT_TYPE.get(d.dtype, d.dtype)

@@ -1,6 +1,6 @@
 """FULLY_CONNECTED and BATCH_MATMUL: every weight type, bias or none, constant or fed weights, ranks, transposition.
 
-Type labels: float32, int8, uint8, int16x8, int4 and int2 (weights), hybrid8, 4 and 2 (float32 activations, integer weights).
+Type labels: float32, int8, uint8, int16x8, int4 and int2 (weights), hybrid_i8, 4 and 2 (float32 activations, integer weights).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _TYPES = {  # label: (activations, weights)
     "uint8": ("uint8", "uint8"),
     "int16x8": ("int16", "int8"),
     "int4": ("int8", "int4"),
-    "hybrid8": ("float32", "int8"),
+    "hybrid_i8": ("float32", "int8"),
     "hybrid4": ("float32", "int4"),
     "int2": ("int8", "int2"),
     "int16x2": ("int16", "int2"),
@@ -30,11 +30,11 @@ _PLAIN = ("random", "no bias", "keep dims", "zero batch")
 @cases("FULLY_CONNECTED", dtypes=("uint8",), variants=("random", "no bias", "special"))
 @cases("FULLY_CONNECTED", dtypes=("int16x8",), variants=("random", "no bias", "per channel", "int32 bias", "special"))
 @cases("FULLY_CONNECTED", dtypes=("int4",), variants=("random", "per channel", "no bias"))
-@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=(*_PLAIN, "per channel", "asymmetric", "zero input"))
-@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("asymmetric per channel", "tiny and huge"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=(*_PLAIN, "per channel", "asymmetric", "zero input"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("asymmetric per channel", "tiny and huge"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid4",), variants=("random", "per channel", "asymmetric"))
 @cases("FULLY_CONNECTED", dtypes=("int2", "int16x2", "hybrid2"), variants=("random", "per channel"))
-@cases("FULLY_CONNECTED", dtypes=("hybrid8", "hybrid4"), variants=("curved",))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8", "hybrid4"), variants=("curved",))
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("odd activation",))
 def fully_connected(d):
     dtype, weight_type = _TYPES[d.dtype]
@@ -144,9 +144,9 @@ def fully_connected_blocks(d):
     variants=("random", "broadcast", "matrix", "constant", "rank 5"),
 )
 @cases("BATCH_MATMUL", dtypes=("float32", "int8", "int16"), variants=("special",))
-@cases("BATCH_MATMUL", dtypes=("hybrid8",), variants=("random", "asymmetric", "matrix", "zero input"))
+@cases("BATCH_MATMUL", dtypes=("hybrid_i8",), variants=("random", "asymmetric", "matrix", "zero input"))
 def batch_matmul(d):
-    dtype = "float32" if d.dtype == "hybrid8" else d.dtype
+    dtype = "float32" if d.dtype == "hybrid_i8" else d.dtype
     batch = [] if d.variant == "matrix" else d.shape(3 if d.variant == "rank 5" else d.between(1, 2), 3)
     m, k, n = d.widths(3, 12)
     adj_x, adj_y = d.flag(0.4), d.flag(0.4)
@@ -156,8 +156,8 @@ def batch_matmul(d):
         batch_y = [1 if d.flag() else size for size in batch][d.between(0, 1) :]
     x = d.tensor([*batch, k, m] if adj_x else [*batch, m, k], dtype)
     shape = [*batch_y, n, k] if adj_y else [*batch_y, k, n]
-    constant = d.dtype == "hybrid8" or d.variant == "constant"
-    if d.dtype == "hybrid8":
+    constant = d.dtype == "hybrid_i8" or d.variant == "constant"
+    if d.dtype == "hybrid_i8":
         w = Tensor.constant(d.values(shape, "int8"), scale=d.scale(), zero_point=0)
     else:
         w = d.tensor(shape, dtype)
@@ -166,7 +166,7 @@ def batch_matmul(d):
     if y.scale is not None:
         y.scale = np.float32(y.scale * 8)
     options = {"adj_x": adj_x, "adj_y": adj_y}
-    if d.dtype == "hybrid8":
+    if d.dtype == "hybrid_i8":
         options["asymmetric_quantize_inputs"] = d.variant == "asymmetric"
 
     def feed():

@@ -1,6 +1,6 @@
 """SVDF, RNN, LSTM and the sequence forms of the latter two: integer, float32 and hybrid, their states carried from invoke to invoke.
 
-Type labels: float32, int8 (int16 state), hybrid8 (float32 activations, int8 weights), hybridu8 (the same weights declared uint8).
+Type labels: float32, int8 (int16 state), hybrid_i8 (float32 activations, int8 weights), hybridu8 (the same weights declared uint8).
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ def quantized_constant(d, shape, dtype, scale, low=None, high=None):
     return Tensor.constant(d.integers(dtype, shape, low, high), scale=scale, zero_point=0)
 
 
-@cases("SVDF", dtypes=("float32", "int8", "hybrid8", "hybridu8"))
-@cases("SVDF", dtypes=("hybrid8",), variants=("asymmetric",))
+@cases("SVDF", dtypes=("float32", "int8", "hybrid_i8", "hybridu8"))
+@cases("SVDF", dtypes=("hybrid_i8",), variants=("asymmetric",))
 @cases("SVDF", dtypes=("float32",), variants=("no bias", "activations", "sign bit"))
 def svdf(d):
     batch, depth, units, memory, rank = (
@@ -55,10 +55,10 @@ def svdf(d):
     return d.case(Model.single("SVDF", inputs, [y], 4, **options), lambda: [d.values(x)])
 
 
-@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8", "hybridu8"))
-@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8",), variants=("asymmetric",))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid_i8", "hybridu8"))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid_i8",), variants=("asymmetric",))
 @cases("UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32",), variants=("time major",))
-@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"), variants=("sign bit", "odd activation"))
+@cases("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid_i8"), variants=("sign bit", "odd activation"))
 def rnn(d):
     batch, depth, units, steps = d.between(1, 3), d.width(1, 30), d.width(1, 20), d.between(1, 4)
     leading = [batch] if d.op == "RNN" else [steps, batch] if d.variant == "time major" else [batch, steps]
@@ -134,15 +134,15 @@ _DIAGONAL = ("diagonal", "diagonal cifg peephole", "diagonal time major", "some 
 _WITHOUT = ("no activation", "no activation cifg", "no activation layer norm", "no activation time major", "sign bit")
 
 
-@cases("LSTM", dtypes=("float32", "hybrid8"), variants=("random", "cifg", "peephole", "clipped"))
+@cases("LSTM", dtypes=("float32", "hybrid_i8"), variants=("random", "cifg", "peephole", "clipped"))
 @cases("LSTM", dtypes=("int8",), variants=("random", "layer norm"))
-@cases("LSTM", dtypes=("float32", "hybrid8"), variants=("no activation", "sign bit", "odd activation"))
-@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_DIAGONAL)
-@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_WITHOUT)
+@cases("LSTM", dtypes=("float32", "hybrid_i8"), variants=("no activation", "sign bit", "odd activation"))
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid_i8"), variants=_DIAGONAL)
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid_i8"), variants=_WITHOUT)
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("int8",), variants=("no activation",))
 @cases("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybridu8",), variants=("random", "peephole"))
-@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8", "hybrid8"), variants=_VARIANTS)
-@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric cifg"))
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8", "hybrid_i8"), variants=_VARIANTS)
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid_i8",), variants=("asymmetric", "asymmetric cifg"))
 @cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "int8"), variants=("layer norm", "projection"))
 def lstm(d):
     batch, steps, depth, units = d.between(1, 3), d.between(1, 5), d.width(1, 30), d.width(1, 20)
@@ -200,7 +200,7 @@ def lstm(d):
 
 
 @cases("LSTM", dtypes=("int8",), variants=("gates8", "gates8 cifg", "gates8 clipped"))
-def lstm_gates8(d):
+def lstm_gates_i8(d):
     """Twelve intermediates. With another cell scale TensorFlow forgets the clips."""
     batch, depth, units, outputs = d.between(1, 3), d.width(1, 30), d.width(1, 20), d.width(1, 12)
     x, y = d.tensor([batch, depth], scale=d.scale(0.005, 0.03)), d.tensor([batch, outputs], scale=d.scale(0.002, 0.02))
@@ -268,9 +268,9 @@ def auxiliary(d, leading, depth):
 
 
 @cases(
-    "BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid8"), variants=("random", "time major", "merged", *_STACKED)
+    "BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid_i8"), variants=("random", "time major", "merged", *_STACKED)
 )
-@cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid8", "hybridu8"), variants=("asymmetric",))
+@cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid_i8", "hybridu8"), variants=("asymmetric",))
 @cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("int8",))
 def bidirectional_rnn(d):
     batch, depth, steps = d.between(1, 3), d.between(1, 30), d.between(1, 4)
@@ -278,7 +278,7 @@ def bidirectional_rnn(d):
     time_major = d.variant == "time major" or d.flag(0.3)
     merged = d.variant == "merged" or d.flag(0.3)
     leading = [steps, batch] if time_major else [batch, steps]
-    kind = "float32" if d.dtype == "float32" else "hybrid8"
+    kind = "float32" if d.dtype == "float32" else "hybrid_i8"
 
     def matrix(shape):
         if kind == "float32":
@@ -307,11 +307,11 @@ def bidirectional_rnn(d):
 _CELLS = ("random", "cifg", "peephole", "projection", "clipped", "time major", "merged", "cifg stacked", *_STACKED)
 
 
-@cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=_CELLS)
-@cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("asymmetric", "asymmetric stacked"))
+@cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid_i8"), variants=_CELLS)
+@cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid_i8",), variants=("asymmetric", "asymmetric stacked"))
 @cases("BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32",), variants=("cells differ",))
 @cases(
-    "BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid8"), variants=("no activation", "no activation stacked")
+    "BIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("float32", "hybrid_i8"), variants=("no activation", "no activation stacked")
 )
 def bidirectional_lstm(d):
     """Merged outputs, batches first, only with one batch: TensorFlow then steps outside of its states."""

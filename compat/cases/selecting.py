@@ -204,10 +204,10 @@ def scatter_nd(d):
     return d.case(model, feed)
 
 
-@cases("EMBEDDING_LOOKUP", dtypes=("float32", "int8", "hybrid8"))
+@cases("EMBEDDING_LOOKUP", dtypes=("float32", "int8", "hybrid_i8"))
 def embedding_lookup(d):
     rows, columns, count = d.width(1, 6), d.width(1, 6), d.width(1, 5)
-    if d.dtype == "hybrid8":
+    if d.dtype == "hybrid_i8":
         table, y = Tensor([rows, columns], "int8", scale=d.scale(), zero_point=0), Tensor([count, columns], "float32")
         table.data = d.values(table)
     else:

@@ -66,8 +66,8 @@ def densify(d):
 
 
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("sparse blocks", "sparse per channel", "sparse rows"))
-@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
-@cases("FULLY_CONNECTED", dtypes=("hybrid8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
+@cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
 def sparse_weights(d):
     """int8: blocks of 16 columns; float32: blocks of 4 or single values. Other layouts are refused."""
     block = 4 if d.dtype == "float32" else 16
@@ -110,10 +110,10 @@ _LSTM = ("sparse", "sparse cifg", "sparse peephole", "sparse layer norm", "spars
 
 
 @cases(
-    "LSTM", dtypes=("hybrid8",), variants=(*_LSTM, "sparse asymmetric", "sparse clipped", "sparse without projection")
+    "LSTM", dtypes=("hybrid_i8",), variants=(*_LSTM, "sparse asymmetric", "sparse clipped", "sparse without projection")
 )
-@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid8",), variants=("sparse",))
-@cases("LSTM", dtypes=("hybrid8",), variants=("sparse wrong block", "sparse other gates"))
+@cases("UNIDIRECTIONAL_SEQUENCE_LSTM", dtypes=("hybrid_i8",), variants=("sparse",))
+@cases("LSTM", dtypes=("hybrid_i8",), variants=("sparse wrong block", "sparse other gates"))
 def sparse_lstm(d):
     """One step, whose matrices hold blocks of 16 columns; TensorFlow fails without a projection."""
     batch, depth, units = d.between(1, 3), 16 * d.between(1, 2), 16 * d.between(1, 2)

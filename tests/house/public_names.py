@@ -40,7 +40,7 @@ from tflm_cy.memory import (
     Tenant,
 )
 from tflm_cy.memory.check import check
-from tflm_cy.memory.given import given
+from tflm_cy.memory.offline_plan import offline_plan
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.optimal import fit, optimal
@@ -156,7 +156,7 @@ def plan_memory() -> list[Plan]:
     problem = Problem(sizes=[100, 80, 50], first_use=[0, 1, 2], last_use=[1, 2, 3])
     plans: list[Plan] = [
         *(greedy(problem), linear(problem), optimal(problem), tflite(problem), overlap(problem)),
-        given(problem, [0, 112, 0]),
+        offline_plan(problem, [0, 112, 0]),
     ]
     for plan in plans:
         check(problem, plan)

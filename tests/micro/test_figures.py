@@ -8,7 +8,7 @@ import pytest
 import tflm_cy.demo
 from compat.builder import Model, Tensor
 from tests.micro.models import activation, branches, chain, loaded
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.target import NAMES
 from tflm_cy.schema import model as schema

@@ -10,7 +10,7 @@ from tflm_cy import Interpreter
 from tflm_cy.interpreter import OpResolverType
 from tflm_cy.memory.arena import ArenaExhausted
 from tflm_cy.micro import MicroInterpreter, runtime
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.export import exported
 from tflm_cy.micro.planners import plan_with
 

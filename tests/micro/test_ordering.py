@@ -6,7 +6,7 @@ import pytest
 from compat.builder import Model, Tensor
 from tests.micro.models import SCALE, activation, branches, chain, loaded, widening
 from tests.micro.outputs import outputs
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.ordering import better_order
 from tflm_cy.micro.survey import Survey

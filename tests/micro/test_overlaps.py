@@ -9,7 +9,7 @@ from tests.micro.models import SCALE, activation, chain, constant, convolution, 
 from tflm_cy.memory.check import check
 from tflm_cy.memory.problem import Problem
 from tflm_cy.micro import MicroInterpreter
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.planners import plan_with
 from tflm_cy.ops.overlaps import ASCENDING, READ_AGAIN, permits

@@ -5,7 +5,7 @@ import pytest
 from compat.builder import Model
 from tests.micro.models import activation, loaded
 from tflm_cy.memory.check import check
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.planners import plan_with, planners
 
 

@@ -9,7 +9,7 @@ import pytest
 from compat.builder import Model, Tensor
 from tests.micro.models import activation, branches, chain, convolution, loaded
 from tflm_cy.micro import MicroInterpreter
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.survey import Survey
 

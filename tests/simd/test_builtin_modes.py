@@ -12,9 +12,9 @@ import pytest
 from compat.builder import Model, Tensor
 from tflm_cy.experimental import OpResolverType
 
-from . import float32, products8
+from . import float32, products_i8
 from .instruction_sets import ISAS, check, telling
-from .test_elementwise8 import draw_image, draw_one, draw_pair
+from .test_elementwise_i8 import draw_image, draw_one, draw_pair
 
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 modes = pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def check_all(draw, isa, mode, cases=CASES):
 @isas
 @modes
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
-@pytest.mark.parametrize("op", products8.DRAWS)
+@pytest.mark.parametrize("op", products_i8.DRAWS)
 def test_products_of_bytes(op, dtype, mode, isa):
     if op.startswith("DEPTHWISE_CONV_2D") and dtype == "float32":
         pytest.skip("the hybrid operator wants a scale per channel, which these draws do not always have")
-    check_all(lambda rng: products8.DRAWS[op](rng, dtype), isa, mode)
+    check_all(lambda rng: products_i8.DRAWS[op](rng, dtype), isa, mode)
 
 
 @isas

@@ -17,9 +17,9 @@ from compat.cases.special_values import scattered
 from tflm_cy.experimental import OpResolverType
 from tflm_cy.ops import generation
 
-from . import float32, products8
+from . import float32, products_i8
 from .instruction_sets import ISAS, check, telling
-from .test_elementwise8 import draw_one
+from .test_elementwise_i8 import draw_one
 
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 isas = pytest.mark.parametrize("isa", ISAS)
@@ -77,9 +77,9 @@ def test_floats(op, mode, isa, monkeypatch):
 
 @isas
 @modes
-@pytest.mark.parametrize("op", [op for op in products8.DRAWS if not op.startswith("DEPTHWISE_CONV_2D")])
+@pytest.mark.parametrize("op", [op for op in products_i8.DRAWS if not op.startswith("DEPTHWISE_CONV_2D")])
 def test_rows_quantized_on_the_way(op, mode, isa):
-    check_all(lambda rng: products8.DRAWS[op](rng, "float32"), isa, mode)
+    check_all(lambda rng: products_i8.DRAWS[op](rng, "float32"), isa, mode)
 
 
 @isas

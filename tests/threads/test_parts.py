@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tests.simd import float32, products8, test_elementwise8
+from tests.simd import float32, products_i8, test_elementwise_i8
 from tests.simd.instruction_sets import ISAS, run
 from tflm_cy.ops import generation
 from tflm_cy.threads import pool
@@ -18,16 +18,16 @@ pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 30))
 
 ELEMENTWISE8 = {
-    "ADD SUB MUL": test_elementwise8.draw_pair,
-    "QUANTIZE QUANTIZE_F32 DEQUANTIZE LOGISTIC TANH": test_elementwise8.draw_one,
-    "MAX_POOL_2D RESIZE_BILINEAR MEAN": test_elementwise8.draw_image,
+    "ADD SUB MUL": test_elementwise_i8.draw_pair,
+    "QUANTIZE QUANTIZE_F32 DEQUANTIZE LOGISTIC TANH": test_elementwise_i8.draw_one,
+    "MAX_POOL_2D RESIZE_BILINEAR MEAN": test_elementwise_i8.draw_image,
 }
 
 
 def draws():
     for op, draw in float32.DRAWS.items():
         yield pytest.param(lambda rng, draw=draw: draw(rng), id=f"{op}-float32-float32")
-    for op, draw in products8.DRAWS.items():
+    for op, draw in products_i8.DRAWS.items():
         for dtype in ("int8", "uint8", "float32"):
             if not (op.startswith("DEPTHWISE_CONV_2D") and dtype == "float32"):
                 yield pytest.param(lambda rng, draw=draw, dtype=dtype: draw(rng, dtype), id=f"{op}-8-{dtype}")

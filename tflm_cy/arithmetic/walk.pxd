@@ -4,7 +4,7 @@
     begin_walk(&walk, size)                                  # bytes of an element
     add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
-    use_turn(&walk, turn)                                    # turns matrices of single elements in blocks; `turn`: those of four bytes, or NULL
+    use_transpose(&walk, transpose)                                    # transposes matrices of single elements in blocks; `transpose`: those of four bytes, or NULL
     walk_copy(&walk, dst, src)
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings
@@ -14,19 +14,19 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.arithmetic.turn cimport turn_8, turn_16
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_8, transpose_16
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
-    LEAST_TURNED = 8         # rows and columns of a matrix that is turned at once
+    LEAST_TRANSPOSED = 8         # rows and columns of a matrix that is turned at once
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
 # y[q][c] = x[c][q], elements of one size: `rows` of each of `columns` columns, which lie x_row bytes apart, y's rows y_row
-ctypedef void (*Turn)(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil
+ctypedef void (*TransposeBlocks)(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil
 
 cdef struct Walk:
-    Turn turn                # the two innermost axes at once; NULL: run by run
+    TransposeBlocks transpose                # the two innermost axes at once; NULL: run by run
     int rank
     int64_t run              # bytes copied at once
     int64_t[WALK_RANK] extents
@@ -35,7 +35,7 @@ cdef struct Walk:
 
 
 cdef inline void begin_walk(Walk* walk, int64_t run) noexcept nogil:
-    walk.turn = NULL
+    walk.transpose = NULL
     walk.rank = 0
     walk.run = run
 
@@ -81,22 +81,22 @@ cdef inline void finish_walk(Walk* walk) noexcept nogil:
         swap_axes(walk, kept - 1, kept - 2)
 
 
-cdef inline void use_turn(Walk* walk, Turn turn) noexcept nogil:
+cdef inline void use_transpose(Walk* walk, TransposeBlocks transpose) noexcept nogil:
     """Where a finished walk ends in a matrix that is turned."""
     cdef int c = walk.rank - 1
     cdef int q = walk.rank - 2
     if walk.run == 1:
-        turn = turn_8
+        transpose = transpose_8
     elif walk.run == 2:
-        turn = turn_16
+        transpose = transpose_16
     elif walk.run != 4:
         return
-    if turn == NULL or walk.rank < 2 or walk.extents[c] < LEAST_TURNED or walk.extents[q] < LEAST_TURNED:
+    if transpose == NULL or walk.rank < 2 or walk.extents[c] < LEAST_TRANSPOSED or walk.extents[q] < LEAST_TRANSPOSED:
         return
     if walk.src_strides[c] == walk.run == walk.dst_strides[q]:
         swap_axes(walk, c, q)
     if walk.dst_strides[c] == walk.run == walk.src_strides[q]:
-        walk.turn = turn
+        walk.transpose = transpose
 
 
 cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcept nogil:
@@ -116,8 +116,8 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
     for d in range(middle):
         at[d] = 0
     while True:
-        if walk.turn != NULL:
-            walk.turn(
+        if walk.transpose != NULL:
+            walk.transpose(
                 <const uint8_t*>src, walk.src_strides[inner], walk.extents[inner], walk.extents[middle],
                 <uint8_t*>dst, walk.dst_strides[middle])
         else:

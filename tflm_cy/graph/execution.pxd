@@ -6,7 +6,7 @@ from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.dynamic_stages cimport DynamicStages
 from tflm_cy.graph.graph cimport Graph
 from tflm_cy.graph.resource cimport Resources
-from tflm_cy.threads.trial cimport Trial
+from tflm_cy.threads.thread_autotune cimport ThreadAutotune
 
 
 cdef class Execution:
@@ -15,7 +15,7 @@ cdef class Execution:
     cdef int subgraph                # its index
     cdef int static_end              # steps below are prepared by allocate
     cdef DynamicStages stages        # those behind; None: no run has come to one
-    cdef Trial trial                 # whether threads help
+    cdef ThreadAutotune trial                 # whether threads help
     cdef list recorder               # None; else each run adds (subgraph, when its steps began and ended: pairs of int64 nanoseconds)
     cdef int64_t* clock              # of the run under way, if it is timed
     cdef int failed_step

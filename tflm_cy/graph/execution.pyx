@@ -16,7 +16,7 @@ from tflm_cy.graph.tile_executor cimport run_group
 from tflm_cy.memory.block cimport Block, new_block
 from tflm_cy.threads.clock cimport nanoseconds
 from tflm_cy.threads.pool cimport release
-from tflm_cy.threads.trial cimport Trial, ran_alone, ran_together, wants_threads
+from tflm_cy.threads.thread_autotune cimport ThreadAutotune, ran_alone, ran_together, wants_threads
 
 
 cdef class Execution:
@@ -24,7 +24,7 @@ cdef class Execution:
 
     cdef int forget_trial(self) noexcept:
         """Whether threads help is found out anew."""
-        memset(&self.trial, 0, sizeof(Trial))
+        memset(&self.trial, 0, sizeof(ThreadAutotune))
         return 0
 
     cdef int run(self, Context context) noexcept nogil:

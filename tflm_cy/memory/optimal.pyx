@@ -18,7 +18,7 @@ sizes' common divisor, fixed offsets that are not aligned or in conflict with ea
 from libc.stdint cimport int64_t
 
 from tflm_cy.memory.greedy cimport greedy
-from tflm_cy.memory.packing cimport FOUND, Packing
+from tflm_cy.memory.branch_and_bound cimport FOUND, Packing
 from tflm_cy.memory.portfolio cimport adopt, minimised, run
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
 from tflm_cy.memory.search_space cimport packing_of

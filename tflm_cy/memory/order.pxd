@@ -1,8 +1,8 @@
-"""The orders in which the search of `packing.pyx` ranks its buffers: what each sorts by, the largest first."""
+"""The orders in which the search of `branch_and_bound.pyx` ranks its buffers: what each sorts by, the largest first."""
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from tflm_cy.memory.packing cimport Entry
+from tflm_cy.memory.branch_and_bound cimport Entry
 
 cdef enum:
     STATIC_ORDERS = 5        # the first ones; the others are made from their number

@@ -30,7 +30,7 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.optimal cimport optimal
-from tflm_cy.memory.packing cimport Packing
+from tflm_cy.memory.branch_and_bound cimport Packing
 from tflm_cy.memory.portfolio cimport minimised
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem
 from tflm_cy.memory.search_space cimport packing_of, relaxed_pairs

@@ -1,7 +1,7 @@
 """The orders of a search; told in `portfolio.pyx`."""
 from libc.stdint cimport int64_t
 
-from tflm_cy.memory.packing cimport Packing
+from tflm_cy.memory.branch_and_bound cimport Packing
 from tflm_cy.memory.problem cimport Plan
 
 

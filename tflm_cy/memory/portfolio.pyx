@@ -16,7 +16,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.memory.order cimport STATIC_ORDERS
-from tflm_cy.memory.packing cimport FOUND, NONE, SPENT, Packing, late
+from tflm_cy.memory.branch_and_bound cimport FOUND, NONE, SPENT, Packing, late
 from tflm_cy.memory.problem cimport ONLINE, Plan, Problem, new_plan
 
 cdef int RANDOM_ORDERS = 3              # new ones each round

@@ -1,7 +1,7 @@
-"""What the search of `packing.pyx` works on; told in `search_space.pyx`."""
+"""What the search of `branch_and_bound.pyx` works on; told in `search_space.pyx`."""
 from libc.stdint cimport int64_t
 
-from tflm_cy.memory.packing cimport Packing
+from tflm_cy.memory.branch_and_bound cimport Packing
 from tflm_cy.memory.problem cimport Problem
 
 

@@ -1,4 +1,4 @@
-"""What the search of `packing.pyx` works on, made from a problem: items, the sections in which they live, links between those that may overlap.
+"""What the search of `branch_and_bound.pyx` works on, made from a problem: items, the sections in which they live, links between those that may overlap.
 
     cdef Packing packing = packing_of(problem, relaxed=True, budget=200000, seconds=0)     # None: not one for this search
 
@@ -13,7 +13,7 @@ from cpython.mem cimport PyMem_RawCalloc, PyMem_RawMalloc
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from tflm_cy.memory.packing cimport LARGEST, Entry, Link, Packing, seconds_now
+from tflm_cy.memory.branch_and_bound cimport LARGEST, Entry, Link, Packing, seconds_now
 from tflm_cy.memory.problem cimport ONLINE, Problem
 
 from math import gcd

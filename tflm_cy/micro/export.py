@@ -14,7 +14,7 @@ written only with the assumption that it was made under, which becomes a second 
 """
 
 from tflm_cy.memory.check import check
-from tflm_cy.micro.demand import demand as demand_of
+from tflm_cy.micro.arena_usage import demand as demand_of
 from tflm_cy.micro.offline import ASSUMPTION, ENTRY, ONLINE, OfflinePlan
 from tflm_cy.schema.model import Model
 from tflm_cy.schema.writer import rewritten

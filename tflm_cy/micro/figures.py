@@ -22,7 +22,7 @@ Checked against the tflite_micro package: `python -m compat.arena`.
 from dataclasses import dataclass, field
 
 from tflm_cy.memory.problem import Plan
-from tflm_cy.micro.demand import KINDS, Allocation, Demand, demand, round_up
+from tflm_cy.micro.arena_usage import KINDS, Allocation, Demand, demand, round_up
 from tflm_cy.micro.target import ARENA_ALIGNMENT
 
 RUNTIME_ARENA_FACTOR = 10  # the tflite_micro package's default arena, in sizes of the model file

@@ -39,8 +39,8 @@ from tflm_cy.memory.check import check
 from tflm_cy.memory.problem import Problem
 from tflm_cy.memory.recording import RecordingArena
 from tflm_cy.memory.single_arena import SingleArena
-from tflm_cy.micro.demand import demand
-from tflm_cy.micro.distances import relaxed_rows
+from tflm_cy.micro.arena_usage import demand
+from tflm_cy.micro.safe_overlaps import relaxed_rows
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE
 from tflm_cy.micro.planners import planners

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from itertools import accumulate, combinations
 
 from tflm_cy.memory.problem import Plan, Problem
-from tflm_cy.micro.distances import aliases, relaxed_rows
+from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.offline import ONLINE
 
 NAMES = ("greedy", "optimal", "overlap", "linear")

@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-from tflm_cy.micro.demand import demand
+from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.figures import RUNTIME_ARENA_FACTOR, figures
 from tflm_cy.micro.interpreter import MicroInterpreter
 from tflm_cy.schema.model import Model

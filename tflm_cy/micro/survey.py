@@ -13,8 +13,8 @@ from functools import cached_property
 
 from tflm_cy.micro import decode_requests
 from tflm_cy.micro.advice import advice
-from tflm_cy.micro.demand import demand
-from tflm_cy.micro.distances import aliases, relaxed_rows
+from tflm_cy.micro.arena_usage import demand
+from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view

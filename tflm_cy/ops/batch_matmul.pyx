@@ -26,7 +26,7 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
 )
 from tflm_cy.ops.elementwise cimport without_scales
-from tflm_cy.ops.weighted cimport check_product, check_quantized
+from tflm_cy.ops.quantized_weights cimport check_product, check_quantized
 from tflm_cy.schema.table cimport table_bool
 
 cdef enum:                       # BatchMatMulOptions

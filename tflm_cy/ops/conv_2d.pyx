@@ -16,7 +16,7 @@ from tflm_cy.ops.conv_2d_float cimport prepare_float
 from tflm_cy.ops.conv_2d_hybrid cimport prepare_hybrid
 from tflm_cy.ops.conv_2d_integer cimport prepare_integer
 from tflm_cy.ops.conv_2d_layer cimport Conv
-from tflm_cy.ops.weighted cimport check_bias_type, check_bias_width, prepare_bias, prepare_bias_micro, prepare_weights
+from tflm_cy.ops.quantized_weights cimport check_bias_type, check_bias_width, prepare_bias, prepare_bias_micro, prepare_weights
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
 from tflm_cy.schema.table cimport table_i8, table_i32
 

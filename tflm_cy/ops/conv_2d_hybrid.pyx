@@ -20,8 +20,8 @@ from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
-from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
-from tflm_cy.ops.weighted cimport bias_values, check_quantized, weight_bytes
+from tflm_cy.ops.kernels.hybrid_i8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, HybridI8, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.quantized_weights cimport bias_values, check_quantized, weight_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
@@ -38,7 +38,7 @@ cdef struct HybridConv:
     int image                    # scratch: one quantized image
     const float* scales
     bint wraps                   # products have the sign error
-    Hybrid8 fast_hybrid          # with a vector kernel, when
+    HybridI8 fast_hybrid          # with a vector kernel, when
     bint fast_images
 
 
@@ -68,7 +68,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if x.dims[0] == 0:
         raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)
-    op.fast_images = use_hybrid8(context, node, op)
+    op.fast_images = use_hybrid_i8(context, node, op)
     if op.fast_images:
         return 0
     pad_filter(context, w, &op.c)
@@ -77,7 +77,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     return 0
 
 
-cdef bint use_hybrid8(Context context, Node* node, HybridConv* op) except -1:
+cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     """Weights without -128, or products without the sign error."""
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape g = op.c.shape
@@ -89,7 +89,7 @@ cdef bint use_hybrid8(Context context, Node* node, HybridConv* op) except -1:
     if how == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
         return False
     g.batches = 1
-    return ready_hybrid8(
+    return ready_hybrid_i8(
         context, &op.fast_hybrid, &g, context.input(node, 0), bytes, op.scales, how, <const float*>op.c.bias.values, op.range.low,
         op.range.high)
 
@@ -132,7 +132,7 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
         else:
             quantize_symmetric(x, size, image, &s)
         if op.fast_images:
-            run_hybrid8(
+            run_hybrid_i8(
                 &op.fast_hybrid, image, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
                 context.scratch(op.fast_hybrid.sums.scratch), y)
             x += size

@@ -17,8 +17,8 @@ from tflm_cy.arithmetic.conv cimport Rescale, conv_quantized
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
-from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed_conv8, run_fixed_conv8
-from tflm_cy.ops.weighted cimport (
+from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_fixed_conv_i8, run_fixed_conv_i8
+from tflm_cy.ops.quantized_weights cimport (
     Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 
@@ -29,7 +29,7 @@ cdef struct IntegerConv:
     Rescale rescale
     int sums                     # scratch: the sums of two positions
     int patches                  # scratch: two windows
-    FixedConv8 fast              # with a vector kernel
+    FixedConvI8 fast              # with a vector kernel
 
 
 cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
@@ -58,10 +58,10 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
-    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv8(
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv_i8(
             context, &op.fast, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights), op.c.depth,
             b, &op.rescale, &multipliers):
-        node.invoke = convolve_vector8
+        node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &multipliers, &op.rescale)
     if x.type != INT16 and node.arithmetic != MICRO:
@@ -73,9 +73,9 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     return 0
 
 
-cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerConv* op = <IntegerConv*>node.data
-    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_conv_i8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.conv cimport ConvShape, padded_row
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
-from tflm_cy.ops.weighted cimport Bias, Weights, weight_bytes
+from tflm_cy.ops.quantized_weights cimport Bias, Weights, weight_bytes
 
 cdef struct Conv:
     ConvShape shape

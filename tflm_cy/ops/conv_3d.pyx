@@ -19,11 +19,11 @@ from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
-from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, ready_product32
+from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32
 from tflm_cy.schema.table cimport table_i8, table_i32
-from tflm_cy.simd.ordered32 cimport Ordered32
-from tflm_cy.simd.product32 cimport Product32
+from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
+from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Conv3DOptions
@@ -56,8 +56,8 @@ cdef struct Conv3D:
     int64_t window_rows
     int32_t windows              # scratch
     size_t window_bytes
-    Vector32 chains
-    FastOrdered32 ordered
+    GemmF32 chains
+    FastConvF32Unfused ordered
 
 
 cdef Conv3D* read_options(Context context, Node* node) except NULL:
@@ -166,16 +166,16 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
     if op.fused:
         op.chains.plan.shape = shape
         op.chains.plan.low, op.chains.plan.high = -INFINITY, INFINITY        # the definition clamps: NaN its own way
-        if ready_product32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
+        if ready_conv_f32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
             op.product = FUSED
     else:
         if biases == NULL:
             biases = <const float*>context.persistent(op.volume.oc * sizeof(float))
         op.ordered.plan.window.shape = shape
         op.ordered.plan.window.low, op.ordered.plan.window.high = op.volume.low, op.volume.high
-        if ready_ordered32(context, node, &op.ordered, biases, 1, op.volume.oc):
+        if ready_conv_f32_unfused(context, node, &op.ordered, biases, 1, op.volume.oc):
             op.product = ROUNDED
-            kernels().ordered32.pack(&op.ordered.plan, <const float*>w.data, biases, 1, op.volume.oc)
+            kernels().conv_f32_unfused.pack(&op.ordered.plan, <const float*>w.data, biases, 1, op.volume.oc)
     if op.product != NONE:
         op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.plan.scratch_bytes
         op.windows = context.request_scratch(context.for_all_workers(op.window_bytes))
@@ -232,8 +232,8 @@ cdef void compute(Context context, const Node* node, const Conv3D* op, const flo
 cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
     """False where the definition must say which NaN an output is."""
     cdef float* windows = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
-    cdef Product32 chains
-    cdef Ordered32 ordered
+    cdef ConvF32 chains
+    cdef ConvF32Unfused ordered
     copy_windows_3d(&op.volume, x, first, end, windows)
     if op.product == FUSED:
         chains = op.chains.plan

@@ -22,11 +22,11 @@ from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.fixed8 cimport (
-    FixedConv8, FixedDepthwise8, ready_fixed_conv8, ready_fixed_depthwise8, run_fixed_conv8, run_fixed_depthwise8,
+from tflm_cy.ops.kernels.requantize_fixed cimport (
+    FixedConvI8, FixedDepthwiseI8, ready_fixed_conv_i8, ready_fixed_depthwise_i8, run_fixed_conv_i8, run_fixed_depthwise_i8,
 )
-from tflm_cy.ops.ordered32 cimport FastDepthwiseOrdered32, filter_of, ready_depthwise_ordered32, run_depthwise_ordered32
-from tflm_cy.ops.weighted cimport (
+from tflm_cy.ops.kernels.conv_f32_unfused cimport FastDepthwiseF32Unfused, filter_of, ready_depthwise_f32_unfused, run_depthwise_f32_unfused
+from tflm_cy.ops.quantized_weights cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
 )
@@ -45,9 +45,9 @@ cdef enum:                       # DepthwiseConv2DOptions
     DILATION_H = 6
 
 cdef union Kernel:               # the one that serves
-    FixedDepthwise8 bytes
-    FixedConv8 single
-    FastDepthwiseOrdered32 floats
+    FixedDepthwiseI8 bytes
+    FixedConvI8 single
+    FastDepthwiseF32Unfused floats
 
 cdef struct Depthwise:
     ConvShape shape
@@ -113,8 +113,8 @@ cdef int prepare(Context context, Node* node) except -1:
         node.invoke = convolve_f32
         if single and not op.bias_first:
             prepare_single_channel(context, node, op)
-        elif is_constant(w) and not unusual and use_ordered32(context, node, op):
-            node.invoke = convolve_vector32
+        elif is_constant(w) and not unusual and use_conv_f32_unfused(context, node, op):
+            node.invoke = convolve_gemm_f32
     elif w.type == INT8:
         prepare_hybrid(context, node, op)
     elif w.type != INT4:
@@ -149,12 +149,12 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO)
 
 
-cdef bint use_ordered32(Context context, const Node* node, Depthwise* op) except -1:
+cdef bint use_conv_f32_unfused(Context context, const Node* node, Depthwise* op) except -1:
     op.fast.floats.plan.shape = op.shape
     op.fast.floats.plan.low = op.range.low
     op.fast.floats.plan.high = op.range.high
     op.fast.floats.plan.bias_first = op.bias_first
-    return ready_depthwise_ordered32(context, node, &op.fast.floats, <const float*>op.bias.values)
+    return ready_depthwise_f32_unfused(context, node, &op.fast.floats, <const float*>op.bias.values)
 
 
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
@@ -179,10 +179,10 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     for c in range(g.oc):
         for k in range(taps):
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
-    if node.arithmetic != MICRO and ready_fixed_conv8(      # TFLM's plans may overlap: ops/overlaps.py
+    if node.arithmetic != MICRO and ready_fixed_conv_i8(      # TFLM's plans may overlap: ops/overlaps.py
             context, &op.fast.single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             context.input(node, 2), &op.rescale, &op.multipliers):
-        node.invoke = convolve_single_vector8
+        node.invoke = convolve_single_gemm_i8
         return 0
     op.image = context.request_scratch(2 * sizeof(int16_t) * g.row)
     op.wide = context.request_scratch(2 * sizeof(int64_t) * g.oc)
@@ -208,10 +208,10 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, &op.multipliers,
         "DEPTHWISE_CONV_2D",
     )
-    if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise8(
+    if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise_i8(
             context, &op.fast.bytes, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
             b, &op.rescale, &op.multipliers):
-        node.invoke = convolve_vector8
+        node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &op.multipliers, &op.rescale)
     if x.type != INT16 and node.arithmetic != MICRO:
@@ -236,9 +236,9 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     return 0
 
 
-cdef int convolve_vector32(Context context, Node* node) noexcept nogil:
+cdef int convolve_gemm_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    if run_depthwise_ordered32(
+    if run_depthwise_f32_unfused(
             context, node, &op.fast.floats, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
@@ -254,15 +254,15 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef int convolve_vector8(Context context, Node* node) noexcept nogil:
+cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_depthwise8(context, &op.fast.bytes, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_depthwise_i8(context, &op.fast.bytes, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
-cdef int convolve_single_vector8(Context context, Node* node) noexcept nogil:
+cdef int convolve_single_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_conv8(context, &op.fast.single, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_conv_i8(context, &op.fast.single, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

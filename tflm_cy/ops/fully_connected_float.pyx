@@ -21,12 +21,12 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.ordered32 cimport FastOrdered32, filter_of, ready_ordered32, run_ordered32
-from tflm_cy.ops.weighted cimport Bias, bias_values, prepare_bias, prepare_bias_as
-from tflm_cy.simd.ordered32 cimport RowsOrdered32
+from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused, run_conv_f32_unfused
+from tflm_cy.ops.quantized_weights cimport Bias, bias_values, prepare_bias, prepare_bias_as
+from tflm_cy.simd.conv_f32_unfused cimport RowsConvF32Unfused
 from tflm_cy.simd.table cimport kernels
 
-ctypedef void (*PackRowsOrdered32)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
+ctypedef void (*PackRowsConvF32Unfused)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
 
 cdef struct FloatMatrix:
     Matrix m
@@ -36,10 +36,10 @@ cdef struct FloatMatrix:
     int packing                  # scratch, then
     int sums                     # scratch: two rows of sums
     Product product              # of the optimized arithmetic
-    FastOrdered32 fast32         # with a vector kernel
-    RowsOrdered32 rows_kernel
+    FastConvF32Unfused fast32         # with a vector kernel
+    RowsConvF32Unfused rows_kernel
     float* packed_rows
-    PackRowsOrdered32 pack_rows  # at the first invoke, then NULL
+    PackRowsConvF32Unfused pack_rows  # at the first invoke, then NULL
     int runs                     # scratch, for NaN
     const float* dense           # sparse weights of the optimized kernel, written out
     const uint32_t* stored       # not 0 where they are stored: the others are not multiplied with infinities and NaN
@@ -65,9 +65,9 @@ cdef int prepare_float(Context context, Node* node, const Matrix* m, int activat
         return prepare_blocks(context, node, op)
     if is_constant(w) and w.sparsity == NULL:
         prepare_bias_as(context, b, FLOAT32, op.m.rows, &op.bias)
-        if use_ordered32(context, node, op, False):
+        if use_conv_f32_unfused(context, node, op, False):
             op.runs = context.request_scratch(sizeof(Run))
-            node.invoke = fully_connected_vector32
+            node.invoke = fully_connected_gemm_f32
             return 0
     if is_constant(w):
         context.materialize(w)
@@ -123,13 +123,13 @@ cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x
         stored += op.m.depth
 
 
-cdef bint use_ordered32(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
+cdef bint use_conv_f32_unfused(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
     matrix_shape(&op.m, &op.fast32.plan.window.shape)
     op.fast32.plan.window.low = op.range.low
     op.fast32.plan.window.high = op.range.high
     op.fast32.plan.panels = panels
     op.fast32.plan.block = op.product.block if panels else 0
-    return ready_ordered32(context, node, &op.fast32, <const float*>op.bias.values, op.m.depth, 1)
+    return ready_conv_f32_unfused(context, node, &op.fast32, <const float*>op.bias.values, op.m.depth, 1)
 
 
 cdef int prepare_blocks(Context context, Node* node, FloatMatrix* op) except -1:
@@ -155,18 +155,18 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
     if b == NULL:
         for o in range(op.m.rows):           # nothing is added: a sum of -0.0 stays
             (<float*>op.bias.values)[o] = <float>-0.0
-    if is_constant(w) and op.product.method == PANELS and use_ordered32(context, node, op, True):
+    if is_constant(w) and op.product.method == PANELS and use_conv_f32_unfused(context, node, op, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.m.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))
-        node.invoke = fully_connected_vector32_eigen
+        node.invoke = fully_connected_gemm_f32_eigen
         return 0
     op.sums = context.request_scratch(2 * 4 * op.m.rows + 4)
-    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().ordered32.rows != NULL:
+    if op.product.method == MATRIX_VECTOR and is_constant(w) and kernels().conv_f32_unfused.rows != NULL:
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)     # for NaN
-        op.packed_rows = <float*>context.unfilled(kernels().ordered32.rows_bytes(op.m.rows, op.m.depth))
-        op.pack_rows = kernels().ordered32.pack_rows
-        op.rows_kernel = kernels().ordered32.rows
-        node.invoke = fully_connected_vector32_row
+        op.packed_rows = <float*>context.unfilled(kernels().conv_f32_unfused.rows_bytes(op.m.rows, op.m.depth))
+        op.pack_rows = kernels().conv_f32_unfused.pack_rows
+        op.rows_kernel = kernels().conv_f32_unfused.rows
+        node.invoke = fully_connected_gemm_f32_row
         return 0
     if is_constant(w):
         if op.product.method == PANELS:
@@ -196,21 +196,21 @@ cdef int fully_connected_float(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef int fully_connected_vector32(Context context, Node* node) noexcept nogil:
+cdef int fully_connected_gemm_f32(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(context, node, &op.fast32, x, y):
+    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
         repair_conv_f32(
             &op.fast32.plan.window.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
     return 0
 
 
-cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept nogil:
+cdef int fully_connected_gemm_f32_eigen(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_ordered32(context, node, &op.fast32, x, y):
+    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
             &op.fast32.plan.window.shape, &op.product, x, filter_of(context, node), <const float*>op.bias.values,
             op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
@@ -218,7 +218,7 @@ cdef int fully_connected_vector32_eigen(Context context, Node* node) noexcept no
     return 0
 
 
-cdef int fully_connected_vector32_row(Context context, Node* node) noexcept nogil:
+cdef int fully_connected_gemm_f32_row(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
     if op.pack_rows != NULL:

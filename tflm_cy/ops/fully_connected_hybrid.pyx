@@ -23,8 +23,8 @@ from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.hybrid8 cimport BY_BOTH, BY_PRODUCT, Hybrid8, ready_hybrid8, run_hybrid8
-from tflm_cy.ops.weighted cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
+from tflm_cy.ops.kernels.hybrid_i8 cimport BY_BOTH, BY_PRODUCT, HybridI8, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
 from tflm_cy.schema.table cimport table_bool
 
 cdef enum:                       # FullyConnectedOptions
@@ -45,7 +45,7 @@ cdef struct HybridMatrix:
     bint sparse
     const uint16_t* block_scales  # float16, [rows, blocks]
     ptrdiff_t block
-    Hybrid8 fast_hybrid          # with a vector kernel, when
+    HybridI8 fast_hybrid          # with a vector kernel, when
     bint fast_rows
     const float* row_scales      # NULL: one scale
     float scale
@@ -93,7 +93,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
         move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth, op.moved)
         node.invoke = fully_connected_int4
         return 0
-    op.fast_rows = is_constant(w) and not op.sparse and use_hybrid8(context, op, context.input(node, 0), w)
+    op.fast_rows = is_constant(w) and not op.sparse and use_hybrid_i8(context, op, context.input(node, 0), w)
     op.sums = context.request_scratch(4 * op.m.rows + 4)
     if op.fast_rows:
         if op.asymmetric:
@@ -146,12 +146,12 @@ cdef int fully_connected_blockwise(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef bint use_hybrid8(Context context, HybridMatrix* op, const Tensor* x, const Tensor* w) except -1:
+cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, const Tensor* w) except -1:
     """A row at a time; limits are the caller's."""
     cdef ConvShape g
     matrix_shape(&op.m, &g)
     g.batches = 1
-    return ready_hybrid8(
+    return ready_hybrid_i8(
         context, &op.fast_hybrid, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
         op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH,
         <const float*>op.bias.values, -INFINITY, INFINITY)
@@ -221,7 +221,7 @@ cdef inline void multiply_row(
             y[o] -= (offset if op.row_scales == NULL else offset * op.row_scales[o]) * <float>row_sums[o]
         s.zero_point = 0
     if op.fast_rows:
-        run_hybrid8(
+        run_hybrid_i8(
             &op.fast_hybrid, q, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
             context.scratch(op.fast_hybrid.sums.scratch), y)
     elif op.wide != NULL:

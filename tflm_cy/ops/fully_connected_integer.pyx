@@ -30,16 +30,16 @@ from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
-from tflm_cy.ops.fixed8 cimport FixedConv8, ready_fixed8, run_fixed_conv8
+from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_requantize_fixed, run_fixed_conv_i8
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.weighted cimport (
+from tflm_cy.ops.quantized_weights cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
     prepare_bias_as,
     prepare_weights, set_activation_range, weight_bytes,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport plan_conv8
+from tflm_cy.ops.kernels.gemm_i8 cimport plan_conv_i8
 from tflm_cy.schema.table cimport table_i8
-from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
@@ -58,7 +58,7 @@ cdef struct IntegerMatrix:
     int sums                     # scratch: two rows of sums
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
-    FixedConv8 fast              # with a vector kernel
+    FixedConvI8 fast              # with a vector kernel
     int shifted                  # scratch: two rows of x less the zero point
     int32_t x_zero_point
     int32_t w_zero_point         # 0 with scales per row
@@ -162,8 +162,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
         densify(w, <char*>op.weights.unpacked, count(w))
     prepare_bias_as(context, b, INT64 if op.rescale.wide else INT32, op.m.rows, &op.bias)      # of a constant int64 bias its first half
     # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
-    if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_vector8(context, op, x, w):
-        node.invoke = fully_connected_vector8
+    if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_gemm_i8(context, op, x, w):
+        node.invoke = fully_connected_gemm_i8
         return 0
     op.shifted = context.request_scratch(2 * 2 * op.m.depth + 2)
     op.sums = context.request_scratch(2 * 8 * op.m.rows + 8)
@@ -264,9 +264,9 @@ cdef int prepare_fixed(
     return 0
 
 
-cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, const Tensor* w) except -1:
+cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, const Tensor* w) except -1:
     """A 1x1 convolution over images of one pixel."""
-    cdef Conv8* c = &op.fast.fast.plan
+    cdef ConvI8* c = &op.fast.fast.plan
     cdef const int64_t* bias = <const int64_t*>op.bias.values
     cdef int32_t* narrow
     cdef ptrdiff_t o
@@ -275,15 +275,15 @@ cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, con
     narrow = <int32_t*>context.unfilled(4 * op.m.rows + 4)
     for o in range(op.m.rows):
         narrow[o] = <int32_t>bias[o]             # sums are int32 and wrap
-    c.finish = finish_double if kernels().double8.finish == NULL else kernels().double8.finish
+    c.finish = finish_double if kernels().requantize_double.finish == NULL else kernels().requantize_double.finish
     c.how = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias
-        if not ready_fixed8(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
+        if not ready_requantize_fixed(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
             return False
-        c.finish = kernels().fixed8.finish
+        c.finish = kernels().requantize_fixed.finish
         c.how = &op.fast.fixed
-        op.fast.pack = kernels().fixed8.pack
+        op.fast.pack = kernels().requantize_fixed.pack
     matrix_shape(&op.m, &c.shape)
     c.is_signed = x.type == INT8
     c.x_zero_point = x.zero_point
@@ -291,7 +291,7 @@ cdef bint ready_vector8(Context context, IntegerMatrix* op, const Tensor* x, con
     c.out.bias = narrow
     c.y_size = 1
     op.rescale.columns = op.m.rows
-    op.fast.waits = plan_conv8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    op.fast.waits = plan_conv_i8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
     return op.fast.waits
 
 
@@ -308,9 +308,9 @@ cdef void finish_double(
         y += y_row
 
 
-cdef int fully_connected_vector8(Context context, Node* node) noexcept nogil:
+cdef int fully_connected_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
-    run_fixed_conv8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed_conv_i8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

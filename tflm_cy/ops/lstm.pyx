@@ -6,7 +6,7 @@
 | float32 | int8 (hybrid; uint8 is read as int8) | float32 | float32 | float32 | int8 | float32 |
 | int8 | int8 | int8 | int16, scale a power of two | int32 | int16 | int16 |
 
-LSTM's basic kernel, of five inputs, is in lstm_basic.pyx, the integer forms are in lstm_integer.pyx and lstm_gates8.pyx.
+LSTM's basic kernel, of five inputs, is in lstm_basic.pyx, the integer forms are in lstm_integer.pyx and lstm_gates_i8.pyx.
 
 Recurrent weights of a sequence on float32 states may be diagonal: float32 vectors [cells], each gate's for itself.
 Without input-to-input weights the input gate is 1 - forget gate. A sequence [time, batch, input] (time_major) takes all batches of a step
@@ -34,7 +34,7 @@ from tflm_cy.graph.context cimport EVERY_INPUT, MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, bytes_of, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.lstm_basic cimport prepare_basic
-from tflm_cy.ops.lstm_gates8 cimport prepare_gates8
+from tflm_cy.ops.lstm_gates_i8 cimport prepare_gates8
 from tflm_cy.ops.lstm_integer cimport prepare_integer
 from tflm_cy.ops.lstm_layer cimport (
     BIASES, CELL_STATE, INPUT_WEIGHTS, NORMS, OUTPUT_STATE, PEEPHOLES, PROJECTION_BIAS, PROJECTION_WEIGHTS, RECURRENT_WEIGHTS, X, Lstm,

@@ -1,7 +1,7 @@
 """LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM on integers: int8 inputs, weights and outputs, an int16 cell whose scale is a power of two.
 
 Peepholes and layer normalisation are int16, biases int32. Five intermediate tensors carry scales: of the four gates before layer
-normalisation and of the hidden state. (LSTM with twelve of them is another kernel: lstm_gates8.pyx.)
+normalisation and of the hidden state. (LSTM with twelve of them is another kernel: lstm_gates_i8.pyx.)
 
 TensorFlow Lite Micro has plain gates only, asks for no intermediates and has its own scales (arithmetic/micro/lstm_quantized.pxd).
 
@@ -22,17 +22,17 @@ from tflm_cy.ops.lstm_layer cimport (
     BIASES, CELL_STATE, INPUT_WEIGHTS, NORMS, OUTPUT_STATE, PEEPHOLES, PROJECTION_BIAS, PROJECTION_WEIGHTS, RECURRENT_WEIGHTS, X, Lstm,
     data_of, peephole_index,
 )
-from tflm_cy.simd.lstm8 cimport Lstm8
+from tflm_cy.simd.lstm_i8 cimport LstmI8
 from tflm_cy.simd.table cimport kernels
 
 cdef struct Integers:
     IntegerLstm integer
     IntegerGate[4] gates
     MicroLstm* micro             # TFLM's multipliers and tables, else NULL
-    Lstm8* fast                  # with a vector kernel
+    LstmI8* fast                  # with a vector kernel
     int fast_room                # scratch
     int hidden                   # scratch
-    void (*fast_step)(const Lstm8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
+    void (*fast_step)(const LstmI8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
 
 
 cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
@@ -107,25 +107,25 @@ cdef int prepare_vector(Context context, Node* node, Lstm* s) except -1:
     """With vector kernels: weights packed."""
     cdef Integers* own = <Integers*>s.integers
     cdef const IntegerLstm* q = &own.integer
-    cdef Lstm8* fast
+    cdef LstmI8* fast
     cdef int gate
-    if kernels().lstm8.plan == NULL or not is_plain(context, node, s) or q.cells == 0 or not -15 <= q.cell_log2 <= -9:
+    if kernels().lstm_i8.plan == NULL or not is_plain(context, node, s) or q.cells == 0 or not -15 <= q.cell_log2 <= -9:
         return 0
-    fast = <Lstm8*>context.persistent(sizeof(Lstm8))
+    fast = <LstmI8*>context.persistent(sizeof(LstmI8))
     own.fast = fast
     fast.inputs, fast.cells = q.inputs, q.cells
     fast.x_zero_point, fast.h_zero_point, fast.hidden_zero_point = q.x_zero_point, q.h_zero_point, q.hidden_zero_point
     fast.cell_log2, fast.cell_clip, fast.hidden_scale = q.cell_log2, q.cell_clip, q.hidden_scale
-    kernels().lstm8.plan(fast)
+    kernels().lstm_i8.plan(fast)
     fast.packed = <unsigned char*>context.persistent(fast.packed_bytes)
     own.fast_room = context.request_scratch(fast.scratch_bytes)
     for gate in range(4):
         fast.w_scales[gate] = own.gates[gate].w_scale
         fast.r_scales[gate] = own.gates[gate].r_scale
-        kernels().lstm8.pack(
+        kernels().lstm_i8.pack(
             fast, gate, <const int8_t*>context.input(node, INPUT_WEIGHTS + gate).data,
             <const int8_t*>context.input(node, RECURRENT_WEIGHTS + gate).data, <const int32_t*>context.input(node, BIASES + gate).data)
-    own.fast_step = kernels().lstm8.step
+    own.fast_step = kernels().lstm_i8.step
     node.invoke = run_vector
     return 0
 

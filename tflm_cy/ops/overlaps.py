@@ -5,7 +5,7 @@
 
 A kernel of these operators writes each element of its output once and for good, and when it does, it has read all that
 this element and those before it need; what it reads later lies no lower than what TFLM's reference kernel reads for the
-elements that follow. So the distances of `micro.distances`, which are about those kernels, hold for these too. A kernel
+elements that follow. So the distances of `micro.safe_overlaps`, which are about those kernels, hold for these too. A kernel
 that writes several elements at once belongs here if it reads first what all of them need and never moves its last block
 back over the one before. Copies within are memmove's. Vector kernels (simd) are not used by TFLM's rules: none of them
 declares how it walks.

@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/transpose.cc, reverse.cc.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, use_turn, walk_copy, walk_source
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, use_transpose, walk_copy, walk_source
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
@@ -50,7 +50,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         node.invoke = transpose_dynamic
     else:
         accept(plan_transpose(<Walk*>node.data, x, perm, dims))
-        use_turn(<Walk*>node.data, kernels().bytes.turn)
+        use_transpose(<Walk*>node.data, kernels().bytes.transpose)
         context.set_shape(y, x.rank, dims)
         node.invoke = transpose_int4 if x.type == INT4 else walk
         node.is_view = x.type != INT4 and (<Walk*>node.data).rank == 0        # only dimensions of one step have moved

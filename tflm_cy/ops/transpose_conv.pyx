@@ -27,7 +27,7 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
-from tflm_cy.ops.weighted cimport (
+from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
 from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along

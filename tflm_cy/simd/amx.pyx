@@ -26,12 +26,12 @@ from libc.string cimport memcpy, memset
 cdef extern from *:
     "#define SIMD_ISA 512"
 
-from tflm_cy.simd.conv8 cimport Conv8, TilePanel, x_size
+from tflm_cy.simd.conv_i8 cimport ConvI8, TilePanel, x_size
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
-include "conv8.pxi"
-include "conv8_pack.pxi"
+include "conv_i8.pxi"
+include "conv_i8_pack.pxi"
 
 cdef extern from "amx.h" nogil:
     enum:
@@ -129,7 +129,7 @@ cdef struct Work:                # memory of a run
     int32_t* sums                # finish
 
 
-cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
+cdef Work work_of(const ConvI8* c, void* scratch) noexcept nogil:
     cdef Work k
     cdef uint8_t* at = <uint8_t*>scratch
     k.line = <Pipeline*>at
@@ -148,7 +148,7 @@ cdef Work work_of(const Conv8* c, void* scratch) noexcept nogil:
     return k
 
 
-cdef Panel panel_of(const Conv8* c) noexcept nogil:
+cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     cdef Panel p
     cdef int32_t zero = c.out.zero_point
     p.kind = TILE_F32 if c.dynamic else TILE_S8 if c.is_signed else TILE_U8
@@ -174,7 +174,7 @@ cdef Panel panel_of(const Conv8* c) noexcept nogil:
     return p
 
 
-cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
+cdef void multiply_chunk(const ConvI8* c, Panel* p, Work* k, ptrdiff_t count) noexcept nogil:
     """All columns for the described tiles of positions. What waits at the end, two units, refers to them: it is finished here, or during
     the next chunk, which is described in the other half of the memory then."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
@@ -213,7 +213,7 @@ cdef void multiply_chunk(const Conv8* c, Panel* p, Work* k, ptrdiff_t count) noe
             finish_positions(c, k, &k.positions[i], k.sums + i * TILE * TILE * c.column_tiles)
 
 
-cdef void finish_positions(const Conv8* c, const Work* k, const Positions* m, const int32_t* sums) noexcept nogil:
+cdef void finish_positions(const ConvI8* c, const Work* k, const Positions* m, const int32_t* sums) noexcept nogil:
     """Outputs of the tile's sums, in stretches of positions that lie together."""
     cdef ptrdiff_t sum_row = TILE * c.column_tiles
     cdef ptrdiff_t y_row = c.shape.oc * c.y_size
@@ -243,17 +243,17 @@ cdef void describe(
         m.rows[r] = nowhere
 
 
-cdef bint may_wait(const Conv8* c) noexcept nogil:
+cdef bint may_wait(const ConvI8* c) noexcept nogil:
     """What positions are described by need not be there any more when the next chunk begins."""
     return c.finish == NULL and not c.dynamic
 
 
-cdef bint has_terms(const Conv8* c) noexcept nogil:
+cdef bint has_terms(const ConvI8* c) noexcept nogil:
     """The sums of windows' bytes count, for which tiles are needed that sums may wait on."""
     return c.row_factor != 0 and not c.centred
 
 
-cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
+cdef ptrdiff_t chunk_of(const ConvI8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
     cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.abreast * c.shape.ic)
     cdef ptrdiff_t limit = CHUNK
@@ -270,7 +270,7 @@ cdef ptrdiff_t chunk_of(const Conv8* c) noexcept nogil:
     return limit if most > limit else most
 
 
-cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
+cdef void run_flat_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.abreast
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
@@ -296,7 +296,7 @@ cdef void run_flat_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_
     finish_waiting(&p, k.line)
 
 
-cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
+cdef void run_image_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
     cdef const uint8_t* image
@@ -329,7 +329,7 @@ cdef void run_image_tiles(const Conv8* c, const uint8_t* x, void* scratch, uint8
     finish_waiting(&p, k.line)
 
 
-cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+cdef void run_rows(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles within output rows."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = g.oc * c.y_size
@@ -352,7 +352,7 @@ cdef void run_rows(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint
         multiply_chunk(c, p, k, count)
 
 
-cdef void run_copied(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+cdef void run_copied(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles of positions in a row, from output row to output row: their windows are gathered, or their pixels have been copied."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
@@ -375,7 +375,7 @@ cdef void run_copied(const Conv8* c, Panel* p, Work* k, const uint8_t* image, ui
             count = 0
 
 
-cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
+cdef void run_across(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, uint8_t* y) noexcept nogil:
     """Tiles over the padded image, from row to row."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = g.oc * c.y_size
@@ -406,7 +406,7 @@ cdef void run_across(const Conv8* c, Panel* p, Work* k, const uint8_t* image, ui
         multiply_chunk(c, p, k, count)
 
 
-cdef void run_tiles(const Conv8* c, const void* x, void* scratch, void* y) noexcept nogil:
+cdef void run_tiles(const ConvI8* c, const void* x, void* scratch, void* y) noexcept nogil:
     ready_tiles()
     if c.flat:
         run_flat_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)
@@ -427,7 +427,7 @@ def capsule():
 
     vectors = <const Kernels*>PyCapsule_GetPointer(isa_avx512.capsule(), "tflm_cy.simd.Kernels")
     made = vectors[0]
-    made.conv8.plan = plan_tiles
+    made.conv_i8.plan = plan_tiles
     made.peak.s8 = peak_of_tiles
     table = made             # at once: another thread may use it already
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -1,7 +1,7 @@
 # What of x is copied for the tiles: positions, the image with its padding, pixels, windows.
 
 
-cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrdiff_t positions, Positions* m) noexcept nogil:
+cdef void copy_positions(const ConvI8* c, const uint8_t* x, ptrdiff_t first, ptrdiff_t positions, Positions* m) noexcept nogil:
     """Up to sixteen rows to the copy; what lies behind a row is multiplied by 0."""
     cdef uint8_t* copy = <uint8_t*>m.x
     cdef Steps8 steps
@@ -17,7 +17,7 @@ cdef void copy_positions(const Conv8* c, const uint8_t* x, ptrdiff_t first, ptrd
         copy += c.row_bytes
 
 
-cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
+cdef void copy_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
     """As pad_image, int8 as it is."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t height = c.image_bytes / c.row_bytes
@@ -38,7 +38,7 @@ cdef void copy_image(const Conv8* c, const uint8_t* x, const Steps8* steps, uint
         image += c.row_bytes
 
 
-cdef void copy_pixels(const Conv8* c, const uint8_t* x, uint8_t* copy) noexcept nogil:
+cdef void copy_pixels(const ConvI8* c, const uint8_t* x, uint8_t* copy) noexcept nogil:
     """Those that the outputs see, one each."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t oy, ox
@@ -48,7 +48,7 @@ cdef void copy_pixels(const Conv8* c, const uint8_t* x, uint8_t* copy) noexcept 
             copy += g.ic
 
 
-cdef void gather(const Conv8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
+cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
     """The windows of n positions, or of so many that are abreast, one after the other."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t width = g.ow / c.abreast
@@ -65,7 +65,7 @@ cdef void gather(const Conv8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_
         oy += 1
 
 
-cdef void gather_row(const Conv8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
+cdef void gather_row(const ConvI8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
     """Those of an output row: of the padded copy, or where x is read, all bytes of the image with the padding around them made up."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t stride = c.abreast * g.stride_w * g.ic

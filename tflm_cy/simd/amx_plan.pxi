@@ -1,13 +1,13 @@
 # How a convolution is cut into tiles, and its weights packed: what amx.pyx does before the first invoke.
 
 
-cdef bint plan_tiles(Conv8* c) noexcept nogil:
-    """As plan_conv8: tiles, or vectors where they are faster."""
+cdef bint plan_tiles(ConvI8* c) noexcept nogil:
+    """As plan_conv_i8: tiles, or vectors where they are faster."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
     cdef ptrdiff_t tiles, tiles_across, whole_windows, most_extra
     cdef double products
-    if not vectors.conv8.plan(c):
+    if not vectors.conv_i8.plan(c):
         return False
     if g.groups != 1:
         return True
@@ -70,7 +70,7 @@ cdef bint plan_tiles(Conv8* c) noexcept nogil:
     return True
 
 
-cdef ptrdiff_t columns_of(const Conv8* c) noexcept nogil:
+cdef ptrdiff_t columns_of(const ConvI8* c) noexcept nogil:
     """Of a row of a tile: the channels of each position that it computes."""
     return c.abreast * c.shape.oc
 
@@ -80,7 +80,7 @@ cdef ptrdiff_t window_row(const ConvShape* g, ptrdiff_t abreast) noexcept nogil:
     return ((abreast - 1) * g.stride_w + g.kw) * g.ic
 
 
-cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
+cdef ptrdiff_t most_abreast(const ConvI8* c) noexcept nogil:
     """How many neighbouring positions one row of a tile computes: their windows overlap and fill its steps, their channels its columns."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t n = MOST_ABREAST if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
@@ -96,17 +96,17 @@ cdef ptrdiff_t most_abreast(const Conv8* c) noexcept nogil:
     return 1
 
 
-cdef ptrdiff_t panels_of(const Conv8* c) noexcept nogil:
+cdef ptrdiff_t panels_of(const ConvI8* c) noexcept nogil:
     return (c.column_tiles + c.panel_tiles - 1) / c.panel_tiles
 
 
-cdef ptrdiff_t tiles_of_panel(const Conv8* c, ptrdiff_t panel) noexcept nogil:
+cdef ptrdiff_t tiles_of_panel(const ConvI8* c, ptrdiff_t panel) noexcept nogil:
     """Of columns."""
     cdef ptrdiff_t left = c.column_tiles - panel * c.panel_tiles
     return left if left < c.panel_tiles else c.panel_tiles
 
 
-cdef void plan_extra_steps(Conv8* c, const uint8_t* w, ptrdiff_t row) noexcept nogil:
+cdef void plan_extra_steps(ConvI8* c, const uint8_t* w, ptrdiff_t row) noexcept nogil:
     """How many there are, and whether they are fewer than what the sums of windows' bytes take."""
     cdef ptrdiff_t panel, step, steps
     c.centred = False
@@ -125,7 +125,7 @@ cdef void plan_extra_steps(Conv8* c, const uint8_t* w, ptrdiff_t row) noexcept n
         c.extra_steps = c.extra_tiles = 0
 
 
-cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, ptrdiff_t tap, ptrdiff_t taps) noexcept nogil:
+cdef bint leaves_range(const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t panel, ptrdiff_t tap, ptrdiff_t taps) noexcept nogil:
     """Is one of these weights less the zero point no int8?"""
     cdef ptrdiff_t first = panel * c.panel_tiles * TILE
     cdef ptrdiff_t column
@@ -135,18 +135,18 @@ cdef bint leaves_range(const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_
     return False
 
 
-cdef ptrdiff_t tap_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+cdef ptrdiff_t tap_of(const ConvI8* c, ptrdiff_t step) noexcept nogil:
     """A step's first tap."""
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
     return step / per_segment * c.segment + step % per_segment * STEP
 
 
-cdef ptrdiff_t taps_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+cdef ptrdiff_t taps_of(const ConvI8* c, ptrdiff_t step) noexcept nogil:
     cdef ptrdiff_t left = c.segment - step % ((c.segment + STEP - 1) / STEP) * STEP
     return left if left < STEP else STEP
 
 
-cdef void plan_copies(Conv8* c) noexcept nogil:
+cdef void plan_copies(ConvI8* c) noexcept nogil:
     """What of x is copied, and the scratch memory: descriptions of the tiles, waiting sums, outputs thrown away, the copy."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
@@ -179,7 +179,7 @@ cdef void plan_copies(Conv8* c) noexcept nogil:
         c.scratch_bytes = c.windows_at + chunk_of(c) * TILE * STEP * c.tile_steps + TAIL
 
 
-cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
+cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t columns = TILE * c.column_tiles
     cdef TilePanel* panels = <TilePanel*>c.packed
@@ -230,7 +230,7 @@ cdef void pack_tiles(Conv8* c, const void* w, ptrdiff_t row) noexcept nogil:
             c.near_zero = False
 
 
-cdef void clear_spare_tiles(const Conv8* c) noexcept nogil:
+cdef void clear_spare_tiles(const ConvI8* c) noexcept nogil:
     """As many as there are extra ones, or ones for the sums of windows; filters laid abreast are behind them."""
     cdef ptrdiff_t tiles = 0 if c.row_factor == 0 else c.extra_tiles if c.centred else c.tile_steps
     cdef ptrdiff_t used = tiles * TILE_BYTES - (columns_of(c) * c.segment if c.abreast > 1 else 0)
@@ -238,7 +238,7 @@ cdef void clear_spare_tiles(const Conv8* c) noexcept nogil:
         memset(c.packed + c.packed_bytes - c.spare_bytes, 0, used)
 
 
-cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
+cdef const uint8_t* lay_abreast(const ConvI8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
     """Filters over the windows of several positions: each position's channels at its place, 0 elsewhere."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t taps = g.kw * g.ic
@@ -253,20 +253,20 @@ cdef const uint8_t* lay_abreast(const Conv8* c, const uint8_t* w, ptrdiff_t row,
     return wide
 
 
-cdef bint stays_near_zero(const Conv8* c, int32_t bias, float scale) noexcept nogil:
+cdef bint stays_near_zero(const ConvI8* c, int32_t bias, float scale) noexcept nogil:
     """Can a column's sums, whatever x and the weights are, be rounded as floats below 2^22? False for scales that are no number."""
     cdef double most = <double>LARGEST_PRODUCT8 * c.shape.kh * c.shape.kw * c.shape.ic + fabs(<double>bias)
     return most < 2e9 and most * fabs(scale) < 4e6
 
 
-cdef int32_t offset_of(const Conv8* c, ptrdiff_t step) noexcept nogil:
+cdef int32_t offset_of(const ConvI8* c, ptrdiff_t step) noexcept nogil:
     """Where a step begins, from a window's first byte."""
     cdef ptrdiff_t per_segment = (c.segment + STEP - 1) / STEP
     return <int32_t>(segment_offset(c, step / per_segment) + step % per_segment * STEP)
 
 
 cdef void pack_extra_step(
-    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, ptrdiff_t step, int8_t* panel,
+    const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, ptrdiff_t step, int8_t* panel,
 ) noexcept nogil:
     """What the step's weights leave the range of int8 by, which is an int8 as the zero point is not 0."""
     cdef ptrdiff_t tile, column, k
@@ -292,7 +292,7 @@ cdef ptrdiff_t tile_place(ptrdiff_t step, ptrdiff_t tiles, ptrdiff_t tile, ptrdi
 
 
 cdef void pack_tile_columns(
-    const Conv8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
+    const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
     """The weights of a panel, whose tiles of columns are those from `first` on."""
     cdef int less = c.w_zero_point - 128 if c.centred else 0

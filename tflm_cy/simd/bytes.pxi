@@ -8,8 +8,8 @@ cdef extern from "bytes.h" nogil:
     ByteKernel best_halves() noexcept
     void arg_rows(const uint8_t* x, int64_t rows, int64_t n, int flip, bint wide, void* y) noexcept
 
-cdef extern from "turn.h" nogil:
-    void turn(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
+cdef extern from "transpose_registers.h" nogil:
+    void transpose_dwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept
 
 cdef ByteKernel byte_lookup = NULL
 
@@ -28,4 +28,4 @@ cdef void fill_bytes(ByteKernels* table) noexcept:
     table.lookup_split = lookup_split_bytes
     table.widen_halves = best_halves()
     table.arg_rows = arg_rows
-    table.turn = turn
+    table.transpose = transpose_dwords

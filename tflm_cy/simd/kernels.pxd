@@ -5,34 +5,34 @@ A family `f` is three files: `f.pxd` (its struct of pointers and what its kernel
 `fill_f(F* table)`), and a line in this struct and in each `isa_*.pyx`.
 """
 from tflm_cy.simd.bytes cimport ByteKernels
-from tflm_cy.simd.conv8 cimport Conv8Kernels
-from tflm_cy.simd.depthwise32 cimport Depthwise32Kernels
-from tflm_cy.simd.depthwise8 cimport Depthwise8Kernels
-from tflm_cy.simd.depthwise_ordered32 cimport DepthwiseOrdered32Kernels
-from tflm_cy.simd.double8 cimport Double8Kernels
-from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
-from tflm_cy.simd.fixed8 cimport Fixed8Kernels
+from tflm_cy.simd.conv_i8 cimport ConvI8Kernels
+from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32Kernels
+from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8Kernels
+from tflm_cy.simd.depthwise_f32_unfused cimport DepthwiseF32UnfusedKernels
+from tflm_cy.simd.requantize_double cimport RequantizeDoubleKernels
+from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
+from tflm_cy.simd.requantize_fixed cimport RequantizeFixedKernels
 from tflm_cy.simd.float32 cimport Float32Kernels
-from tflm_cy.simd.lstm8 cimport Lstm8Kernels
+from tflm_cy.simd.lstm_i8 cimport LstmI8Kernels
 from tflm_cy.simd.loops cimport LoopKernels
-from tflm_cy.simd.ordered32 cimport Ordered32Kernels
+from tflm_cy.simd.conv_f32_unfused cimport ConvF32UnfusedKernels
 from tflm_cy.simd.peak cimport PeakKernels
-from tflm_cy.simd.pool32 cimport Pool32Kernels
-from tflm_cy.simd.product32 cimport Product32Kernels
+from tflm_cy.simd.pool_f32 cimport PoolF32Kernels
+from tflm_cy.simd.conv_f32 cimport ConvF32Kernels
 
 cdef struct Kernels:
     ByteKernels bytes
-    Conv8Kernels conv8
-    Depthwise8Kernels depthwise8
-    Elementwise8Kernels elementwise8
-    Lstm8Kernels lstm8
-    Product32Kernels product32
-    Depthwise32Kernels depthwise32
+    ConvI8Kernels conv_i8
+    DepthwiseI8Kernels depthwise_i8
+    ElementwiseI8Kernels elementwise_i8
+    LstmI8Kernels lstm_i8
+    ConvF32Kernels conv_f32
+    DepthwiseF32Kernels depthwise_f32
     Float32Kernels float32
-    Pool32Kernels pool32
-    Fixed8Kernels fixed8
-    Double8Kernels double8
-    Ordered32Kernels ordered32
+    PoolF32Kernels pool_f32
+    RequantizeFixedKernels requantize_fixed
+    RequantizeDoubleKernels requantize_double
+    ConvF32UnfusedKernels conv_f32_unfused
     LoopKernels loops
-    DepthwiseOrdered32Kernels depthwise_ordered32
+    DepthwiseF32UnfusedKernels depthwise_f32_unfused
     PeakKernels peak

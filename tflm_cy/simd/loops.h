@@ -56,10 +56,10 @@ LOOP32(leaky_loop, const void *at_a, const float *a = at_a;, LEAKY_OF)
 LOOP32(relu_loop, const void *at_a, const float *a = at_a;, RELU_OF)
 LOOP32(clip_loop, const void *at_a, const float *a = at_a;, CLIP_OF)
 
-/* ---- bytes: a sum by tables or a product, one multiplier for all (fixed8.h), the zero point, limits. */
+/* ---- bytes: a sum by tables or a product, one multiplier for all (requantize_fixed.h), the zero point, limits. */
 typedef struct {
   int64_t value, half;
-  int shift, away;         /* of the second rounding: see fixed8.h */
+  int shift, away;         /* of the second rounding: see requantize_fixed.h */
   int32_t zero_point, low, high;
   int narrows;             /* 0; 1: the scaled value plus the zero point wraps as int16, 2: saturates and then wraps */
   int cuts;                /* narrows: the scaled value is cut off at int16 instead of saturated */
@@ -76,7 +76,7 @@ SIMD_INLINE vi bytes8_scale(const Bytes8 *s, vi x) {
 }
 #else
 SIMD_INLINE vi bytes8_half(const Bytes8 *s, vi x) {
-  const int64_t added = ((int64_t)1 << 30) + (s->half << 31) + ((int64_t)FIXED8_BIAS << 62);
+  const int64_t added = ((int64_t)1 << 30) + (s->half << 31) + ((int64_t)REQUANTIZE_FIXED_BIAS << 62);
 #if SIMD_ISA == 512
   vi p = _mm512_mul_epi32(x, vi_set1_64(s->value)), q = _mm512_add_epi64(p, vi_set1_64(added));
   q = _mm512_mask_sub_epi64(q, s->away ? _mm512_movepi64_mask(p) : 0, q, vi_set1_64((int64_t)1 << 31));

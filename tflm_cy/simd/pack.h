@@ -3,7 +3,7 @@
 #ifndef TFLM_CY_SIMD_PACK_H
 #define TFLM_CY_SIMD_PACK_H
 
-#include "turn.h"
+#include "transpose_registers.h"
 
 /* By how much a uint8 weight less its zero point leaves the range of int8; an int8 itself unless the zero point is 0. */
 SIMD_INLINE int8_t far_by(uint8_t w, int zero_point) {

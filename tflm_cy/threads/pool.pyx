@@ -89,7 +89,7 @@ cdef struct Pool:
     pthread_mutex_t mutex
     pthread_cond_t wake
 
-cdef struct Stint:               # what a hand does of a job
+cdef struct JobCursor:               # what a hand does of a job
     uint64_t number
     const Job* job               # may be looked at while a part that one has taken is not done
     int parts
@@ -222,7 +222,7 @@ cdef void call_workers() noexcept nogil:
 
 cdef void share(const Job* job) noexcept nogil:
     """Compute all parts of a job, with the workers that come. Only between engage and release."""
-    cdef Stint stint
+    cdef JobCursor stint
     cdef int lane
     cdef int waits = 0
     pool.jobs += 1
@@ -247,7 +247,7 @@ cdef void share(const Job* job) noexcept nogil:
             wait_for_others(&stint)
 
 
-cdef inline void begin(Stint* s, uint64_t number, const Job* job, int parts, int members, int hand) noexcept nogil:
+cdef inline void begin(JobCursor* s, uint64_t number, const Job* job, int parts, int members, int hand) noexcept nogil:
     s.number = number
     s.job = job
     s.parts = parts
@@ -257,7 +257,7 @@ cdef inline void begin(Stint* s, uint64_t number, const Job* job, int parts, int
     s.next = NULL
 
 
-cdef inline void publish(const Stint* s) noexcept nogil:
+cdef inline void publish(const JobCursor* s) noexcept nogil:
     publish64(&pool.number, 0)
     keep_order()
     pool.job = s.job
@@ -267,22 +267,22 @@ cdef inline void publish(const Stint* s) noexcept nogil:
     publish64(&pool.number, s.number)
 
 
-cdef inline void help(Stint* s, int lane) noexcept nogil:
+cdef inline void help(JobCursor* s, int lane) noexcept nogil:
     """The caller's look at another lane."""
     cdef int done = s.done
     compute_lane(s, lane)
     pool.late[lane] = s.done > done
 
 
-cdef inline int lane_begin(const Stint* s, int lane) noexcept nogil:
+cdef inline int lane_begin(const JobCursor* s, int lane) noexcept nogil:
     return s.parts * lane / s.members
 
 
-cdef inline int lane_size(const Stint* s, int lane) noexcept nogil:
+cdef inline int lane_size(const JobCursor* s, int lane) noexcept nogil:
     return lane_begin(s, lane + 1) - lane_begin(s, lane)
 
 
-cdef inline int take(const Stint* s, int lane, int size, bint all) noexcept nogil:
+cdef inline int take(const JobCursor* s, int lane, int size, bint all) noexcept nogil:
     """Take a lane's next part, or all that are left: how many have been taken before; -1 when none is left."""
     cdef uint64_t* word = &pool.lanes[lane].claimed
     cdef uint64_t claimed, taken
@@ -301,7 +301,7 @@ cdef void pass_time(int64_t time) noexcept nogil:
         wait_a_little()
 
 
-cdef inline void compute(Stint* s, int lane, int size, int taken) noexcept nogil:
+cdef inline void compute(JobCursor* s, int lane, int size, int taken) noexcept nogil:
     """The part behind so many others that have been taken: the caller's from the front, workers' from the back."""
     cdef int part = lane_begin(s, lane) + (taken if lane == 0 else size - 1 - taken)
     if s.next == NULL and s.job.next != NULL:
@@ -314,7 +314,7 @@ cdef inline void compute(Stint* s, int lane, int size, int taken) noexcept nogil
     publish64(&pool.lanes[s.hand].done, s.number << 16 | <uint64_t>s.done)
 
 
-cdef void compute_lane(Stint* s, int lane) noexcept nogil:
+cdef void compute_lane(JobCursor* s, int lane) noexcept nogil:
     """What is left of a lane."""
     cdef int size = lane_size(s, lane)
     cdef int taken = take(s, lane, size, False)
@@ -323,7 +323,7 @@ cdef void compute_lane(Stint* s, int lane) noexcept nogil:
         taken = take(s, lane, size, False)
 
 
-cdef void compute_all(Stint* s) noexcept nogil:
+cdef void compute_all(JobCursor* s) noexcept nogil:
     """All lanes, taken beforehand, so that nobody can be suspended amid a part; who knew of the job may have been faster."""
     cdef int[MOST_HANDS] first
     cdef int lane, taken, size
@@ -335,7 +335,7 @@ cdef void compute_all(Stint* s) noexcept nogil:
             compute(s, lane, size, taken)
 
 
-cdef inline bint is_over(const Stint* s) noexcept nogil:
+cdef inline bint is_over(const JobCursor* s) noexcept nogil:
     """All parts are done, by whomever; whoever is at a later job has seen that."""
     cdef uint64_t done
     cdef int parts = 0
@@ -349,7 +349,7 @@ cdef inline bint is_over(const Stint* s) noexcept nogil:
     return parts >= s.parts
 
 
-cdef void wait_for_others(const Stint* s) noexcept nogil:
+cdef void wait_for_others(const JobCursor* s) noexcept nogil:
     """Somebody was suspended amid a part, or it is a very large one: let others run, and see how long it takes."""
     cdef int64_t since = nanoseconds()
     cdef int64_t now, waited
@@ -373,7 +373,7 @@ cdef void wait_for_others(const Stint* s) noexcept nogil:
 
 cdef bint take_part(int hand, uint64_t* last) noexcept nogil:
     """In the job that is published, if it is newer than the last one that this worker knows, and in those that follow it directly."""
-    cdef Stint s
+    cdef JobCursor s
     cdef uint64_t mode
     cdef uint64_t number = load64(&pool.number)
     if number <= last[0]:
@@ -397,7 +397,7 @@ cdef bint take_part(int hand, uint64_t* last) noexcept nogil:
     return True
 
 
-cdef void compute_and_help(Stint* s) noexcept nogil:
+cdef void compute_and_help(JobCursor* s) noexcept nogil:
     """A worker's own lane, then the others'. The caller begins with its own at once: if that is a single part it is taken."""
     cdef int i, lane
     compute_lane(s, s.hand)
@@ -407,7 +407,7 @@ cdef void compute_and_help(Stint* s) noexcept nogil:
             compute_lane(s, lane)
 
 
-cdef bint comes_to_end(const Stint* s) noexcept nogil:
+cdef bint comes_to_end(const JobCursor* s) noexcept nogil:
     """Wait for the last part of a job; False: not any longer, the next job will be published."""
     cdef int waits = 0
     while not is_over(s):

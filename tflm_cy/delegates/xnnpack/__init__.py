@@ -1,1 +1,1 @@
-"""TensorFlow's default delegate: which nodes it takes (`claims`), when it cannot run them (`creation`), what it rewrites (`rewrites`)."""
+"""TensorFlow's default delegate: which nodes it takes (`support`), when it cannot run them (`creation`), what it rewrites (`rewrites`)."""

@@ -1,11 +1,11 @@
-"""The default delegate on the contract of `graph.delegate`: claims, partitions' steps, and which bodies run.
+"""The default delegate on the contract of `graph.delegate`: support, partitions' steps, and which bodies run.
 
 Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the
 same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delegate, and everything is computed as in
 BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare, by the optimized body.
 """
-from tflm_cy.delegates.xnnpack.claims cimport Claims
-from tflm_cy.delegates.xnnpack.creation cimport creation_defect
+from tflm_cy.delegates.xnnpack.support cimport Support
+from tflm_cy.delegates.xnnpack.create_checks cimport create_defect
 from tflm_cy.delegates.xnnpack.rewrites cimport rewrite
 from tflm_cy.graph.context cimport OPTIMIZED, XNNPACK, Node, Registration
 from tflm_cy.graph.delegate import Delegate
@@ -45,28 +45,28 @@ class XnnpackDelegate(Delegate):
     name = "TfLiteXNNPackDelegate"
 
     def __init__(self):
-        self.claims = {}
+        self.support = {}
 
     def claim(self, Subgraph subgraph):
         if not supported():
             return []
-        claims = Claims(subgraph)
-        self.claims[subgraph.index] = claims
-        return claims.run()
+        support = Support(subgraph)
+        self.support[subgraph.index] = support
+        return support.run()
 
     def build(self, Subgraph subgraph, Partition partition):
-        cdef Claims claims = self.claims[subgraph.index]
+        cdef Support support = self.support[subgraph.index]
         cdef Registration registration
         cdef Node* node
         cdef int n
         partition.flushes = True
         for n in partition.nodes:
             node = &subgraph.graph.nodes[n]
-            node.arithmetic = OPTIMIZED if claims.unpacked[n] else XNNPACK
-            if claims.unpacked[n] or node.code == BUILTIN_VAR_HANDLE:
+            node.arithmetic = OPTIMIZED if support.unpacked[n] else XNNPACK
+            if support.unpacked[n] or node.code == BUILTIN_VAR_HANDLE:
                 continue
             if partition.defect is None:
-                partition.defect = creation_defect(claims, n)
+                partition.defect = create_defect(support, n)
             if has_type(subgraph, node, FLOAT16, FLOAT16, FLOAT16, FLOAT16):
                 values = "float16"
             else:
@@ -77,7 +77,7 @@ class XnnpackDelegate(Delegate):
         rewrite(subgraph, partition, float32_registration)
 
     def finish(self, Subgraph subgraph):
-        self.claims.pop(subgraph.index, None)
+        self.support.pop(subgraph.index, None)
 
 
 def float32_registration(name):

@@ -28,12 +28,12 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, sh
 from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.vector32 cimport (
-    Vector32, VectorDepthwise32, parallelize32, parallelize_depthwise32, range32, range_depthwise32, ready_depthwise32, ready_product32, run32,
-    try_fuse32,
+from tflm_cy.ops.kernels.gemm_f32 cimport (
+    GemmF32, PackedDepthwiseF32, parallelize_f32, parallelize_depthwise_f32, run_range_f32, range_depthwise_f32, ready_depthwise_f32, ready_conv_f32, run_f32,
+    try_fuse_f32,
 )
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
-from tflm_cy.simd.bands cimport product32_time
+from tflm_cy.simd.ranges cimport conv_f32_time
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -61,10 +61,10 @@ cdef struct Convolution:
     const float* zeros           # what a tap outside of the image reads
     ptrdiff_t* starts            # of each tap in the packed filters
     int taps                     # scratch: pointers
-    Vector32 fast                # with a vector kernel
-    VectorDepthwise32 fast_depthwise
+    GemmF32 fast                # with a vector kernel
+    PackedDepthwiseF32 fast_depthwise
     int x                        # transposed: the input's index
-    Vector32* rows               # transposed, with filters as large as the strides: one per filter row
+    GemmF32* rows               # transposed, with filters as large as the strides: one per filter row
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -158,14 +158,14 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
 cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t tap_stride, ptrdiff_t channel_stride) except -1:
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
-    cdef VectorDepthwise32* fast = &op.fast_depthwise
+    cdef PackedDepthwiseF32* fast = &op.fast_depthwise
     fast.plan.shape = g[0]
     fast.plan.low, fast.plan.high = op.range.low, op.range.high
-    if ready_depthwise32(
+    if ready_depthwise_f32(
         context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
-        return parallelize_depthwise32(context, node, fast, compute_depthwise)
+        return parallelize_depthwise_f32(context, node, fast, compute_depthwise)
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -185,10 +185,10 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     cdef ptrdiff_t group, tap
     op.fast.plan.shape = g[0]
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
-    if ready_product32(context, &op.fast, w, b, column_stride, k_stride):
+    if ready_conv_f32(context, &op.fast, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
         node.try_fuse = try_fuse
-        return parallelize32(context, node, &op.fast, compute_range)
+        return parallelize_f32(context, node, &op.fast, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -277,7 +277,7 @@ cdef int finish_transposed(
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
             return context.parallelize(
-                node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * product32_time(&op.rows[0].plan))
+                node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * conv_f32_time(&op.rows[0].plan))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -291,19 +291,19 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
     """Filters as large as the strides: an output has one tap, and a filter row makes of an input row one output row."""
     cdef ConvShape* g = &op.shape
     cdef ConvShape row
-    cdef Vector32* fast
+    cdef GemmF32* fast
     cdef ptrdiff_t ky
     row.batches, row.ih, row.iw, row.ic = 1, 1, g.iw, g.ic
     row.oh, row.ow, row.oc, row.kh, row.kw, row.group_ic, row.groups = 1, g.iw, g.kw * g.oc, 1, 1, g.ic, 1
     row.stride_h = row.stride_w = row.dilation_h = row.dilation_w = 1
     row.pad_h = row.pad_w = row.row = 0
-    op.rows = <Vector32*>context.persistent(sizeof(Vector32) * g.kh)
+    op.rows = <GemmF32*>context.persistent(sizeof(GemmF32) * g.kh)
     for ky in range(g.kh):
         fast = &op.rows[ky]
         fast.plan.shape = row
         fast.plan.low, fast.plan.high = op.range.low, op.range.high
         fast.plan.period, fast.plan.period_stride = g.oc, g.ic
-        if not ready_product32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
+        if not ready_conv_f32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
             return False
     return True
 
@@ -323,7 +323,7 @@ cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end
     cdef ConvShape* g = &op.shape
     cdef const float* x = <const float*>context.input(node, op.x).data + first * g.iw * g.ic
     cdef float* y = <float*>context.output(node, 0).data + first * g.kh * g.ow * g.oc
-    cdef Vector32* fast
+    cdef GemmF32* fast
     cdef ptrdiff_t _i, ky
     for _i in range(first, end):
         for ky in range(g.kh):
@@ -347,30 +347,30 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
-    run32(
+    run_f32(
         context, node, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
 
 
 cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand, int other) noexcept:
-    return try_fuse32(&(<Convolution*>node.data).fast, context, node, reader, operand, other)
+    return try_fuse_f32(&(<Convolution*>node.data).fast, context, node, reader, operand, other)
 
 
 cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
-    cdef VectorDepthwise32* fast = &(<Convolution*>node.data).fast_depthwise
+    cdef PackedDepthwiseF32* fast = &(<Convolution*>node.data).fast_depthwise
     fast.run(
         &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
     return 0
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range32(
+    run_range_f32(
         context, node, &(<Convolution*>node.data).fast, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
         first, end, worker)
 
 
 cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range_depthwise32(
+    range_depthwise_f32(
         context, &(<Convolution*>node.data).fast_depthwise, <const float*>context.input(node, 0).data,
         <float*>context.output(node, 0).data, first, end, worker)
 

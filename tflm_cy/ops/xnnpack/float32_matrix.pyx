@@ -17,9 +17,9 @@ from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range,
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.xnnpack.vector32 cimport Vector32, parallelize32, range32, ready_product32, run32, try_fuse32
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, parallelize_f32, run_range_f32, ready_conv_f32, run_f32, try_fuse_f32
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.product32 cimport Product32, Product32Kernels
+from tflm_cy.simd.conv_f32 cimport ConvF32, ConvF32Kernels
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -36,7 +36,7 @@ cdef enum:
     BATCH_DIMS = 4               # of a matrix product of six dimensions
 
 cdef struct FullyConnected:
-    Vector32 fast                # the first of both: `multiply_vector` wants nothing else
+    GemmF32 fast                # the first of both: `multiply_vector` wants nothing else
     ptrdiff_t rows
     ptrdiff_t depth
     ptrdiff_t outputs
@@ -44,7 +44,7 @@ cdef struct FullyConnected:
     float* packed                # without a vector kernel
 
 cdef struct BatchMatmul:
-    Vector32 fast                # its plan has the only matrix of a constant y, and the limits in any case
+    GemmF32 fast                # its plan has the only matrix of a constant y, and the limits in any case
     ptrdiff_t m
     ptrdiff_t k
     ptrdiff_t n
@@ -58,7 +58,7 @@ cdef struct BatchMatmul:
     float** constant_columns     # all matrices of a constant y, packed; NULL:
     int columns                  # scratch: one of them
     int rows                     # scratch: a matrix of x turned
-    const Product32Kernels* vector   # NULL: the scalar definition
+    const ConvF32Kernels* vector   # NULL: the scalar definition
 
 
 # ---- FULLY_CONNECTED
@@ -84,17 +84,17 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         bias = <const float*>b.data
     node.data = op
     set_product(&op.fast, op.rows, op.depth, op.outputs, op.range)
-    if ready_product32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
+    if ready_conv_f32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
-        return parallelize32(context, node, &op.fast, multiply_range)
+        return parallelize_f32(context, node, &op.fast, multiply_range)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
     return 0
 
 
-cdef void set_product(Vector32* v, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
+cdef void set_product(GemmF32* v, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
     """Images of one pixel, of which there are as many as rows."""
     cdef ConvShape* g = &v.plan.shape
     g.batches, g.ic, g.group_ic, g.oc = rows, depth, depth, columns
@@ -134,18 +134,18 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
 
 
 cdef int multiply_vector(Context context, Node* node) noexcept nogil:
-    run32(context, node, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+    run_f32(context, node, <const GemmF32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
     return 0
 
 
 cdef void multiply_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range32(
-        context, node, <const Vector32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
+    run_range_f32(
+        context, node, <const GemmF32*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data,
         first, end, worker)
 
 
 cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand, int other) noexcept:
-    return try_fuse32(<Vector32*>node.data, context, node, reader, operand, other)
+    return try_fuse_f32(<GemmF32*>node.data, context, node, reader, operand, other)
 
 
 cdef int fully_connected(Context context, Node* node) noexcept nogil:
@@ -180,11 +180,11 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         join_rows(op)
     set_product(&op.fast, op.m, op.k, op.n, float_limits(0))
     if matrices == 1 and not op.adj_x and is_constant(y):
-        if ready_product32(context, &op.fast, <const float*>y.data, NULL, op.column_stride, op.k_stride):
+        if ready_conv_f32(context, &op.fast, <const float*>y.data, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
-            return parallelize32(context, node, &op.fast, multiply_range)
-    if kernels().product32.plan != NULL and kernels().product32.plan(&op.fast.plan):
-        op.vector = &kernels().product32
+            return parallelize_f32(context, node, &op.fast, multiply_range)
+    if kernels().conv_f32.plan != NULL and kernels().conv_f32.plan(&op.fast.plan):
+        op.vector = &kernels().conv_f32
     size = op.fast.plan.packed_bytes if op.vector != NULL else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
     if is_constant(y):
         op.constant_columns = <float**>context.persistent(sizeof(float*) * matrices)
@@ -244,7 +244,7 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
 
 cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
     """A matrix of y; returns where it begins."""
-    cdef Product32 plan
+    cdef ConvF32 plan
     if op.vector == NULL:
         pack_filters(y, NULL, op.n, op.k, op.column_stride, op.k_stride, packed)
         return packed
@@ -255,7 +255,7 @@ cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) n
 
 
 cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
-    cdef Product32 plan = op.fast.plan
+    cdef ConvF32 plan = op.fast.plan
     if op.vector == NULL:
         matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, z)
         return

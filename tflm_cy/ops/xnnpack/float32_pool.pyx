@@ -26,7 +26,7 @@ from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
-from tflm_cy.simd.pool32 cimport AveragePoolKernel, MaxPoolKernel
+from tflm_cy.simd.pool_f32 cimport AveragePoolKernel, MaxPoolKernel
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -125,7 +125,7 @@ cdef int prepare_average(Context context, Node* node) except -1:
     if op.shape.kh == 1 and op.shape.kw == 1:
         node.invoke = single_tap
         return 0
-    op.fast_average = kernels().pool32.average
+    op.fast_average = kernels().pool_f32.average
     if op.fast_average != NULL:
         node.invoke = average_vector
         return share_rows(context, node, compute_average, 0.06)
@@ -139,7 +139,7 @@ cdef int prepare_max(Context context, Node* node) except -1:
     if op.shape.kh == 1 and op.shape.kw == 1:
         node.invoke = single_tap
         return 0
-    op.fast = kernels().pool32.maximum
+    op.fast = kernels().pool_f32.maximum
     if op.fast != NULL:
         op.distances = context.request_scratch(context.for_all_workers(distance_bytes(op)))
         node.invoke = maximum_vector

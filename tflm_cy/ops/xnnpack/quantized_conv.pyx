@@ -31,12 +31,12 @@ from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
-from tflm_cy.ops.xnnpack.phases8 cimport Phases8, plan_phases8, run_phases8
-from tflm_cy.ops.xnnpack.vector8 cimport (
-    Vector8, VectorDepthwise8, parallelize8, parallelize_depthwise8, range8, range_depthwise8, ready_conv8, ready_depthwise8,
+from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
+from tflm_cy.ops.kernels.gemm_i8 cimport (
+    GemmI8, PackedDepthwiseI8, parallelize_i8, parallelize_depthwise_i8, run_range_i8, range_depthwise_i8, ready_conv_i8, ready_depthwise_i8,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
-from tflm_cy.simd.bands cimport Cut, cut_conv8
+from tflm_cy.simd.ranges cimport Ranges, ranges_of_conv_i8
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -73,8 +73,8 @@ cdef struct Conv:
     int sums                     # scratch: of two positions
     int image                    # scratch: one image less its zero point
     int runs                     # scratch: kh * kw runs
-    Vector8 fast                 # with a vector kernel
-    VectorDepthwise8 fast_depthwise
+    GemmI8 fast                 # with a vector kernel
+    PackedDepthwiseI8 fast_depthwise
     Phases8 phases               # TRANSPOSE_CONV
 
 
@@ -118,7 +118,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.row = padded_row(g.kh * g.kw * g.group_ic)
     if not misses and prepare_vector(context, op, x, w, <const uint8_t*>w.data, g.kh * g.kw * g.group_ic):
         node.invoke = convolve_vector
-        return parallelize8(context, node, &op.fast, compute_range)
+        return parallelize_i8(context, node, &op.fast, compute_range)
     if x.type == FLOAT32:
         op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
@@ -131,7 +131,7 @@ cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tenso
     fill_plan(op, x)
     if w.type != INT8 and w.type != UINT8:
         return False
-    return ready_conv8(context, &op.fast, x, filters, row)
+    return ready_conv_i8(context, &op.fast, x, filters, row)
 
 
 cdef void fill_plan(Conv* op, const Tensor* x) noexcept:
@@ -151,11 +151,11 @@ cdef int convolve_vector(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+    run_range_i8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range_depthwise8(
+    range_depthwise_i8(
         context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
@@ -297,10 +297,10 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
         node.invoke = convolve_8
         if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
             node.invoke = convolve_vector
-            return parallelize8(context, node, &op.fast, compute_range)
+            return parallelize_i8(context, node, &op.fast, compute_range)
     elif prepare_vector_depthwise(context, op, x):
         node.invoke = convolve_depthwise_vector
-        return parallelize_depthwise8(context, node, &op.fast_depthwise, compute_depthwise)
+        return parallelize_depthwise_i8(context, node, &op.fast_depthwise, compute_depthwise)
     request_positions(context, op)
     return 0
 
@@ -312,7 +312,7 @@ cdef bint prepare_vector_depthwise(Context context, Conv* op, const Tensor* x) e
     op.fast_depthwise.plan.w_zero_point = op.w_zero_point
     op.fast_depthwise.plan.w = <const uint8_t*>op.w
     op.fast_depthwise.plan.out = op.out
-    return ready_depthwise8(context, &op.fast_depthwise)
+    return ready_depthwise_i8(context, &op.fast_depthwise)
 
 
 cdef int convolve_depthwise_vector(Context context, Node* node) noexcept nogil:
@@ -387,7 +387,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
     if w.type == INT8 or w.type == UINT8:
         fill_plan(op, x)
-        if plan_phases8(context, &op.phases, g, &op.fast.plan, x, w, 4 if x.type == FLOAT32 else 1):
+        if plan_phases_i8(context, &op.phases, g, &op.fast.plan, x, w, 4 if x.type == FLOAT32 else 1):
             node.invoke = transpose_vector
             return parallelize_phases(context, node, op)
     op.runs = context.request_scratch(sizeof(Run) * g.kh * g.kw)
@@ -405,14 +405,14 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
 cdef int parallelize_phases(Context context, Node* node, Conv* op) except -1:
     """Threads share a convolution by its rows, several by whole phases."""
     cdef IterationSpace space
-    cdef Cut cut
+    cdef Ranges ranges
     if not op.phases.direct:
         return context.parallelize(node, compute_phases, iteration_space(op.phases.count, 1), op.phases.time)
     op.fast = op.phases.phases[0].fast
     op.fast.scratch = op.phases.scratch
-    cut = cut_conv8(&op.fast.plan)
-    space = iteration_space(cut.units, cut.granularity)
-    space.min_chunk = cut.min_chunk
+    ranges = ranges_of_conv_i8(&op.fast.plan)
+    space = iteration_space(ranges.units, ranges.granularity)
+    space.min_chunk = ranges.min_chunk
     return context.parallelize(node, compute_transposed, space, op.phases.time)
 
 
@@ -422,11 +422,11 @@ cdef int transpose_vector(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    run_phases8(context, &(<Conv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, worker)
+    run_phases_i8(context, &(<Conv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, worker)
 
 
 cdef void compute_transposed(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, worker)
+    run_range_i8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) except -1:

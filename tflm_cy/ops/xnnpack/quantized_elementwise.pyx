@@ -103,8 +103,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     how.limits = range_of(y, table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE))
     op.how = how
     op.kernel = <BinaryKernel>add_8[int8_t] if y.type == INT8 else <BinaryKernel>add_8[uint8_t]
-    if kernels().elementwise8.add[0] != NULL:
-        op.kernel = kernels().elementwise8.add[y.type == UINT8]
+    if kernels().elementwise_i8.add[0] != NULL:
+        op.kernel = kernels().elementwise_i8.add[y.type == UINT8]
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -130,8 +130,8 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     how[0] = product_of(a, b, y, limits)
     op.how = how
     op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
-    if kernels().elementwise8.multiply[0] != NULL:
-        op.kernel = kernels().elementwise8.multiply[y.type == UINT8]
+    if kernels().elementwise_i8.multiply[0] != NULL:
+        op.kernel = kernels().elementwise_i8.multiply[y.type == UINT8]
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -178,8 +178,8 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
     op = prepare_one(context, node)
     op.how = how
     op.kernel = <UnaryKernel>quantize_8[int8_t] if y.type == INT8 else <UnaryKernel>quantize_8[uint8_t]
-    if kernels().elementwise8.quantize[0] != NULL:
-        op.kernel = kernels().elementwise8.quantize[y.type == UINT8]
+    if kernels().elementwise_i8.quantize[0] != NULL:
+        op.kernel = kernels().elementwise_i8.quantize[y.type == UINT8]
     return share_function(context, node, VALUE_TIME)
 
 
@@ -197,8 +197,8 @@ cdef int prepare_dequantize(Context context, Node* node) except -1:
     op = prepare_one(context, node)
     op.how = how
     op.kernel = <UnaryKernel>dequantize_8[int8_t] if x.type == INT8 else <UnaryKernel>dequantize_8[uint8_t]
-    if kernels().elementwise8.dequantize[0] != NULL:
-        op.kernel = kernels().elementwise8.dequantize[x.type == UINT8]
+    if kernels().elementwise_i8.dequantize[0] != NULL:
+        op.kernel = kernels().elementwise_i8.dequantize[x.type == UINT8]
     return share_function(context, node, VALUE_TIME)
 
 

@@ -21,7 +21,7 @@ from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, i
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
-from tflm_cy.simd.elementwise8 cimport Elementwise8Kernels
+from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # Pool2DOptions
@@ -41,13 +41,13 @@ cdef enum:                       # ReducerOptions
 
 cdef struct MaxPool:
     Pool2D shape
-    const Elementwise8Kernels* fast
+    const ElementwiseI8Kernels* fast
 
 cdef struct Resizing:
     int64_t batches, height, width, depth, out_height, out_width
     Between* rows
     Between* columns
-    const Elementwise8Kernels* fast
+    const ElementwiseI8Kernels* fast
     int line                     # scratch: one row of the input, blended
 
 cdef struct Reduction:
@@ -55,7 +55,7 @@ cdef struct Reduction:
     Average average
     int folding
     int sums                     # scratch
-    const Elementwise8Kernels* fast
+    const ElementwiseI8Kernels* fast
 
 
 cdef int want_bytes(const Tensor* x, const Tensor* y, str name) except -1:
@@ -86,7 +86,7 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
     op = <MaxPool*>context.persistent(sizeof(MaxPool))
-    op.fast = &kernels().elementwise8
+    op.fast = &kernels().elementwise_i8
     p = &op.shape
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
@@ -202,7 +202,7 @@ cdef int prepare_resize(Context context, Node* node) except -1:
         fill_axis(r.rows, x.dims[1], wanted[0], align_corners, half_pixel_centers)
         fill_axis(r.columns, x.dims[2], wanted[1], align_corners, half_pixel_centers)
     node.invoke = resize_8 if count(y) > 0 else nothing
-    r.fast = &kernels().elementwise8
+    r.fast = &kernels().elementwise_i8
     if r.fast.blend_rows != NULL and count(y) > 0:
         r.line = context.request_scratch(context.for_all_workers(4 * r.width * r.depth))
         node.invoke = resize_vector
@@ -299,7 +299,7 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     node.invoke = average_8
-    r.fast = &kernels().elementwise8
+    r.fast = &kernels().elementwise_i8
     if r.fast.sum_rows != NULL and r.shape.inputs > 0 and (
         r.shape.rank == 1 or r.shape.rank == 2 or (r.shape.rank == 3 and r.shape.strides[1] == 0)
     ):

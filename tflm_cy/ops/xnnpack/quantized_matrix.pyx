@@ -31,14 +31,14 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
-from tflm_cy.ops.xnnpack.batched8 cimport Batched8, multiply_batch8, plan_batched8
+from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.xnnpack.vector8 cimport Vector8, parallelize8, range8, ready_conv8
+from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, parallelize_i8, run_range_i8, ready_conv_i8
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.bands cimport conv8_time
-from tflm_cy.simd.conv8 cimport Conv8
+from tflm_cy.simd.ranges cimport conv_i8_time
+from tflm_cy.simd.conv_i8 cimport ConvI8
 
 from tflm_cy.graph.refusal import OwnRefusalError
 from tflm_cy.graph.shown import Shown
@@ -75,7 +75,7 @@ cdef struct Matrix:
     ptrdiff_t[BATCH_AXES] w_step
     int turned                   # scratch: one matrix of x as rows (adj_x)
     int columns                  # scratch: one matrix of w as rows
-    Vector8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
+    GemmI8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
     Batched8 batched             # BATCH_MATMUL
 
 
@@ -110,9 +110,9 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         node.invoke = fully_connected_8
     if w.block_size == 0 and (w.type == INT8 or w.type == UINT8):
         plan_vector(op, x)
-        if ready_conv8(context, &op.fast, x, w.data, op.k):
+        if ready_conv_i8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return parallelize8(context, node, &op.fast, compute_range)
+            return parallelize_i8(context, node, &op.fast, compute_range)
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -122,7 +122,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
 
 cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
     """A matrix product is a convolution of 1x1 over m positions."""
-    cdef Conv8* c = &op.fast.plan
+    cdef ConvI8* c = &op.fast.plan
     c.shape.batches = op.m
     c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = 1
     c.shape.kh = c.shape.kw = c.shape.groups = 1
@@ -144,7 +144,7 @@ cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+    run_range_i8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:
@@ -295,15 +295,15 @@ cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x,
     b.plan = op.fast.plan
     b.m, b.n, b.k = op.m, op.n, op.k
     b.adj_x, b.adj_y = op.adj_x, op.adj_y
-    if not plan_batched8(context, b, x, w, matrices):
+    if not plan_batched_i8(context, b, x, w, matrices):
         return False
     node.invoke = batch_matmul_vector
     if batches == 1 and b.packed != NULL and not op.adj_x:
         op.fast.plan = b.packed[0]
         op.fast.scratch = b.scratch
-        parallelize8(context, node, &op.fast, compute_range)
+        parallelize_i8(context, node, &op.fast, compute_range)
     elif batches > 1:
-        context.parallelize(node, multiply_batches, iteration_space(batches, 1), batches * conv8_time(&b.plan))
+        context.parallelize(node, multiply_batches, iteration_space(batches, 1), batches * conv_i8_time(&b.plan))
     return True
 
 

@@ -1,5 +1,0 @@
-from collections.abc import Iterable
-
-from tflm_cy.memory.problem import Plan, Problem
-
-def given(problem: Problem, offsets: Iterable[int] | None = None) -> Plan: ...

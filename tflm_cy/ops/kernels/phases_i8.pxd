@@ -1,0 +1,160 @@
+"""TRANSPOSE_CONV of bytes, or with dynamic range, by the vector kernels: as convolutions of stride 1, one for each phase of the strides.
+
+    if plan_phases_i8(context, node, &p, &shape, &common, x, w):     # prepare; else: the scalar definition
+        ...
+    run_phases_i8(context, &p, x, y, first, end, worker)               # some phases
+
+Output row h = phase + stride * i meets the taps r with r = h + pad (mod stride), and tap r meets input row (h + pad - r) / stride. Of one phase these are
+every stride-th tap in falling order, over input rows that follow each other: a convolution of stride 1 with a filter turned around. With a stride of 1
+there is one phase, which writes the output itself; others write to scratch memory, and their pixels are then dealt out.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.graph.context cimport Context
+from tflm_cy.graph.tensor cimport Tensor, is_constant
+from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, pack_conv_i8
+from tflm_cy.simd.ranges cimport conv_i8_time
+from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.table cimport kernels
+
+cdef enum:
+    MOST_PHASES = 64
+
+cdef struct Axis8:               # of one phase
+    ptrdiff_t phase
+    ptrdiff_t outputs
+    ptrdiff_t computed           # at least so many: with dynamic range an image is quantized whole, also where no output meets its end
+    ptrdiff_t first_tap
+    ptrdiff_t taps
+    ptrdiff_t pad                # before the first row or column
+
+cdef struct Phase8:
+    GemmI8 fast
+    Axis8 rows
+    Axis8 columns
+
+cdef struct Phases8:
+    Phase8* phases
+    int count
+    ptrdiff_t stride_h
+    ptrdiff_t stride_w
+    ptrdiff_t oh
+    ptrdiff_t ow
+    ptrdiff_t pixel              # bytes of an output pixel
+    bint direct                  # one phase writes the output itself
+    int scratch
+    ptrdiff_t outputs_at         # where in a worker's scratch memory a phase's outputs are
+    ptrdiff_t hand_bytes
+    double time                  # nanoseconds
+
+
+cdef inline Axis8 axis_of_phase(
+    ptrdiff_t phase, ptrdiff_t stride, ptrdiff_t taps, ptrdiff_t pad, ptrdiff_t outputs, ptrdiff_t inputs, bint whole,
+) noexcept nogil:
+    cdef Axis8 axis
+    axis.phase = phase
+    axis.outputs = (outputs - phase + stride - 1) / stride if outputs > phase else 0
+    axis.first_tap = (phase + pad) % stride
+    axis.taps = (taps - axis.first_tap + stride - 1) / stride if taps > axis.first_tap else 0
+    axis.pad = axis.taps - 1 - (phase + pad - axis.first_tap) / stride
+    axis.computed = axis.outputs
+    if whole:
+        axis.computed = max(axis.outputs, inputs - axis.taps + 1 + axis.pad)
+    return axis
+
+
+cdef inline void turn_filter(const ConvShape* g, const Phase8* p, const uint8_t* w, uint8_t* filters) noexcept nogil:
+    """The taps of a phase, the last one in front."""
+    cdef ptrdiff_t oc, r, q
+    for oc in range(g.oc):
+        for r in range(p.rows.taps - 1, -1, -1):
+            for q in range(p.columns.taps - 1, -1, -1):
+                memcpy(
+                    filters,
+                    w + ((oc * g.kh + p.rows.first_tap + r * g.stride_h) * g.kw + p.columns.first_tap + q * g.stride_w) * g.ic, g.ic)
+                filters += g.ic
+
+
+cdef inline bint plan_phases_i8(
+    Context context, Phases8* p, const ConvShape* g, const ConvI8* common, const Tensor* x, const Tensor* w, ptrdiff_t y_size,
+) except -1:
+    """True when `run_phases_i8` will serve. `common` is the plan's first part, but for the shape; `g` is that of the transposed convolution."""
+    cdef ptrdiff_t scratch = 0, outputs = 0
+    cdef ptrdiff_t row
+    cdef Phase8* phase
+    cdef ConvI8* c
+    cdef uint8_t* filters
+    cdef int i
+    if kernels().conv_i8.plan == NULL or g.stride_h * g.stride_w > MOST_PHASES or g.batches <= 0:
+        return False
+    p.count = <int>(g.stride_h * g.stride_w)
+    p.phases = <Phase8*>context.persistent(p.count * sizeof(Phase8))
+    p.stride_h, p.stride_w, p.oh, p.ow = g.stride_h, g.stride_w, g.oh, g.ow
+    p.pixel = g.oc * y_size
+    p.time = 0
+    p.direct = p.count == 1
+    for i in range(p.count):
+        phase = &p.phases[i]
+        phase.rows = axis_of_phase(i / g.stride_w, g.stride_h, g.kh, g.pad_h, g.oh, g.ih, common.dynamic)
+        phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow, g.iw, common.dynamic)
+        if phase.rows.outputs == 0 or phase.columns.outputs == 0:
+            continue
+        if phase.rows.taps == 0 or phase.columns.taps == 0 or phase.rows.pad < 0 or phase.columns.pad < 0:
+            return False
+        c = &phase.fast.plan
+        c[0] = common[0]
+        c.shape = g[0]
+        c.shape.groups = 1
+        c.shape.kh, c.shape.kw = phase.rows.taps, phase.columns.taps
+        c.shape.oh, c.shape.ow = phase.rows.computed, phase.columns.computed
+        c.shape.pad_h, c.shape.pad_w = phase.rows.pad, phase.columns.pad
+        c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
+        row = c.shape.kh * c.shape.kw * g.ic
+        c.slack = context.aligned_slack and not is_constant(x)
+        filters = <uint8_t*>context.unfilled(g.oc * row + 64)
+        turn_filter(g, phase, <const uint8_t*>w.data, filters)
+        c.w, c.w_row = filters, row
+        if not kernels().conv_i8.plan(c):
+            return False
+        c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
+        pack_conv_i8(&phase.fast)
+        scratch = max(scratch, c.scratch_bytes)
+        outputs = max(outputs, g.batches * c.shape.oh * c.shape.ow * p.pixel)
+        p.time += conv_i8_time(c)
+        p.direct = p.direct and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
+    p.outputs_at = (scratch + 127) // 64 * 64
+    p.hand_bytes = p.outputs_at + (0 if p.direct else outputs)
+    p.scratch = context.request_scratch(context.for_all_workers(p.hand_bytes))
+    return True
+
+
+cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* from_, char* y) noexcept nogil:
+    """The outputs of a phase to where they belong."""
+    cdef ptrdiff_t n, i, j
+    cdef char* to
+    for n in range(phase.fast.plan.shape.batches):
+        for i in range(phase.rows.outputs):
+            to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
+            for j in range(phase.columns.outputs):
+                memcpy(to, from_ + j * p.pixel, p.pixel)
+                to += p.stride_w * p.pixel
+            from_ += phase.columns.computed * p.pixel
+        from_ += (phase.rows.computed - phase.rows.outputs) * phase.columns.computed * p.pixel
+
+
+cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int worker) noexcept nogil:
+    cdef char* scratch = <char*>context.worker_scratch(p.scratch, p.hand_bytes, worker)
+    cdef const Phase8* phase
+    cdef int i
+    for i in range(first, end):
+        phase = &p.phases[i]
+        if phase.rows.outputs == 0 or phase.columns.outputs == 0:
+            continue
+        if p.direct:
+            phase.fast.plan.run(&phase.fast.plan, x, scratch, y)
+        else:
+            phase.fast.plan.run(&phase.fast.plan, x, scratch, scratch + p.outputs_at)
+            deal_out(p, phase, scratch + p.outputs_at, <char*>y)

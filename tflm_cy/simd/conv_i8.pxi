@@ -1,0 +1,363 @@
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.conv_i8 cimport ConvI8, ConvI8Kernels, TilePanel, x_size
+from tflm_cy.simd.requantize8 cimport LARGEST_PRODUCT8, may_raise, raised_by, stays_small
+
+cdef extern from "dynamic8.h" nogil:
+    ctypedef struct Steps8:
+        float inverse
+        int32_t zero_point
+    Steps8 steps_of_row(const float* x, ptrdiff_t n, int lanes) noexcept
+    void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
+
+cdef extern from "conv_i8.h" nogil:
+    int8_t far_by(uint8_t w, int zero_point) noexcept
+    bint any_far(const uint8_t* w, ptrdiff_t n, int zero_point) noexcept
+    enum:
+        PANEL
+        MOST_ROWS
+        WIDE_ROWS
+        TILE_S8
+        TILE_U8
+        TILE_F32
+        TILE_I32
+    enum:
+        MOST_TOGETHER8
+    ctypedef struct Positions8:
+        const uint8_t* x
+        ptrdiff_t step
+        ptrdiff_t column
+        ptrdiff_t width
+        ptrdiff_t skip
+        ptrdiff_t count
+        int32_t* terms
+        float* inverses
+        const int32_t* offsets
+        ptrdiff_t steps
+        bint has_terms
+        int kind
+        vb zero
+        vb low
+        vb high
+        bint raised
+        float f_low
+        bint keeps_nan
+        float f_high
+        ptrdiff_t y_row
+    ctypedef struct Panel8:
+        const int8_t* w
+        const int32_t* bias
+        const float* scales
+        const float* f_bias
+        ptrdiff_t n
+    ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
+    Tiles8 tiles_i8(bint one_row, ptrdiff_t n, int kind) noexcept
+    void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
+    enum:
+        TURN_ROWS
+        TURN_BYTES
+    int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
+    void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
+
+cdef extern from "step8.h" nogil:
+    enum:
+        PARTS8
+    void part_taps8(uint8_t* w, ptrdiff_t n) noexcept
+    void copy_values8(const uint8_t* x, int flip, ptrdiff_t n, uint8_t* y) noexcept
+    void fill_values8(uint8_t* y, int value, ptrdiff_t n) noexcept
+    int32_t sum_values8(const uint8_t* x, ptrdiff_t n) noexcept
+
+cdef enum:
+    TAIL = 64                    # bytes behind images and rows in scratch memory that may be read
+    CHUNK_BYTES = 4096           # of positions that are copied at once
+    SUMS_BYTES8 = 8192           # of positions whose sums become outputs at once
+    DEAREST_VECTORS = 8          # of extra weights, beyond those that sums of windows' bytes would take
+
+
+cdef ptrdiff_t round_up(ptrdiff_t n, ptrdiff_t unit) noexcept nogil:
+    return (n + unit - 1) / unit * unit
+
+
+cdef bint plan_conv_i8(ConvI8* c) noexcept nogil:
+    """Fill in the plan; False where the scalar definition must serve."""
+    cdef ConvShape* g = &c.shape
+    cdef double depth = <double>g.kh * g.kw * g.group_ic
+    cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
+    c.pack = pack_conv_i8
+    c.run = run_conv_i8
+    if c.finish == NULL:
+        c.y_size = x_size(c)
+    if g.oc <= 0 or g.groups <= 0 or g.batches * g.oh * g.ow <= 0:
+        return False
+    if not c.dynamic and c.finish == NULL and not stays_small(&c.out, g.oc, depth):
+        return False
+    group_oc = g.oc / g.groups
+    c.flat = is_pointwise(g) and not (c.dynamic and g.oh * g.ow > 1) or sees_whole_image(g)
+    if c.flat:
+        c.segments = 1
+        c.segment = g.kh * g.kw * g.ic
+    elif g.groups == 1 and g.dilation_w == 1:
+        c.segments = g.kh
+        c.segment = g.kw * g.group_ic
+    else:
+        c.segments = g.kh * g.kw
+        c.segment = g.group_ic
+    c.steps = c.segments * steps_of_segment(c)
+    c.group_columns = round_up(group_oc, VL)
+    c.panel_columns = PANEL * VL
+    vectors = c.group_columns / VL
+    c.rows = MOST_ROWS if vectors < PANEL else WIDE_ROWS
+    if c.flat and g.batches * g.oh * g.ow == 1:
+        c.rows = 1
+    c.together = positions_together(c)
+    c.raised = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
+    c.row_factor = 0
+    c.w_offset = 0
+    if not c.is_signed and not c.dynamic:
+        c.w_offset = 128
+        c.row_factor = 128 - c.w_zero_point
+    c.direct = PARTS8 == 1 and not c.is_signed and not c.dynamic and (c.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    if c.segment % 4 != 0 and not c.slack:
+        c.direct = False
+    if c.flat:
+        c.row_bytes = c.segment * PARTS8
+        c.image_bytes = 0
+        c.scratch_bytes = c.together * c.row_bytes + TAIL
+    else:
+        padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
+        padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
+        c.row_bytes = padded_w * g.ic * PARTS8
+        c.image_bytes = padded_h * c.row_bytes
+        c.scratch_bytes = c.image_bytes + TAIL
+        if c.direct:
+            c.row_bytes = g.iw * g.ic
+            c.scratch_bytes = TAIL
+    if c.finish != NULL:
+        c.sums_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = c.sums_at + c.together * c.group_columns * 4 + 64
+    if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
+        return False
+    c.packed_bytes = (
+        panels_of_columns(c) * <ptrdiff_t>sizeof(TilePanel) + 4 * c.steps + g.groups * c.group_columns * 4 * (constants_of(c) + c.steps)
+        + 7 * TAIL
+    )
+    c.spare_bytes = 0
+    if c.row_factor != 0:
+        c.spare_bytes = 4 * panels_of_columns(c) * c.steps + (c.steps + DEAREST_VECTORS) * (VB + 4)
+        c.packed_bytes += round_up(c.steps * 4, 64) + c.spare_bytes
+    return True
+
+
+cdef ptrdiff_t positions_together(const ConvI8* c) noexcept nogil:
+    """That all columns meet before the next ones come: whole tiles, few enough for what is copied of them, and their sums."""
+    cdef ptrdiff_t tiles = MOST_TOGETHER8 / c.rows
+    if c.rows == 1:
+        return 1
+    if c.flat:
+        tiles = min(tiles, 1 + CHUNK_BYTES / (c.rows * c.segment * PARTS8))
+    if c.finish != NULL:
+        tiles = min(tiles, SUMS_BYTES8 / (c.rows * c.group_columns * 4))
+    return c.rows * max(tiles, 1)
+
+
+cdef ptrdiff_t panels_of_group(const ConvI8* c) noexcept nogil:
+    return (c.group_columns + PANEL * VL - 1) / (PANEL * VL)
+
+
+cdef ptrdiff_t panels_of_columns(const ConvI8* c) noexcept nogil:
+    return c.shape.groups * panels_of_group(c)
+
+
+cdef bint is_pointwise(const ConvShape* g) noexcept nogil:
+    """Every position sees the one below it: a matrix product. A phase of a transposed filter may have fewer positions, or more."""
+    return (
+        g.kh == 1 and g.kw == 1 and g.stride_h == 1 and g.stride_w == 1 and g.groups == 1 and g.pad_h == 0 and g.pad_w == 0
+        and g.oh == g.ih and g.ow == g.iw
+    )
+
+
+cdef bint sees_whole_image(const ConvShape* g) noexcept nogil:
+    """One position, whose window is the image: a matrix product."""
+    return (
+        g.batches == 1 and g.groups == 1 and g.oh == 1 and g.ow == 1 and g.kh == g.ih and g.kw == g.iw and g.pad_h == 0 and g.pad_w == 0
+        and (g.kh == 1 or g.dilation_h == 1) and (g.kw == 1 or g.dilation_w == 1)
+    )
+
+
+cdef bint inside(const ConvShape* g) noexcept nogil:
+    """No window reaches behind the image."""
+    return (
+        (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h < g.ih and (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w < g.iw
+    )
+
+
+cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
+    cdef int32_t zero = c.out.zero_point
+    t.offsets = c.tile_panels.offsets
+    t.steps = c.steps
+    t.has_terms = c.row_factor != 0 and not c.centred
+    t.y_row = c.shape.oc
+    if c.dynamic:
+        t.kind = TILE_F32
+        t.keeps_nan = c.scaling.keeps_nan
+        t.f_low = c.scaling.low
+        t.f_high = c.scaling.high
+        return
+    if c.finish != NULL:
+        t.kind = TILE_I32
+        t.y_row = c.group_columns
+        return
+    t.raised = c.raised
+    t.kind = TILE_S8 if c.is_signed else TILE_U8
+    t.zero = vb_set1_16(zero)
+    t.low = vb_set1(<int32_t>c.out.low + zero)
+    t.high = vb_set1(<int32_t>c.out.high + zero)
+
+
+cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """All columns of a group."""
+    cdef ptrdiff_t group_oc = c.shape.oc / c.shape.groups
+    cdef uint8_t* to = y + group * group_oc * c.y_size
+    cdef ptrdiff_t size = c.y_size
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t column = group * c.group_columns
+    cdef const TilePanel* panel = c.tile_panels + group * panels_of_group(c)
+    cdef ptrdiff_t width
+    cdef Panel8 w
+    if c.finish != NULL:
+        to = scratch + c.sums_at
+        size = sizeof(int32_t)
+    while first < c.group_columns:
+        width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
+        w.w = <const int8_t*>panel.w
+        w.bias = c.bias + column + first
+        w.scales = c.scales + column + first
+        w.f_bias = c.float_bias + column + first
+        w.n = group_oc - first if group_oc - first < width else width
+        t.offsets = panel.offsets
+        t.steps = panel.steps
+        tiles_i8(c.rows == 1, w.n, t.kind)(t, &w, to + first * size)
+        panel += 1
+        first += width
+    if c.finish != NULL:
+        c.finish(c.how, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
+
+
+cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """Positions one after the other: a matrix product."""
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t p
+    cdef Positions8 t
+    start_positions(c, &t)
+    t.step = c.row_bytes
+    t.column = t.width = t.skip = 0
+    while first < positions:
+        t.count = positions - first if positions - first < c.together else c.together
+        t.x = scratch
+        if c.dynamic:
+            quantize_rows(c, &t, <const float*>x + first * c.segment, scratch)
+        elif c.direct:
+            t.x = x + first * c.segment
+        else:
+            copy_values(c, x + first * c.segment, t.count * c.segment, NULL, scratch)
+        if t.has_terms:
+            for p in range(t.count):
+                t.terms[p] = <int32_t>(<uint32_t>sum_values8(t.x + p * c.row_bytes, c.segment) * <uint32_t>c.row_factor)
+        multiply_positions(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
+        first += t.count
+
+
+cdef void quantize_rows(const ConvI8* c, Positions8* t, const float* x, uint8_t* copy) noexcept nogil:
+    """Rows of a matrix product, quantized."""
+    cdef Steps8 steps
+    cdef ptrdiff_t p
+    for p in range(t.count):
+        steps = steps_of_row(x + p * c.segment, c.segment, c.scaling.lanes)
+        copy_values(c, <const uint8_t*>(x + p * c.segment), c.segment, &steps, copy + p * c.row_bytes)
+        t.terms[p] = -(steps.zero_point + 128)
+        t.inverses[p] = steps.inverse
+
+
+cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
+    """The part of an image that windows see, as unsigned values, with the zero point around it."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = x_size(c)
+    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
+    cdef ptrdiff_t pixel = g.ic * PARTS8
+    cdef ptrdiff_t width = c.row_bytes / pixel
+    cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
+    cdef int zero = (steps.zero_point + 128 if c.dynamic else c.x_zero_point + (128 if c.is_signed else 0)) & 255
+    cdef ptrdiff_t oy
+    for oy in range(height):
+        if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
+            fill_values8(image, zero, width * g.ic)
+        else:
+            fill_values8(image, zero, g.pad_w * g.ic)
+            copy_values(c, x + (oy - g.pad_h) * g.iw * g.ic * size, inner * g.ic, steps, image + g.pad_w * pixel)
+            fill_values8(image + (g.pad_w + inner) * pixel, zero, (width - g.pad_w - inner) * g.ic)
+        image += c.row_bytes
+
+
+cdef void copy_values(const ConvI8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
+    """n values as unsigned ones, of PARTS8 bytes."""
+    cdef uint8_t* quantized = y + (PARTS8 - 1) * n
+    if c.dynamic:
+        quantize_bytes(<const float*>x, n, steps, False, quantized)
+        if PARTS8 > 1:
+            copy_values8(quantized, 0, n, y)
+    else:
+        copy_values8(x, 128 if c.is_signed else 0, n, y)
+
+
+cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
+    """Windows over images."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = x_size(c)
+    cdef ptrdiff_t step_h = g.stride_h * c.row_bytes
+    cdef ptrdiff_t n, first, group, p
+    cdef const uint8_t* image = scratch
+    cdef const uint8_t* window
+    cdef Steps8 steps
+    cdef Positions8 t
+    start_positions(c, &t)
+    t.step = g.stride_w * g.ic * PARTS8
+    t.width = g.ow
+    t.skip = step_h - g.ow * t.step
+    for n in range(g.batches):
+        if c.direct:
+            image = x
+        else:
+            if c.dynamic:
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
+                for p in range(min(c.together, g.oh * g.ow)):
+                    t.terms[p] = -(steps.zero_point + 128)
+                    t.inverses[p] = steps.inverse
+            pad_image(c, x, &steps, scratch)
+        first = 0
+        while first < g.oh * g.ow:
+            t.count = g.oh * g.ow - first if g.oh * g.ow - first < c.together else c.together
+            t.column = first % g.ow
+            window = image + first / g.ow * step_h + t.column * t.step
+            for group in range(g.groups):
+                t.x = window + group * g.group_ic * PARTS8
+                if t.has_terms:
+                    tile8_row_sums(&t, c.ones, c.row_factor)
+                multiply_positions(c, &t, group, scratch, y + first * g.oc * c.y_size)
+            first += t.count
+        x += g.ih * g.iw * g.ic * size
+        y += g.oh * g.ow * g.oc * c.y_size
+
+
+cdef void run_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y) noexcept nogil:
+    if c.flat:
+        run_flat(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)
+    else:
+        run_image(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)
+
+
+cdef void fill_conv_i8(ConvI8Kernels* table) noexcept:
+    table.plan = plan_conv_i8

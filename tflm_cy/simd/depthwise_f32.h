@@ -1,0 +1,80 @@
+/* The inner loops of depthwise_f32.pxi: one vector of channels of R output rows, along x.
+ *
+ * Of each filter column the (R - 1) * S + K inputs are loaded once and serve all R rows. The order of a sum is filter column, then row.
+ * Packed weights of a vector: its biases, then K * K taps in that order. */
+#ifndef TFLM_CY_SIMD_DEPTHWISE_F32_H
+#define TFLM_CY_SIMD_DEPTHWISE_F32_H
+
+#include "half.h"
+
+typedef struct {
+  const float *rows[16]; /* inputs of the output rows, at the vector's first channel */
+  ptrdiff_t iw, ic, pad_w;
+  ptrdiff_t first, end;  /* output columns */
+  ptrdiff_t y_row;       /* floats from an output row to the next */
+  ptrdiff_t n;           /* channels of the vector */
+  vf low, high;
+} Columns32;
+
+typedef void (*DepthwiseF32Function)(const Columns32 *d, const float *w, float *y);
+
+#define UNROLL32D _Pragma("GCC unroll 32")
+
+/* LOADS32: an input serves several rows: a load each time, which compilers like to make part of the multiplication, takes as long as that. Half vectors
+ * are loaded as fast as that.
+ * ABREAST32: output columns side by side. The few sums of one would wait for each other, but with sixteen registers the taps must make room: RELOAD32.
+ * ABREAST_HALVES32: of half vectors.
+ * CACHED32: large images are walked in chunks that the first cache holds; measured, it pays with sixteen registers alone. */
+#if SIMD_ISA == 512
+#define LOADS32(K, S) (K == 3)
+#define RELOAD32(K, S) 0
+#define ABREAST32(K, S) 1
+#define ABREAST_HALVES32(K, S) (K == 3 && S == 1 ? 2 : 1)
+#define CACHED32(K, S) 0
+#else
+#define LOADS32(K, S) (S == 1)
+#define RELOAD32(K, S) (K == 5 && S == 1)
+#define ABREAST32(K, S) (K == 5 && S == 1 ? 2 : 1)
+#define CACHED32(K, S) ((K) == 3 && (S) == 2)
+#endif
+enum { MOST_SUMS32 = 8 };
+
+SIMD_INLINE vf vf_of(vf v) { return v; }
+
+#define V vf
+#include "depthwise_f32_columns.h"
+#undef V
+#if SIMD_ISA == 512
+#define V vhalf
+#include "depthwise_f32_columns.h"
+#undef V
+#endif
+
+#define COLUMNS32_OF(NAME, V, K, S, R, ABREAST, PART) \
+  static void NAME##_##K##S##R(const Columns32 *d, const float *w, float *y) { V##_columns32(K, S, R, ABREAST, PART, d, w, y); }
+#if SIMD_ISA == 512
+#define COLUMNS32(K, S, R) \
+  COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1) \
+  COLUMNS32_OF(half32, vhalf, K, S, R, ABREAST_HALVES32(K, S), 0)
+#else
+#define COLUMNS32(K, S, R) COLUMNS32_OF(whole32, vf, K, S, R, ABREAST32(K, S), 0) COLUMNS32_OF(part32, vf, K, S, R, 1, 1)
+#endif
+
+COLUMNS32(3, 1, 1) COLUMNS32(3, 1, 2) COLUMNS32(3, 1, 3) COLUMNS32(3, 1, 4) COLUMNS32(3, 2, 1) COLUMNS32(3, 2, 2)
+COLUMNS32(5, 1, 1) COLUMNS32(5, 1, 2) COLUMNS32(5, 1, 3) COLUMNS32(5, 1, 4) COLUMNS32(5, 2, 1) COLUMNS32(5, 2, 2)
+
+#define NAMES32(P, K) {{0, P##_##K##11, P##_##K##12, P##_##K##13, P##_##K##14}, {0, P##_##K##21, P##_##K##22}}
+/* [0: whole vectors, 1: part of one, 2: half ones][filter][stride][rows] */
+static const DepthwiseF32Function depthwise_f32_functions[][2][2][5] = {
+  {NAMES32(whole32, 3), NAMES32(whole32, 5)},
+  {NAMES32(part32, 3), NAMES32(part32, 5)},
+#if SIMD_ISA == 512
+  {NAMES32(half32, 3), NAMES32(half32, 5)},
+#endif
+};
+
+SIMD_INLINE DepthwiseF32Function depthwise_f32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) {
+  return depthwise_f32_functions[channels == VL ? 0 : channels == HALF ? 2 : 1][k == 5][stride == 2][rows];
+}
+
+#endif

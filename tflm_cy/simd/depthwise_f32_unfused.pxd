@@ -1,0 +1,28 @@
+"""DEPTHWISE_CONV_2D in float32 outside of XNNPACK's arithmetic: products and sums that round on their own, one filter per channel.
+
+    DepthwiseF32Unfused d                        # fill in the first part; zeros elsewhere
+    if table.depthwise_f32_unfused.plan(&d, bias):    # else: the scalar definition
+        d.packed = context.persistent(d.packed_bytes)
+        table.depthwise_f32_unfused.pack(&d, w, bias)     # w: [kh, kw, channels]
+    if table.depthwise_f32_unfused.run(&d, x, y): # some sum is NaN: the definition must serve
+        ...
+
+The definition is arithmetic/depthwise.pxd's depthwise_f32: taps outside of the image are left out.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+
+cdef struct DepthwiseF32Unfused:
+    ConvShape shape
+    float low
+    float high
+    bint bias_first              # sums start with the bias, else it is added at the end
+    # the plan
+    ptrdiff_t packed_bytes
+    float* packed
+
+cdef struct DepthwiseF32UnfusedKernels:
+    bint (*plan)(DepthwiseF32Unfused* d, const float* bias) noexcept nogil
+    void (*pack)(DepthwiseF32Unfused* d, const float* w, const float* bias) noexcept nogil
+    bint (*run)(const DepthwiseF32Unfused* d, const float* x, float* y) noexcept nogil

@@ -1,0 +1,280 @@
+"""Ranges of a convolution or product: a band of its output rows is a convolution of its own, and so is a range of a product's columns.
+
+    Ranges ranges = ranges_of_conv_i8(&plan)                              # what its units are
+    run_range_conv_i8(&plan, x, scratch, y, first, end)       # any range of them, in any order, each with scratch memory of its own
+
+The plan is copied and made smaller; the kernels know nothing of ranges. What a plan says about the first row of a band may lie inside of the image
+(negative padding). The bytes are those of the whole, as each output has the same chain of sums in every band.
+
+| units | of |
+| --- | --- |
+| positions | a pointwise product; any convolution of one image, whole rows |
+| rows of each image | a convolution of several images |
+| columns: panels, or fours of tiles | a product of one position; one of few positions on tiles; in float32 also a single output row, or many more
+  weights than other values: so each core reads its own weights |
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport uint8_t
+
+from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
+from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
+from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
+from tflm_cy.simd.conv_f32 cimport ConvF32
+
+cdef enum:
+    TILE_POSITIONS = 16          # a range of positions has no fewer; in vectors half of them, if there are fewer than two such ranges,
+    LEAST_POSITIONS = 4          # but no fewer than these
+    FEW_POSITIONS = 100
+    FEWEST_PANELS = 4            # that are shared
+
+cdef struct Ranges:
+    ptrdiff_t units
+    ptrdiff_t granularity
+    ptrdiff_t min_chunk
+    bint per_position                   # units are the output's positions
+    bint pointwise               # and each needs x at the same position only
+    const ConvShape* window      # of the rows of one image; NULL: not rows
+
+
+cdef inline ptrdiff_t positions(const ConvShape* g) noexcept nogil:
+    return g.batches * g.oh * g.ow
+
+
+cdef inline Ranges ranges_of_positions(const ConvShape* g, bint flat) noexcept nogil:
+    """Positions of a product, or output rows."""
+    cdef Ranges ranges
+    ranges.units = positions(g)
+    ranges.granularity = 1 if flat else g.ow
+    ranges.min_chunk = 1
+    ranges.per_position = True
+    ranges.pointwise = flat
+    ranges.window = NULL if flat or g.batches > 1 else g
+    if not flat and g.batches > 1:
+        ranges.units = g.oh
+        ranges.granularity = 1
+        ranges.per_position = False
+    return ranges
+
+
+cdef inline Ranges ranges_of_columns(ptrdiff_t columns, ptrdiff_t unit) noexcept nogil:
+    cdef Ranges ranges
+    ranges.units = (columns + unit - 1) / unit
+    ranges.granularity = ranges.min_chunk = 1
+    ranges.per_position = ranges.pointwise = False
+    ranges.window = NULL
+    return ranges
+
+
+cdef inline ConvShape band_of(const ConvShape* g, ptrdiff_t* first, ptrdiff_t* end) noexcept nogil:
+    """Output rows of one image; `first` and `end` become rows."""
+    cdef ConvShape band = g[0]
+    if g.batches == 1:
+        first[0] /= g.ow
+        end[0] = (end[0] + g.ow - 1) / g.ow
+    band.batches = 1
+    band.oh = end[0] - first[0]
+    band.pad_h = g.pad_h - first[0] * g.stride_h
+    return band
+
+
+cdef inline bint by_tiles(const ConvI8* c) noexcept nogil:
+    return c.tile_columns and positions(&c.shape) < FEW_POSITIONS
+
+
+cdef inline bint by_panels(const ConvI8* c) noexcept nogil:
+    return c.flat and positions(&c.shape) == 1
+
+
+cdef inline Ranges ranges_of_conv_i8(const ConvI8* c) noexcept nogil:
+    cdef Ranges ranges
+    if by_tiles(c):
+        return ranges_of_columns(c.column_tiles, 4)
+    if by_panels(c):
+        return ranges_of_columns(c.group_columns, c.panel_columns)
+    ranges = ranges_of_positions(&c.shape, c.flat)
+    if c.dynamic:
+        ranges.window = NULL        # the whole image says how it is quantized
+    if c.flat:
+        ranges.granularity = c.abreast if c.tile_columns else 1
+        ranges.min_chunk = TILE_POSITIONS * ranges.granularity if c.tile_columns else max(min(ranges.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
+    return ranges
+
+
+cdef inline void run_range_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t size = x_size(c)
+    cdef ConvI8 band = c[0]
+    cdef ptrdiff_t n, inside
+    if by_tiles(c):
+        band.first_tile = 4 * first
+        band.end_tile = 4 * end if 4 * end < c.column_tiles else c.column_tiles
+        c.run(&band, x, scratch, y)
+        return
+    if by_panels(c):
+        run_columns_conv_i8(c, x, scratch, y, first * c.panel_columns, end * c.panel_columns)
+        return
+    if c.flat:
+        band.shape.batches = end - first
+        band.shape.oh = band.shape.ow = 1
+        c.run(&band, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * c.y_size)
+        return
+    band.shape = band_of(g, &first, &end)
+    band.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.row_bytes
+    inside = 0
+    if not c.dynamic and band.shape.pad_h < 0:          # dynamic: the whole image says how it is quantized
+        inside = -band.shape.pad_h
+        band.shape.pad_h = 0
+        band.shape.ih = g.ih - inside
+    for n in range(g.batches):
+        c.run(
+            &band, <const uint8_t*>x + (n * g.ih + inside) * g.iw * g.ic * size, scratch,
+            <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * c.y_size)
+
+
+cdef inline void run_columns_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    """Of a single position, for which the outputs' distance does not matter."""
+    cdef ConvI8 band = c[0]
+    if end > c.group_columns:
+        end = c.group_columns
+    if first >= c.shape.oc:
+        return
+    band.group_columns = end - first
+    band.shape.oc = (end if end < c.shape.oc else c.shape.oc) - first
+    band.tile_panels = c.tile_panels + first / c.panel_columns
+    band.bias = c.bias + first
+    band.scales = c.scales + first
+    band.float_bias = c.float_bias + first
+    c.run(&band, x, scratch, <uint8_t*>y + first * c.y_size)
+
+
+cdef inline double conv_i8_time(const ConvI8* c) noexcept nogil:
+    """Nanoseconds, roughly: sums, outputs, and what is copied."""
+    cdef const ConvShape* g = &c.shape
+    cdef double outputs = <double>positions(g) * g.oc
+    cdef double rate = 100 if positions(g) == 1 else 500 if c.panel_tiles > 0 else 200      # one position: until the weights are there
+    return outputs * (g.kh * g.kw * g.group_ic) / rate + outputs * 0.06 + (0 if c.flat or c.direct else c.image_bytes * g.batches * 0.02)
+
+
+ctypedef void (*RunBand8)(const DepthwiseI8* d, const void* x, void* scratch, void* y) noexcept nogil
+
+
+cdef inline Ranges ranges_of_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
+    """Any rows, so that few are shared evenly, but nearly as many as a pass computes."""
+    cdef Ranges ranges = ranges_of_positions(g, False)
+    ranges.min_chunk = ranges.granularity * (rows if rows < 3 else 3)
+    return ranges
+
+
+cdef inline Ranges ranges_of_depthwise_i8(const DepthwiseI8* d) noexcept nogil:
+    return ranges_of_rows(&d.shape, d.rows * d.apart)
+
+
+cdef inline void run_range_depthwise_i8(
+    RunBand8 run, const DepthwiseI8* d, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end,
+) noexcept nogil:
+    cdef const ConvShape* g = &d.shape
+    cdef DepthwiseI8 band = d[0]
+    cdef ptrdiff_t n
+    band.shape = band_of(g, &first, &end)
+    for n in range(g.batches):
+        run(&band, <const uint8_t*>x + n * g.ih * g.iw * g.ic, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc)
+
+
+cdef inline double depthwise_i8_time(const DepthwiseI8* d) noexcept nogil:
+    return <double>positions(&d.shape) * d.shape.oc * (d.shape.kh * d.shape.kw + 1) / 80
+
+
+ctypedef void (*RunBand32)(const ConvF32* c, const float* x, void* scratch, float* y) noexcept nogil
+
+
+cdef inline bint by_columns32(const ConvF32* c) noexcept nogil:
+    """Many more weights than inputs and outputs, half of which another core has written then. Each range gathers all windows."""
+    cdef const ConvShape* g = &c.shape
+    cdef ptrdiff_t weights = g.kh * g.kw * g.group_ic * g.oc
+    if c.flat and positions(g) == 1:
+        return True
+    if not c.flat and g.groups == 1 and g.batches * g.oh == 1:
+        return True
+    return (c.flat or c.gathered > 0) and c.panels >= FEWEST_PANELS and weights > 4 * g.batches * (g.ih * g.iw * g.ic + g.oh * g.ow * g.oc)
+
+
+cdef inline Ranges ranges_of_conv_f32(const ConvF32* c) noexcept nogil:
+    cdef Ranges ranges
+    if not by_columns32(c):
+        return ranges_of_positions(&c.shape, c.flat)
+    ranges = ranges_of_columns(c.panels, 1)
+    if c.gathered > 0:
+        ranges.min_chunk = c.panels / 2
+    return ranges
+
+
+cdef inline void run_range_conv_f32(
+    RunBand32 run, const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
+) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef ConvF32 band = c[0]
+    cdef ptrdiff_t n
+    if by_columns32(c):
+        run_columns_conv_f32(run, c, x, scratch, y, first, end)
+        return
+    if c.flat:
+        band.shape.batches = end - first
+        band.shape.oh = band.shape.ow = 1
+        run(&band, x + first * g.ic, scratch, y + first * g.oc)
+        return
+    band.shape = band_of(g, &first, &end)
+    for n in range(g.batches):
+        run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.oc)
+
+
+cdef inline ptrdiff_t vectors_before32(const ConvF32* c, ptrdiff_t panel) noexcept nogil:
+    """Of the panels before one: they share the vectors evenly, the first ones have what is left over."""
+    return panel * (c.vectors / c.panels) + (panel if panel < c.vectors % c.panels else c.vectors % c.panels)
+
+
+cdef inline void run_columns_conv_f32(
+    RunBand32 run, const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
+) noexcept nogil:
+    """Whole panels of columns."""
+    cdef ptrdiff_t before = vectors_before32(c, first)
+    cdef ConvF32 band = c[0]
+    cdef ptrdiff_t width, columns
+    width = c.packed_columns / c.vectors
+    columns = c.shape.oc - before * width
+    band.panels = end - first
+    band.vectors = vectors_before32(c, end) - before
+    if columns > band.vectors * width:
+        columns = band.vectors * width
+    band.shape.oc = columns
+    band.packed = c.packed + before * width * (c.shape.kh * c.shape.kw * c.shape.group_ic + 1)
+    band.first_column = before * width
+    run(&band, x, scratch, y + before * width)
+
+
+cdef inline double conv_f32_time(const ConvF32* c) noexcept nogil:
+    cdef const ConvShape* g = &c.shape
+    cdef double outputs = <double>positions(g) * g.oc
+    return outputs * (g.kh * g.kw * g.group_ic + 2) / (80 if positions(g) > 1 else 25)        # one position: until the weights are there
+
+
+ctypedef void (*RunBandDepthwiseF32)(const DepthwiseF32* d, const float* x, void* scratch, float* y) noexcept nogil
+
+
+cdef inline Ranges ranges_of_depthwise_f32(const DepthwiseF32* d) noexcept nogil:
+    return ranges_of_rows(&d.shape, d.rows)
+
+
+cdef inline void run_range_depthwise_f32(
+    RunBandDepthwiseF32 run, const DepthwiseF32* d, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
+) noexcept nogil:
+    cdef const ConvShape* g = &d.shape
+    cdef DepthwiseF32 band = d[0]
+    cdef ptrdiff_t n
+    band.shape = band_of(g, &first, &end)
+    for n in range(g.batches):
+        run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.ic)
+
+
+cdef inline double depthwise_f32_time(const DepthwiseF32* d) noexcept nogil:
+    return <double>positions(&d.shape) * d.shape.ic * (d.shape.kh * d.shape.kw + 2) / 40

@@ -1,0 +1,86 @@
+/* Matrices of dwords, transposed: VL rows and VL columns at a time. */
+#ifndef TFLM_CY_SIMD_TRANSPOSE_REGISTERS_H
+#define TFLM_CY_SIMD_TRANSPOSE_REGISTERS_H
+
+#include "simd.h"
+
+#define TRANSPOSE_UNROLLED _Pragma("GCC unroll 16") /* registers have no index */
+
+#if SIMD_ISA >= 256
+/* Dword q of register c becomes dword c of register q. */
+SIMD_INLINE void transpose_registers(vb a[VL]) {
+  vb b[VL];
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i += 2) {
+    b[i] = SIMD_BOTH(unpacklo_epi32, a[i], a[i + 1]);
+    b[i + 1] = SIMD_BOTH(unpackhi_epi32, a[i], a[i + 1]);
+  }
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i += 4) { /* a[i + j]: dwords j, 4 + j, ... of the columns i .. i + 3 */
+    a[i] = SIMD_BOTH(unpacklo_epi64, b[i], b[i + 2]);
+    a[i + 1] = SIMD_BOTH(unpackhi_epi64, b[i], b[i + 2]);
+    a[i + 2] = SIMD_BOTH(unpacklo_epi64, b[i + 1], b[i + 3]);
+    a[i + 3] = SIMD_BOTH(unpackhi_epi64, b[i + 1], b[i + 3]);
+  }
+  TRANSPOSE_UNROLLED for (int j = 0; j < 4; j++) {
+#if SIMD_ISA == 512
+    const vb low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
+    const vb low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88), high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xDD);
+    a[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+    a[4 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+    a[8 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
+    a[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
+#else
+    const vb low = a[j], high = a[4 + j];
+    a[j] = _mm256_permute2x128_si256(low, high, 0x20);
+    a[4 + j] = _mm256_permute2x128_si256(low, high, 0x31);
+#endif
+  }
+}
+#endif
+
+/* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
+SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
+#if SIMD_ISA >= 256
+  vb a[VL];
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vb_load(x + i * x_row);
+  transpose_registers(a);
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) vb_store(y + i * y_row, a[i]);
+#else
+  for (int c = 0; c < VL; c++)
+    for (int q = 0; q < VL; q++) memcpy(y + q * y_row + 4 * c, x + c * x_row + 4 * q, 4);
+#endif
+}
+
+#if SIMD_ISA >= 256
+/* A part of a block. `free`: bytes behind y's first that may be written at will, as rows that come write over what is too much. */
+SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
+  vb a[VL];
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vi_load_part((const int32_t *)(x + (i < n ? i : 0) * x_row), m);
+  transpose_registers(a);
+  TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) {
+    if (i >= m) break;
+    if (free >= VB) vb_store(y, a[i]);
+    else vi_store_part((int32_t *)y, a[i], n);
+    y += y_row;
+    free -= y_row;
+  }
+}
+
+/* y[q][c] = x[c][q], `rows` dwords of each of `columns` columns; rows lie x_row and y_row bytes apart. */
+static void transpose_dwords(const uint8_t *x, int64_t x_row, int64_t columns, int64_t rows, uint8_t *y, int64_t y_row) {
+  for (int64_t c = 0; c < columns; c += VL) {
+    const int64_t n = columns - c < VL ? columns - c : VL;
+    for (int64_t q = 0; q < rows; q += VL) {
+      const int64_t m = rows - q < VL ? rows - q : VL;
+      const uint8_t *from = x + c * x_row + 4 * q;
+      uint8_t *to = y + q * y_row + 4 * c;
+      const int64_t free = columns <= VL && y_row == 4 * columns ? (rows - q) * y_row : 0;
+      if (n == VL && m == VL) turn_block(from, x_row, to, y_row);
+      else turn_part(from, x_row, n, m, to, y_row, free);
+    }
+  }
+}
+#else
+static void (*const transpose_dwords)(const uint8_t *, int64_t, int64_t, int64_t, uint8_t *, int64_t) = NULL;
+#endif
+
+#endif
