@@ -268,7 +268,9 @@ def auxiliary(d, leading, depth):
 
 
 @cases(
-    "BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("float32", "hybrid_i8"), variants=("random", "time major", "merged", *_STACKED)
+    "BIDIRECTIONAL_SEQUENCE_RNN",
+    dtypes=("float32", "hybrid_i8"),
+    variants=("random", "time major", "merged", *_STACKED),
 )
 @cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("hybrid_i8", "hybridu8"), variants=("asymmetric",))
 @cases("BIDIRECTIONAL_SEQUENCE_RNN", dtypes=("int8",))

@@ -40,9 +40,9 @@ from tflm_cy.memory import (
     Tenant,
 )
 from tflm_cy.memory.check import check
-from tflm_cy.memory.offline_plan import offline_plan
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
+from tflm_cy.memory.offline_plan import offline_plan
 from tflm_cy.memory.optimal import fit, optimal
 from tflm_cy.memory.overlap import overlap
 from tflm_cy.memory.reorder import Ordering, peak_of, reorder

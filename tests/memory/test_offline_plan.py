@@ -6,9 +6,9 @@ from hypothesis import settings
 
 from tflm_cy.memory import Problem
 from tflm_cy.memory.check import check
-from tflm_cy.memory.offline_plan import offline_plan
 from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
+from tflm_cy.memory.offline_plan import offline_plan
 
 from .problems import problems
 from .volume import examples

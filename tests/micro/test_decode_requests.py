@@ -7,8 +7,8 @@ from compat.builder import Model, Tensor
 from compat.builder.encoded import LOOK_UP_TABLES, constants, header, huffman, pruned, tables
 from tests.micro.models import loaded
 from tflm_cy.micro import MicroInterpreter, runtime
-from tflm_cy.micro.decode_requests import method
 from tflm_cy.micro.arena_usage import demand
+from tflm_cy.micro.decode_requests import method
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.survey import Survey
 

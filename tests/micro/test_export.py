@@ -12,10 +12,10 @@ from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Plan
 from tflm_cy.micro import export
 from tflm_cy.micro.arena_usage import demand
-from tflm_cy.micro.safe_overlaps import relaxed_rows
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported, reordered
 from tflm_cy.micro.offline import ASSUMPTION, ENTRY, read_plan
 from tflm_cy.micro.planners import plan_with, planners
+from tflm_cy.micro.safe_overlaps import relaxed_rows
 from tflm_cy.schema import model as schema
 
 

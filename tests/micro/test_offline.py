@@ -9,10 +9,10 @@ from compat.builder import Model, Tensor
 from tests.micro.models import branches, chain, loaded, widening
 from tflm_cy.micro import MicroInterpreter
 from tflm_cy.micro.arena_usage import demand
-from tflm_cy.micro.safe_overlaps import aliases
 from tflm_cy.micro.export import exported
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.offline import ENTRY, OfflinePlan, check_plan, read_plan
+from tflm_cy.micro.safe_overlaps import aliases
 from tflm_cy.micro.survey import Survey
 from tflm_cy.schema import model as schema
 

@@ -6,8 +6,8 @@ import pytest
 from compat.builder import Model, Tensor
 from tests.micro.models import activation, convolution, loaded
 from tflm_cy.micro.arena_usage import demand
-from tflm_cy.micro.safe_overlaps import aliases, distance, relaxed_rows, safe_distance
 from tflm_cy.micro.graph_view import view
+from tflm_cy.micro.safe_overlaps import aliases, distance, relaxed_rows, safe_distance
 
 
 def node_of(model):

@@ -73,7 +73,7 @@ def main():
 
 
 def test_slow_workers_are_left_alone_and_come_back():
-    command = [sys.executable, "-m", "tests.threads.test_trial"]
+    command = [sys.executable, "-m", "tests.threads.test_thread_autotune"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=4 * SECONDS, check=False)
     said = result.stdout.strip()
     if said.startswith("skip: "):

@@ -1,7 +1,7 @@
 """Matrices turned, blocks of eight rows and columns at a time: each byte of both sides is met while its line is in the cache.
 
-    transpose_8(x, x_row, columns, rows, y, y_row)     # y[q][c] = x[c][q], elements of one byte; rows lie x_row and y_row bytes apart
-    transpose_16(...), turn_32(...)                    # of two and four bytes
+    transpose_bytes(x, x_row, columns, rows, y, y_row)     # y[q][c] = x[c][q], elements of one byte; rows lie x_row and y_row bytes apart
+    transpose_words(...), turn_32(...)                    # of two and four bytes
 
 As `walk.TransposeBlocks` wants them: `columns` rows of x, `rows` elements in each. A block of bytes is transposed in eight words, by exchanging its halves, then the
 halves of these, then neighbours.
@@ -37,7 +37,7 @@ cdef inline void turn_block_8(const uint8_t* x, int64_t x_row, uint8_t* y, int64
         memcpy(y + i * y_row, &r[i], 8)
 
 
-cdef inline void transpose_8(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+cdef inline void transpose_bytes(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
     cdef int64_t c = 0
     cdef int64_t q, i
     while c + BLOCK <= columns:
@@ -54,7 +54,7 @@ cdef inline void transpose_8(const uint8_t* x, int64_t x_row, int64_t columns, i
             y[q * y_row + i] = x[i * x_row + q]
 
 
-cdef inline void transpose_16(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+cdef inline void transpose_words(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
     cdef int64_t c, q, i
     for c in range(0, columns, 8):
         for q in range(rows):

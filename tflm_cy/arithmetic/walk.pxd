@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_8, transpose_16
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_words
 
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
@@ -86,9 +86,9 @@ cdef inline void use_transpose(Walk* walk, TransposeBlocks transpose) noexcept n
     cdef int c = walk.rank - 1
     cdef int q = walk.rank - 2
     if walk.run == 1:
-        transpose = transpose_8
+        transpose = transpose_bytes
     elif walk.run == 2:
-        transpose = transpose_16
+        transpose = transpose_words
     elif walk.run != 4:
         return
     if transpose == NULL or walk.rank < 2 or walk.extents[c] < LEAST_TRANSPOSED or walk.extents[q] < LEAST_TRANSPOSED:

@@ -19,13 +19,13 @@ from tflm_cy.memory.greedy import greedy
 from tflm_cy.memory.linear import linear
 from tflm_cy.memory.problem import Problem
 from tflm_cy.micro import decode_requests
-from tflm_cy.micro.type_support import failure_of
 from tflm_cy.micro.graph_view import GraphView, Node, view
 from tflm_cy.micro.lifetimes import Lifetimes
 from tflm_cy.micro.offline import ONLINE, OfflinePlan, read_plan
 from tflm_cy.micro.refusal import INIT, INVOKE, NO_OPERATOR, PLAN, PREPARE, RESOLVE, STAGES, Refusal
 from tflm_cy.micro.requests import MOST_SCRATCH, Kernel, has_kernel, kernel_of
 from tflm_cy.micro.target import ARENA_ALIGNMENT, Target, target
+from tflm_cy.micro.type_support import failure_of
 from tflm_cy.micro.walks.walk import walked
 from tflm_cy.schema.names import TENSOR_TYPE_NAMES
 

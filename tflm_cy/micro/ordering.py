@@ -16,9 +16,9 @@ from itertools import pairwise
 from tflm_cy.memory.problem import Plan
 from tflm_cy.memory.reorder import reorder
 from tflm_cy.micro.arena_usage import Demand, demand
-from tflm_cy.micro.safe_overlaps import distance
 from tflm_cy.micro.export import is_stateful, reordered
 from tflm_cy.micro.planners import plan_with
+from tflm_cy.micro.safe_overlaps import distance
 from tflm_cy.schema.model import Model
 
 STATES = 4000  # sets of executed operators that a search looks at before it gives up

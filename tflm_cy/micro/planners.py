@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from itertools import accumulate, combinations
 
 from tflm_cy.memory.problem import Plan, Problem
-from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.offline import ONLINE
+from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 
 NAMES = ("greedy", "optimal", "overlap", "linear")
 _MOST_COPIES = 3

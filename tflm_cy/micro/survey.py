@@ -14,7 +14,6 @@ from functools import cached_property
 from tflm_cy.micro import decode_requests
 from tflm_cy.micro.advice import advice
 from tflm_cy.micro.arena_usage import demand
-from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
@@ -24,6 +23,7 @@ from tflm_cy.micro.ordering import STATES, better_order
 from tflm_cy.micro.planners import live_bytes, plan_with, planners
 from tflm_cy.micro.refusal import INVOKE, Refusal
 from tflm_cy.micro.resolver import firmware
+from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.signal_requests import NPU
 from tflm_cy.schema.model import Model
 

@@ -23,7 +23,7 @@ cdef extern from "pool_f32.h" nogil:
     void average_pixel32(const Average32* p, ptrdiff_t channels, float* y) noexcept
 
 
-cdef void max_pool_f32(const void* shape, const float* x, const float** at, float* y) noexcept nogil:
+cdef void max_pool_xnnpack(const void* shape, const float* x, const float** at, float* y) noexcept nogil:
     """Windows inside of the image have their taps at fixed distances. Of two or four taps nothing stands for those that a group lacks."""
     cdef const PoolShape* p = <const PoolShape*>shape
     cdef int64_t taps = p.kh * p.kw if p.kh * p.kw in (2, 4) else groups_of(p) * GROUP
@@ -52,7 +52,7 @@ cdef void max_pool_f32(const void* shape, const float* x, const float** at, floa
         x += p.ih * p.iw * p.channels
 
 
-cdef void average_pool_f32(const void* shape, const float* x, const float* zeros, int64_t first, int64_t end, float* y) noexcept nogil:
+cdef void average_pool_xnnpack(const void* shape, const float* x, const float* zeros, int64_t first, int64_t end, float* y) noexcept nogil:
     """Output rows `first` to `end` of each image."""
     cdef const PoolShape* p = <const PoolShape*>shape
     cdef int64_t n, oy, ox, top, left
@@ -78,5 +78,5 @@ cdef void average_pool_f32(const void* shape, const float* x, const float* zeros
 
 
 cdef void fill_pool_f32(PoolF32Kernels* table) noexcept:
-    table.maximum = max_pool_f32
-    table.average = average_pool_f32
+    table.maximum = max_pool_xnnpack
+    table.average = average_pool_xnnpack

@@ -10,7 +10,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_8, turn_32
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, turn_32
 from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
@@ -40,7 +40,7 @@ cdef inline ptrdiff_t on_line(ptrdiff_t bytes) noexcept nogil:
 cdef inline void pack_matrix8(const Batched8* b, ConvI8* c, const int8_t* w, int8_t* columns) noexcept nogil:
     """Pack a matrix of w; `columns` has room for it as n rows, where it is not made of them."""
     if not b.adj_y:
-        transpose_8(<const uint8_t*>w, b.n, b.k, b.n, <uint8_t*>columns, b.k)
+        transpose_bytes(<const uint8_t*>w, b.n, b.k, b.n, <uint8_t*>columns, b.k)
         w = columns
     memset(c.packed, 0, c.packed_bytes - c.spare_bytes)
     c.pack(c, w, b.k)
@@ -88,7 +88,7 @@ cdef inline void multiply_batch8(
         if b.plan.dynamic:
             turn_32(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
         else:
-            transpose_8(<const uint8_t*>rows, b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k)
+            transpose_bytes(<const uint8_t*>rows, b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k)
         rows = scratch + b.rows_at
     if b.packed != NULL:
         c = &b.packed[w_matrix]
