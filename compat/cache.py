@@ -68,7 +68,12 @@ class OutcomeCache:
 
     def __init__(self, side, enabled=True, python=None):
         version = side_version(side, python) if enabled else None
-        self._prefix = version and "|".join([str(FORMAT), side, version, cpu_flags(), platform.machine()])
+        machine = [
+            cpu_flags(),
+            platform.machine(),
+            *([str(python)] if python else []),
+        ]  # another Python may emulate another CPU
+        self._prefix = version and "|".join([str(FORMAT), side, version, *machine])
 
     def _file(self, case_digest, mode, threads):
         name = hashlib.sha256(f"{self._prefix}|{mode}|{threads}|{case_digest}".encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Comparison on emulated ARM machines: `python -m compat.arm --help`."""

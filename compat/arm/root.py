@@ -1,0 +1,76 @@
+"""A folder with an aarch64 Python and TensorFlow or LiteRT for it, and the emulator that runs them.
+
+    root = Root("/tmp/aarch64")          # raises RootError where something is missing
+    root.run(["-c", "print(1)"], cpu="cortex-a72")
+
+| in the folder | what |
+| --- | --- |
+| `qemu/usr/bin/qemu-aarch64` | the emulator, version 8 or newer: older ones compute floats that no ARM machine computes |
+| `root/usr` | CPython for aarch64 with its headers, and the libraries that it needs |
+| `site` | numpy, and ai_edge_litert or tensorflow, for aarch64 |
+| `product` | written by `build`: a copy of this checkout, compiled for aarch64 |
+| `python-CPU` | written by `python`: runs the Python as on that CPU |
+"""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+OLDEST_EMULATOR = (8, 0)
+
+
+class RootError(Exception):
+    """The folder lacks something."""
+
+
+class Root:
+    def __init__(self, folder):
+        self.folder = Path(folder).resolve()
+        self.emulator = self.folder / "qemu" / "usr" / "bin" / "qemu-aarch64"
+        self.system = self.folder / "root"
+        self.site = self.folder / "site"
+        self.product = self.folder / "product"
+        self.interpreter = max(self.system.glob("usr/bin/python3.*[0-9]"), default=None, key=_version)
+        if self.interpreter is None:
+            raise RootError(f"{self.system / 'usr/bin'} has no python3: it is not an aarch64 root")
+        for wanted in (self.emulator, self.site):
+            if not wanted.exists():
+                raise RootError(f"{wanted} does not exist")
+        version = self.emulator_version()
+        if version < OLDEST_EMULATOR:
+            text = ".".join(map(str, version))
+            raise RootError(f"{self.emulator} is version {text}; {OLDEST_EMULATOR[0]} or newer is needed")
+
+    def emulator_version(self):
+        """(major, minor) of the emulator."""
+        text = subprocess.run([self.emulator, "--version"], capture_output=True, text=True, check=True).stdout
+        return tuple(int(part) for part in text.split("version ")[1].split()[0].split(".")[:2])
+
+    def python_version(self):
+        """(major, minor) of the aarch64 Python."""
+        return _version(self.interpreter)
+
+    def has(self, package):
+        """Whether a package is in `site`."""
+        return (self.site / package).is_dir()
+
+    def python(self, cpu):
+        """The path of a program that runs the aarch64 Python as on `cpu`, in the copy of the checkout."""
+        program = self.folder / f"python-{cpu.replace(',', '-').replace('=', '-')}"
+        home, path = shlex.quote(str(self.system / "usr")), shlex.quote(f"{self.product}{os.pathsep}{self.site}")
+        command = shlex.join([str(self.emulator), "-cpu", cpu, "-L", str(self.system), str(self.interpreter)])
+        enter = f"cd {shlex.quote(str(self.product))}"
+        text = f'#!/bin/sh\n{enter} && PYTHONHOME={home} PYTHONPATH={path} exec {command} "$@"\n'
+        if not program.exists() or program.read_text() != text:
+            program.write_text(text)
+            program.chmod(0o755)
+        return program
+
+    def run(self, arguments, cpu="cortex-a72", **options):
+        """subprocess.run of the aarch64 Python."""
+        return subprocess.run([self.python(cpu), *arguments], **options)
+
+
+def _version(python):
+    return tuple(int(part) for part in python.name.removeprefix("python").split("."))

@@ -1,0 +1,127 @@
+"""compat.arm: the parts that need no emulator."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+
+from compat.arm.__main__ import main, side_options, split_cpus
+from compat.arm.build import build_environment, copy_sources
+from compat.arm.root import Root, RootError
+from compat.cache import OutcomeCache
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A root whose emulator is a script that says its version."""
+    for path in (
+        "root/usr/bin",
+        "root/usr/lib/python3.11",
+        "root/usr/include",
+        "qemu/usr/bin",
+        "site/numpy",
+        "product",
+    ):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / "root/usr/bin/python3.11").touch()
+    (tmp_path / "root/usr/lib/python3.11/_sysconfigdata__aarch64-linux-gnu.py").write_text("build_time_vars = {}\n")
+    set_emulator(tmp_path, "10.0.2")
+    return tmp_path
+
+
+def set_emulator(folder, version):
+    emulator = folder / "qemu/usr/bin/qemu-aarch64"
+    emulator.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "qemu-aarch64 version {version} (test)" || echo "$@"\n'
+    )
+    emulator.chmod(emulator.stat().st_mode | stat.S_IXUSR)
+
+
+def test_a_root_is_checked(folder, tmp_path):
+    assert Root(folder).python_version() == (3, 11)
+    set_emulator(folder, "7.2.19")
+    with pytest.raises(RootError, match=r"version 7\.2; 8 or newer"):
+        Root(folder)
+    with pytest.raises(RootError, match="no python3"):
+        Root(tmp_path / "elsewhere")
+
+
+def test_a_missing_part_is_named(folder):
+    (folder / "site/numpy").rmdir()
+    (folder / "site").rmdir()
+    with pytest.raises(RootError, match="site does not exist"):
+        Root(folder)
+
+
+def test_a_cpu_has_a_python_of_its_own(folder):
+    root = Root(folder)
+    shown = root.run(["-c", "pass"], "max,sme=off", capture_output=True, text=True, check=True).stdout
+    assert shown.split() == ["-cpu", "max,sme=off", "-L", str(root.system), str(root.interpreter), "-c", "pass"]
+    assert root.python("cortex-a72") != root.python("max,sme=off")
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        ("cortex-a72", ["cortex-a72"]),
+        ("cortex-a72,max,sme=off,pauth=off,neoverse-v1", ["cortex-a72", "max,sme=off,pauth=off", "neoverse-v1"]),
+        ("", []),
+    ],
+)
+def test_options_belong_to_the_cpu_before_them(text, cpus):
+    assert split_cpus(text) == cpus
+
+
+def test_sides_run_in_the_root_unless_told_otherwise(folder):
+    root = Root(folder)
+    program = str(root.python("max"))
+    assert side_options(root, "max", []) == ["--a", "ai_edge_litert", "--python-a", program, "--python-b", program]
+    assert side_options(root, "max", ["--a", "tflm_cy", "--python-a=python3"]) == ["--python-b", program]
+    (folder / "site/tensorflow").mkdir()
+    assert side_options(root, "max", [])[1] == "tensorflow"
+
+
+def test_the_other_machines_settings_are_used(folder):
+    environment = build_environment(Root(folder))
+    assert environment["_PYTHON_SYSCONFIGDATA_NAME"] == "_sysconfigdata__aarch64-linux-gnu"
+    assert os.listdir(environment["PYTHONPATH"]) == ["_sysconfigdata__aarch64-linux-gnu.py"]
+    assert str(folder / "root/usr/include/python3.11") in environment["CFLAGS"]
+
+
+def test_only_what_changed_is_copied(folder, tmp_path):
+    checkout, copy = tmp_path / "checkout", folder / "product"
+    (checkout / "tflm_cy").mkdir(parents=True)
+    for name in ("same", "changed", "removed"):
+        (checkout / f"tflm_cy/{name}.pyx").write_text(f"{name} = 1\n")
+    (checkout / ".gitignore").write_text("*.c\n")
+    subprocess.run(["git", "init", "-q", checkout], check=True)
+    subprocess.run(["git", "add", "."], cwd=checkout, check=True)
+    copy_sources(checkout, copy)
+    for path in (copy / "tflm_cy").glob("*.pyx"):
+        path.with_suffix(".c").touch()
+        os.utime(path, (1, 1))
+    (checkout / "tflm_cy/changed.pyx").write_text("changed = 2\n")
+    (checkout / "tflm_cy/removed.pyx").unlink()
+    copy_sources(checkout, copy)
+    assert (copy / "tflm_cy/same.pyx").stat().st_mtime == 1
+    assert (copy / "tflm_cy/changed.pyx").read_text() == "changed = 2\n"
+    assert sorted(path.name for path in (copy / "tflm_cy").iterdir()) == [
+        "changed.c",
+        "changed.pyx",
+        "same.c",
+        "same.pyx",
+    ]
+
+
+def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("compat.cache.side_version", lambda side, python=None: "released 1.0")
+    prefixes = {OutcomeCache("released", True, python)._prefix for python in (None, "python-a72", "python-a76")}
+    assert len(prefixes) == 3
+
+
+def test_wrong_usage_is_told(tmp_path, capsys):
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "is not an aarch64 root" in capsys.readouterr().err
+    assert main(["--root", str(tmp_path), "--cpu", ","]) == 2
