@@ -38,7 +38,7 @@ def judge(results, kernels=TILES):
     """All bars, in the order in which they are stated. `results` maps a section to its rows; `kernels`: those that were measured."""
     means = KIND_MEANS if kernels == TILES else {**KIND_MEANS, **WITHOUT_TILES}
     slowest = SLOWEST if kernels == TILES else SLOWEST_WITHOUT_TILES
-    latency = [row for row in results.get("latency", ()) if _is_tensorflow(row)]
+    latency = [row for row in results.get("latency", ()) if is_tensorflow(row)]
     return [
         *(
             bar
@@ -58,7 +58,7 @@ def judge(results, kernels=TILES):
     ]
 
 
-def _is_tensorflow(row):
+def is_tensorflow(row):
     """A model that TensorFlow itself cannot run is no comparison; one that only we cannot run misses the bar."""
     return row["theirs"] == "tensorflow" and ("not_run" not in row or row["blamed"] in (None, OURS))
 
@@ -138,7 +138,7 @@ def _mode(latency, mode, limit):
 
 
 def _calls(results):
-    rows = [row for row in results.get("calls", ()) if _is_tensorflow(row) and "hello_world" in row["model"]]
+    rows = [row for row in results.get("calls", ()) if is_tensorflow(row) and "hello_world" in row["model"]]
     ran, failures = _split(rows, lambda row: row["together"])
     return _limited(
         f"hello_world: set + invoke + get take at most {HELLO_WORLD:g} of TensorFlow's time",
@@ -149,7 +149,7 @@ def _calls(results):
 
 
 def _load(results):
-    ran, failures = _split([row for row in results.get("load", ()) if _is_tensorflow(row)])
+    ran, failures = _split([row for row in results.get("load", ()) if is_tensorflow(row)])
     return _limited("load + allocate take no longer than TensorFlow's, on every model", ran, 1.0, failures)
 
 
@@ -202,7 +202,7 @@ def _operators(results, mode, threads):
     text = (
         f"operators, {mode}, {_count(threads)}; mean at most {limit:.2f}, {share:.0%} above {above}, none above {most}"
     )
-    rows = [row for row in _of(results.get("operators", ()), mode, threads) if _is_tensorflow(row)]
+    rows = [row for row in _of(results.get("operators", ()), mode, threads) if is_tensorflow(row)]
     ran, failures = _split(rows)
     if not ran:
         return Bar(text, NOT_JUDGED, ("no such comparison was run",))

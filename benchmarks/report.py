@@ -36,10 +36,16 @@ def to_text(results, bars=()):
                 lines += _operator_means(shown)
             unequal = [row for row in shown if row.get("same_bytes") is False]
             lines += [f"different bytes: {_place(row)}" for row in unequal]
+    return "\n".join(lines + bar_lines(bars))
+
+
+def bar_lines(bars):
+    """Verdict and text of each, then what it is about."""
+    lines = []
     for bar in bars:
         lines += [""] if bar is bars[0] else []
         lines += [f"{bar.verdict.upper()}: {bar.text}", *(f"    {detail}" for detail in bar.details)]
-    return "\n".join(lines)
+    return lines
 
 
 def _means(rows):

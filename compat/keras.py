@@ -69,7 +69,14 @@ def build(tf, name, size, seed):
         weights=None, input_shape=(size, size, 3), classifier_activation=None
     )
     network = tf.keras.Model(classifier.input, [classifier.output, tf.keras.layers.Softmax()(classifier.output)])
-    rng = np.random.default_rng([seed, crc32(f"weights of {name}".encode())])
+    set_random_weights(
+        network, np.random.default_rng([seed, crc32(f"weights of {name}".encode())]), images(name, size, seed)
+    )
+    return network
+
+
+def set_random_weights(network, rng, inputs):
+    """Random weights; batch normalization gets the statistics of the inputs, a tensor or a list of them."""
     normalizations = []
     for layer in network.layers:
         if type(layer).__name__ == "BatchNormalization":
@@ -77,10 +84,9 @@ def build(tf, name, size, seed):
             layer.momentum = 0.0
         layer.set_weights([_weights(rng, variable.path, value) for variable, value in _variables(layer)])
     # One pass as in training, without memory of earlier ones: every layer keeps the statistics of what it has seen.
-    network(images(name, size, seed), training=True)
+    network(inputs, training=True)
     for layer, momentum in normalizations:
         layer.momentum = momentum
-    return network
 
 
 def _variables(layer):
@@ -102,17 +108,20 @@ def _weights(rng, path, value):
     return value
 
 
-def convert(tf, network, form, pictures):
-    """The bytes of one form, without what the converter prints about each of its tensors."""
-    converter = tf.lite.TFLiteConverter.from_keras_model(network)
+def convert(tf, converter, form, samples):
+    """The bytes of one form, without what the converter prints about each of its tensors; a sample is a list of inputs."""
     if form != "float32":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if form == "float16":
         converter.target_spec.supported_types = [tf.float16]
+    if form in ("int8", "int16x8"):
+        converter.representative_dataset = lambda: iter(samples)
     if form == "int8":
-        converter.representative_dataset = lambda: ([picture[None]] for picture in pictures)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         converter.inference_input_type = converter.inference_output_type = tf.int8
+    if form == "int16x8":
+        of_int16 = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        converter.target_spec.supported_ops = [of_int16, tf.lite.OpsSet.TFLITE_BUILTINS]
     with redirect_stdout(StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return converter.convert()
@@ -141,7 +150,8 @@ def make(tf, folder, name, forms, size, seed):
     """Write the forms of one network; a line for people as each is there."""
     network, pictures = build(tf, name, size, seed), images(name, size, seed)
     for form in forms:
-        model = convert(tf, network, form, pictures)
+        converter = tf.lite.TFLiteConverter.from_keras_model(network)
+        model = convert(tf, converter, form, [[picture[None]] for picture in pictures])
         differing = liveliness(tf, model, pictures)
         if differing < 0.5:
             raise SystemExit(f"compat.keras: {name} {form} gives {differing:.0%} different logits for two images")

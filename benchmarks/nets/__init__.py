@@ -1,0 +1,1 @@
+"""Nets of many families with random weights, made here, and measured against tf.lite; see `__main__`."""
