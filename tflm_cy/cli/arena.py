@@ -1,15 +1,19 @@
 """`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run.
 
-Keys of --json: model, and those of `tflm_cy.micro.survey.Survey.as_json`: planners, lower_bound, reorder, peak, tflm (by target), refusals,
-failures, offline_plan, live_bytes, nodes, buffers.
+Keys of --json: model, and those of `tflm_cy.micro.survey.Survey.as_json`: planners, lower_bound, reorder, peak, tflm (by target), operators
+(what their kernels ask for, by target), refusals, failures, offline_plan, live_bytes, nodes, buffers. Targets with kernels in their names
+(cortex-m4+cmsis-nn) say under `tflm` what RecordingMicroInterpreter prints, and `plain`: the total without recording.
 """
 
 import argparse
 
+from tflm_cy.cli import targets
+from tflm_cy.cli.arena_tables import TABLES, planner_rows
 from tflm_cy.cli.errors import refused
 from tflm_cy.cli.model import ModelFile, add_model_argument
 from tflm_cy.cli.output import as_json, check_outputs, complain, deliver, exit_codes
 from tflm_cy.cli.verdict import exit_code, remarks
+from tflm_cy.micro.device import FIRMWARE
 from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
 from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, shortened, text_table
 
@@ -17,31 +21,30 @@ _HELP = "show the memory that TensorFlow Lite Micro needs, plan it better, write
 _DESCRIPTION = """Show the memory that a model needs under TensorFlow Lite Micro (TFLM), without running it.
 
 The arena has a head (tensors and scratch buffers, which share memory as a planner decides) and a tail (what TFLM keeps
-about the model). Figures are TFLM's own to the byte, for its reference kernels: host64 is the tflite_micro package for
-Python, arm32 a 32-bit microcontroller.
+about the model). Figures are TFLM's own to the byte: host64 is the tflite_micro package for Python, the others are
+boards with the kernels that --kernels names.
+
+"""
+_PLANNERS_TEXT = """
 
 Planners: greedy is TFLM's; optimal finds the least head; overlap also lays outputs over inputs that die, as far as
-TFLM's reference kernels permit (not CMSIS-NN's). With --reorder the operators' order is searched too. A plan reaches the
-device with --export-plan: the copy of the model carries it, and the order; TFLM obeys, other runtimes ignore the plan."""
-
-REORDERED = ("optimal", "overlap")  # the planners whose heads --reorder compares
-
-_MOST_LIVE_ROWS = 24
-_BAR = 32
+TFLM's reference kernels permit; what a library computes is kept apart. With --reorder the operators' order is searched
+too. A plan reaches the device with --export-plan: the copy of the model carries it, and the order; TFLM obeys, other
+runtimes ignore the plan."""
 
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
         "arena",
         help=_HELP,
-        description=_DESCRIPTION,
+        description=_DESCRIPTION + targets.TEXT + _PLANNERS_TEXT,
         epilog=exit_codes("TFLM refuses the model, fails when it runs, or --arena is too small"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
     names = planners()
     parser.add_argument("--planner", choices=names, default="greedy", help="whose plan is shown (default greedy)")
-    parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose tail is shown (default host64)")
+    targets.add_target_arguments(parser)
     parser.add_argument(
         "--keep-inputs", action="store_true", help="plan so that an invoke leaves its inputs as they are"
     )
@@ -70,12 +73,13 @@ def arena(args):
     """Write what was asked for, then print the sections."""
     check_outputs([args.svg, args.html, args.json, args.csv, args.export_plan], args.model)
     file = ModelFile(args.model)
+    args.target = targets.chosen_target(args)
     with refused(file.name):
-        targets = [args.target, *(t for t in TARGETS if t != args.target)]
-        given = Survey(file.source, args.arena, targets, args.keep_inputs)
+        names = [args.target, *(t for t in TARGETS if t != args.target)]
+        given = Survey(file.source, args.arena, names, args.keep_inputs)
         survey = given.in_better_order(args.planner, args.budget) if args.reorder else given
         name = file.title
-        tables = [(title, table(given if table is _planners else survey, args)) for title, table in _TABLES]
+        tables = [(title, table(given if table is planner_rows else survey, args)) for title, table in TABLES]
         files = list(_files(args, given, survey, name, tables))
     lines = [f"{printable(name)}: {_counted(survey)}\n"]
     lines += [f"{text}\n" for text in [*remarks(survey), *_reordering(given, args)]]
@@ -170,80 +174,9 @@ def _reordering(given, args):
         yield f"No other order of its operators was found to need less with the {args.planner} plan ({looked})."
 
 
-def _sections(survey, args):
-    found = survey.figures(args.target, args.planner)
-    rows = [
-        ["head", found.head, "tensors and scratch buffers"],
-        ["tail", found.tail, "what TFLM keeps about the model"],
-    ]
-    rows.append(["total", found.total, ""])
-    rows.append(["smallest arena", found.smallest_arena, "also has room to make the plan: kTensorArenaSize"])
-    if args.arena is not None:
-        rows.append(["given", args.arena, "fits" if found.fits else "too small"])
-    return [f"{args.target}, {args.planner}", "bytes", ""], rows
-
-
-def _kinds(survey, args):
-    found = survey.figures(args.target, args.planner)
-    rows = [[kind, r.requested, r.used, r.count] for kind, r in found.kinds.items()]
-    recorded = [sum(row[i] for row in rows) for i in (1, 2)]
-    requested = sum(allocation.size for allocation, _ in found.objects)
-    count = sum(1 for allocation, _ in found.objects if allocation.kind is None)
-    rows.append(["not recorded (TFLM's objects, options)", requested - recorded[0], found.tail - recorded[1], count])
-    rows.append(["tail", requested, found.tail, None])
-    return ["kind", "requested", "used", "count"], rows
-
-
-def _planners(survey, args):
-    rows = []
-    for name, plan in survey.plans.items():
-        head, bound = plan.high_water_mark, plan.proven_lower_bound
-        proof = "proven least" if bound == head else f"at least {bound}"
-        rows.append(_planner(name, survey, survey, args, name, proof))
-    for name in REORDERED if args.reorder else ():
-        ordered = survey.better_order(name, args.budget)
-        proof = "proven least of any order" if ordered.proven else ""
-        better = survey.in_better_order(name, args.budget)
-        rows.append(_planner(f"{name} + reorder", survey, better, args, name, proof))
-    return ["planner", "head", "saved", "total", "smallest arena", "of its kind"], rows
-
-
-def _planner(title, given, survey, args, name, proof):
-    """A row; what is saved counts from TFLM's own plan of the given order."""
-    found = survey.figures(args.target, name)
-    saved = given.plan("greedy").high_water_mark - found.head
-    share = f"{100 * saved / (saved + found.head):.0f} %" if saved > 0 else ""
-    return [title, found.head, share, found.total, found.smallest_arena, proof]
-
-
-def _live(survey, args):
-    """The operators with most bytes alive, in their order; all of them when they are few, else how many are left out."""
-    live, peak = survey.live_bytes, survey.peak
-    most = live[peak] or 1
-    chosen = sorted(range(len(live)), key=lambda time: (-live[time], time))[:_MOST_LIVE_ROWS]
-    rows = []
-    for time in sorted(chosen):
-        node = survey.steps[time]
-        outputs = ", ".join(node.tensors[t].name for t in node.outputs) if node else ""
-        bar = "#" * round(_BAR * live[time] / most) + ("  <- peak" if time == peak else "")
-        op = node.op if node else "graph input" if time == 0 else ""
-        rows.append([node.index if node else None, op, live[time], bar, shortened(outputs, 48)])
-    others = [live[time] for time in range(len(live)) if time not in chosen]
-    if others:
-        rows.append([None, f"{len(others)} others", max(others), "or less", ""])
-    return ["node", "operator", "bytes alive", "", "writes"], rows
-
-
-_TABLES = (
-    ("Arena", _sections),
-    ("Planners", _planners),
-    ("Bytes alive over operators", _live),
-    ("Tail by kind", _kinds),
-)
-
-
 def _firmware_target(args):
-    return args.target if args.target != TARGETS[0] else TARGETS[1]
+    """That of the figures, or a usual board's where these are a computer's."""
+    return FIRMWARE if args.target == TARGETS[0] else args.target
 
 
 def _files(args, given, survey, name, tables):

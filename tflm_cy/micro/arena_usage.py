@@ -69,6 +69,7 @@ class Allocation(NamedTuple):
     alignment: int
     kind: str | None = None  # as recorded; None is counted in the total only
     count: int = 1
+    node: Node | None = None  # whose kernel asks for it
 
 
 @dataclass(frozen=True)
@@ -286,9 +287,9 @@ def _struct(machine, name, count=1, kind=None):
     return Allocation(name, size * count, alignment, kind, count)
 
 
-def _asked(size, what):
+def _asked(size, what, node=None):
     """A kernel's AllocatePersistentBuffer."""
-    return Allocation(what, size, ARENA_ALIGNMENT, PERSISTENT)
+    return Allocation(what, size, ARENA_ALIGNMENT, PERSISTENT, node=node)
 
 
 def _constructors(machine, preserve_all):
@@ -327,13 +328,13 @@ def _init(graph, machine):
         row = _kernel(node).op_data
         op_data = machine.op_data[row] if row else None
         if op_data is not None:
-            yield _asked(op_data, f"{node} op data")
+            yield _asked(op_data, f"{node} op data", node)
         try:
             requests = _asks(_kernel(node).init, node, machine)
         except ValueError:
             continue
         for request in requests:
-            yield _asked(request.size, f"{node} state")
+            yield _asked(request.size, f"{node} state", node)
 
 
 def _prepare(graph, machine, scratch, prepare_bytes, objections, made):
@@ -360,7 +361,7 @@ def _prepare(graph, machine, scratch, prepare_bytes, objections, made):
         made += len(walk.kept)
         scratch += [(size, node) for size in walk.scratches]
         for size in walk.kept:
-            yield _asked(size, f"{node} prepare")
+            yield _asked(size, f"{node} prepare", node)
 
 
 def _dynamic(node):

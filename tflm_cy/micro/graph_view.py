@@ -46,6 +46,7 @@ class Tensor:
     sparse: bool = False  # the file says so; TFLM does not look
     following: memoryview = field(default=memoryview(b""), repr=False)  # what the file holds behind a constant's bytes
     axis: int = 0  # that the scales belong to, where there are several
+    behind_shape: int = 0  # what the file holds behind the shape: a kernel that asks for one dimension more finds it
 
     @property
     def constant(self):
@@ -220,7 +221,14 @@ def _tensor(table, buffers):
         following=_following(buffers, table.buffer),
         sparse=table.sparsity is not None,
         axis=quantization.quantized_dimension if quantization else 0,
+        behind_shape=_behind_shape(table),
     )
+
+
+def _behind_shape(table):
+    end = table.vector_position("shape") + 4 * len(table.shape)
+    inside = table.shape and end + 4 <= len(table.content)
+    return struct.unpack_from("<i", table.content, end)[0] if inside else 0
 
 
 def _buffer(buffers, index):

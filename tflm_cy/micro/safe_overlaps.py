@@ -13,9 +13,10 @@ of at least
 never destroys what is still to be read. M is the suffix minimum of `lowest`, the lowest element that each output
 element reads. Distances are rounded up to 16, and a distance as large as the output is left out: that is disjoint.
 
-This is about TFLM's portable reference kernels, scalar and in order. Other kernels (CMSIS-NN, Ethos-U) read inputs
-again: see `export`. An operator that is not in `_LOWEST` keeps its inputs apart from its outputs; some of those look
-harmless but clear or initialise their output first (MEAN and SUM of integers, REDUCE_*, TRANSPOSE_CONV of floats).
+This is about TFLM's portable reference kernels, scalar and in order. Other kernels (CMSIS-NN, esp-nn, Ethos-U) read
+inputs again: what they compute is kept apart (`walks.walk.replaced`; see `export`, too). An operator that is not in
+`_LOWEST` keeps its inputs apart from its outputs; some of those look harmless but clear or initialise their output
+first (MEAN and SUM of integers, REDUCE_*, TRANSPOSE_CONV of floats).
 CONCATENATION, RESIZE_NEAREST_NEIGHBOR and RESHAPE copy with memcpy: a plan may lay them over each other downwards,
 which an ascending memcpy permits and the C standard does not; `memcpy=False` leaves these out but for RESHAPE at its
 input's own place, where nothing is copied.
@@ -27,6 +28,7 @@ memory optimisation (Blacker et al. 2020).
 import numpy as np
 
 from tflm_cy.micro.target import ARENA_ALIGNMENT
+from tflm_cy.micro.walks.walk import replaced
 
 _MOST_ELEMENTS = 1 << 24  # larger ones are kept apart rather than walked: a second and half a gigabyte
 NONE = np.iinfo(np.int64).max  # of an output element that reads nothing
@@ -44,12 +46,13 @@ def relaxed_rows(demand, memcpy=True, permits=None):
     """[(output, input, d)] of the buffers of a `demand.Demand`, as `memory.Problem` takes them.
 
     Only where the input dies at the node that writes the output; graph outputs, variables and the tensors of child
-    graphs are never relaxed. `permits(op, type of input 0)`: which kernels
-    are meant (default all). A copy (RESHAPE) has the row (output, input, 0) for the use of equal offsets: see `aliases`.
+    graphs are never relaxed, nor is a node that the target's library computes instead of a reference kernel.
+    `permits(op, type of input 0)`: which kernels are meant (default all). A copy (RESHAPE) has the row (output, input,
+    0) for the use of equal offsets: see `aliases`.
     """
     rows = []
     for node, output, source, _ in _pairs(demand):
-        if not memcpy and node.op in _MEMCPY:
+        if (not memcpy and node.op in _MEMCPY) or replaced(node, demand.target.kernels):
             continue
         if node.op in COPIES or (permits and not permits(node.op, node.input(0).type if node.input(0) else "")):
             continue

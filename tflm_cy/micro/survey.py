@@ -11,9 +11,10 @@ says why it would, `faults` which nodes would fail when it runs.
 
 from functools import cached_property
 
-from tflm_cy.micro import decode_requests
+from tflm_cy.micro import decode_requests, operator_usage
 from tflm_cy.micro.advice import advice
 from tflm_cy.micro.arena_usage import demand
+from tflm_cy.micro.device import COMPARED, REFERENCE, resolve
 from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
@@ -25,6 +26,7 @@ from tflm_cy.micro.refusal import INVOKE, Refusal
 from tflm_cy.micro.resolver import firmware
 from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.signal_requests import NPU
+from tflm_cy.micro.target import ARENA_ALIGNMENT
 from tflm_cy.schema.model import Model
 
 TARGETS = ("host64", "arm32")
@@ -40,7 +42,7 @@ class Survey:
     arena_size : int, optional
         Of the figures; by default the tflite_micro package's, ten times the file.
     targets : sequence of str
-        Of `target.NAMES`; the first one's demands are those that are planned.
+        Of `device.NAMES`, with kernels or without; the first one's demands are those that are planned.
     keep_inputs : bool
         Whether plans leave the graph's inputs as they are, which TFLM does not: it reuses their memory after the last
         read. The figures that are TFLM's own do not change.
@@ -56,11 +58,19 @@ class Survey:
         self.graph = view(self.model)
         self.arena_size = arena_size
         self.targets = tuple(targets)
-        self._demands = {name: demand(self.graph, name, refuse=False) for name in self.targets}
-        first = self._demands[self.targets[0]]
-        self.demand = first.keeping_inputs() if keep_inputs else first
+        self._keep_inputs = keep_inputs
+        self._demands = {}
+        self.demand = self.demand_of(self.targets[0])
         self._plans = {}
         self._orders = {}
+
+    def demand_of(self, target_name, recording=None):
+        """The `arena_usage.Demand` of a target."""
+        key = (resolve(target_name).name, recording)
+        if key not in self._demands:
+            found = demand(self.graph, key[0], recording=recording, refuse=False)
+            self._demands[key] = found.keeping_inputs() if self._keep_inputs else found
+        return self._demands[key]
 
     @property
     def objections(self):
@@ -131,10 +141,14 @@ class Survey:
         """The overlaps that this plan may make use of."""
         return self._planned(name)[1]
 
-    def _planned(self, name):
-        if name not in self._plans:
-            self._plans[name] = plan_with(name, self.demand)
-        return self._plans[name]
+    def _planned(self, name, asked=None):
+        """The plan of a target's buffers, which differ where its kernels ask for other scratch buffers."""
+        asked = asked or self.demand
+        own = [(buffer.size, buffer.first, buffer.last, buffer.fixed) for buffer in asked.buffers]
+        key = (name, asked.target.kernels, tuple(own))
+        if key not in self._plans:
+            self._plans[key] = plan_with(name, asked)
+        return self._plans[key]
 
     @property
     def planners(self):
@@ -165,10 +179,18 @@ class Survey:
         """No plan without overlaps has a lower head."""
         return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in self.planners)
 
-    def figures(self, target_name=None, planner=None):
-        """`figures.Figures` of a target, with TFLM's own plan or another one."""
-        asked = self._demands[target_name or self.targets[0]]
-        return figures(asked, arena_size=self.arena_size, plan=self.plan(planner) if planner else None)
+    def figures(self, target_name=None, planner=None, recording=None):
+        """`figures.Figures` of a target, with TFLM's own plan or another one.
+
+        `recording`: with the allocator that counts, which is larger, or without; by default the target's usual one.
+        """
+        asked = self.demand_of(target_name or self.targets[0], recording)
+        plan = self._planned(planner, asked)[0] if planner else None
+        return figures(asked, arena_size=self.arena_size, plan=plan)
+
+    def operators(self, target_name=None):
+        """{operator: `operator_usage.Usage`}: what a target's kernels ask for, besides the tensors."""
+        return operator_usage.usage(self.demand_of(target_name or self.targets[0]))
 
     @cached_property
     def steps(self):
@@ -208,8 +230,23 @@ class Survey:
         return [node for node in nodes if buffer.place[1] in node.inputs]
 
     def firmware(self, target_name, planner="greedy"):
-        """The lines of C++ for a firmware."""
-        return firmware(self.graph, self.figures(target_name, planner).smallest_arena)
+        """The lines of C++ for a firmware, and whose kernels the arena's size is for."""
+        size = self.figures(target_name, planner).smallest_arena
+        return "\n".join([firmware(self.graph, size), *self._other_kernels(target_name, planner)])
+
+    def _other_kernels(self, target_name, planner):
+        """What the same array would have to hold with other kernels."""
+        build = resolve(target_name)
+        families = ("cortex-m", "esp32")
+        family = next((family for family in families if build.device.startswith(family)), None)
+        if family is None:
+            return
+        yield f"// {build.device} with {build.version}; other kernels need another size:"
+        others = dict.fromkeys([f"{build.device}+{REFERENCE}", *(name for name in COMPARED if name.startswith(family))])
+        for name in others:
+            if name != build.name:
+                size = -(-self.figures(name, planner).smallest_arena // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+                yield f"//   {name}: {size}"
 
     def csv(self, planner):
         """The planning problem and a plan, as minimalloc's CSV."""
@@ -219,6 +256,8 @@ class Survey:
         """The bytes of a copy of the model that carries the plan."""
         relaxed = self.relaxed(planner)
         assumption = REFERENCE_KERNELS if relaxed else None
+        if relaxed and self.demand.target.kernels != REFERENCE:
+            assumption += f", and what {resolve(self.targets[0]).version} computes is kept apart"
         return exported(self.model, self.demand, self.plan(planner), relaxed=relaxed, assumption=assumption)
 
     def as_json(self):
@@ -232,7 +271,10 @@ class Survey:
                 "node": str(self.steps[self.peak] or ""),
                 "live_bytes": self.live_bytes[self.peak],
             },
-            "tflm": {name: self._figures_json(name) for name in self.targets},
+            "tflm": {name: self._figures_json(name) for name in dict.fromkeys([*self.targets, *COMPARED])},
+            "operators": {
+                name: {op: asked._asdict() for op, asked in self.operators(name).items()} for name in self.targets
+            },
             "allocates": self.allocates,
             "runs": self.runs,
             "refusals": [refusal.as_json() for refusal in (*self.objections, *self.faults)],
@@ -271,13 +313,17 @@ class Survey:
         return {"head": head, "proven": ordered.proven, "order": order, "states": ordered.states}
 
     def _figures_json(self, name):
-        found = self.figures(name)
+        build = resolve(name)
+        found = self.figures(name, recording=True if build.device != build.name else None)
         kinds = {kind: {"used": r.used, "requested": r.requested, "count": r.count} for kind, r in found.kinds.items()}
         return {
             "head": found.head,
             "tail": found.tail,
             "total": found.total,
             "kinds": kinds,
+            "plain": self.figures(name, recording=False).total,
+            "smallest": self.figures(name, recording=False).smallest_arena,
+            "kernels": build.version,
             "smallest_arena": found.smallest_arena,
             "arena_size": found.arena_size,
             "recording": found.demand.target.recording,

@@ -11,13 +11,17 @@
 | arm32 | ILP32, AAPCS (int64 and double aligned to 8), enumerations of 4 bytes | plain |
 | arm32_short | the same with -fshort-enums, the default of GCC for bare metal ARM | plain |
 
+These are layouts; the devices of `device` name one of them and the kernels. Where a library of kernels replaces TFLM's
+reference kernels, what a node keeps is another struct: `_CMSIS_NN`, `_ESP_NN`.
+
 host64 is measured: the package's own `print_allocations()` agrees to the byte. The others are computed from the C
-definitions with a cross compiler, for the portable reference kernels; CMSIS-NN's, Xtensa's and others have their own
-op data and scratch.
+definitions with a cross compiler, and measured on builds for ARM.
 """
 
 from dataclasses import dataclass, field
 from functools import cache
+
+from tflm_cy.micro.device import CMSIS_NN, ESP_NN, ESP_NN_ANSI, resolve
 
 NAMES = ("host64", "x64", "arm32", "arm32_short")
 
@@ -156,11 +160,29 @@ ethos-u                              12
 """
 
 
+# op data of a library's own kernels, on arm32_short
+_CMSIS_NN = {
+    "AVERAGE_POOL_2D": 36,
+    "BATCH_MATMUL": 36,
+    "CONV_2D": 60,
+    "FULLY_CONNECTED": 72,
+    "SOFTMAX": 64,
+    "SVDF": 40,
+    "TRANSPOSE_CONV": 76,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 912,
+}
+# on arm32
+_ESP_NN = {"CONV_2D": 60, "SOFTMAX": 64}
+_LIBRARIES = {CMSIS_NN: _CMSIS_NN, ESP_NN: _ESP_NN, ESP_NN_ANSI: _ESP_NN}
+
+
 @dataclass(frozen=True)
 class Target:
     """The struct sizes of one machine and build."""
 
     name: str
+    kernels: str  # of `device.KERNELS`
+    features: frozenset[str]  # that the kernels make use of
     recording: bool  # the allocator that counts what it hands out is larger
     compression: bool
     structs: dict[str, tuple[int, int]] = field(repr=False)
@@ -176,7 +198,7 @@ class Target:
 
 @cache
 def target(name, recording=None):
-    """The target of a name of NAMES.
+    """The target of a name of `device`, such as `cortex-m4+cmsis-nn`, or of NAMES.
 
     Parameters
     ----------
@@ -189,17 +211,19 @@ def target(name, recording=None):
     ValueError
         No such target.
     """
-    if name not in NAMES:
-        raise ValueError(f"no target {name!r}; there are {', '.join(NAMES)}")
-    column = NAMES.index(name)
-    host = name == "host64"
+    build = resolve(name)
+    column = NAMES.index(build.layout)
+    host = build.layout == "host64"
+    op_data = {row: None if cell == "-" else int(cell) for row, cell in _column(_OP_DATA, column)}
     return Target(
-        name=name,
+        name=build.name,
+        kernels=build.kernels,
+        features=build.features,
         recording=host if recording is None else recording,
         compression=host,
         structs={row: _pair(cell) for row, cell in _column(_STRUCTS, column)},
         options={row: _pair(cell) for row, cell in _column(_OPTIONS, column)},
-        op_data={row: None if cell == "-" else int(cell) for row, cell in _column(_OP_DATA, column)},
+        op_data={**op_data, **_LIBRARIES.get(build.kernels, {})},
     )
 
 

@@ -98,7 +98,13 @@ def _power_of_two(scale):
 
 
 def add(w):
-    a, b, y = w.open("i0 i1 o0")
+    w.open("i0 i1 o0")
+    added(w)
+
+
+def added(w):
+    """CalculateOpDataAdd, and what an INT32 sum is refused for."""
+    a, b, y = (w.tensor(name) for name in ("i0", "i1", "o0"))
     if y.type in ("INT8", "INT16"):
         if not y.affine:
             raise Refused("output 0 has no scales and zero points; TFLM stops the program")

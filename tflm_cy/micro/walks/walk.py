@@ -18,6 +18,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from tflm_cy.micro.device import CMSIS_NN, ESP_NN, ESP_NN_ANSI
 from tflm_cy.micro.requests import MOST_SCRATCH, kernel_of
 
 RELU, RELU_N1_TO_1, RELU6 = 1, 2, 3  # fused activations
@@ -219,7 +220,7 @@ def walked(node, machine, graph, held):
     """(the Walk of a node's prepare, why TFLM refuses it or None), as far as it goes."""
     walk = Walk(node, machine, graph, held)
     try:
-        _walk_of(node.op)(walk)
+        _walk_of(node.op, machine.kernels)(walk)
     except Refused as refused:
         return walk, str(refused)
     except (IndexError, AttributeError, ZeroDivisionError, ValueError):
@@ -235,8 +236,27 @@ def _walks():
     return {op: walk for family in families for op, walk in family.WALKS.items()}
 
 
-def _walk_of(op):
-    found = _walks().get(op)
+@cache
+def _library(kernels):
+    """The module of a library's kernels; None for the reference kernels."""
+    from tflm_cy.micro.walks import cmsis_nn, esp_nn
+
+    return {CMSIS_NN: cmsis_nn, ESP_NN: esp_nn, ESP_NN_ANSI: esp_nn}.get(kernels)
+
+
+def replaced(node, kernels):
+    """Whether a library computes a node instead of a reference kernel."""
+    library = _library(kernels)
+    first = next((node.tensors[t] for t in node.inputs if t >= 0), None)
+    if library is None or first is None:
+        return False
+    kind = node.output(0).type if node.op == "TRANSPOSE_CONV" and node.outputs else first.type
+    return kind in library.REPLACED.get(node.op, "").split()
+
+
+def _walk_of(op, kernels):
+    library = _library(kernels)
+    found = (library and library.WALKS.get(op)) or _walks().get(op)
     return found or partial(_asking, kernel_of(op).prepare)
 
 

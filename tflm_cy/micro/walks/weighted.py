@@ -13,12 +13,12 @@ def convolution(w):
     w.types("i0 i1", _HYBRID)
     _ = x.shape[2], y.shape[2], weights.shape[2]
     channels = weights.shape[0]
-    _per_channel(w, channels)
+    per_channel(w, channels)
     if x.type in ("INT8", "INT16"):
         w.quantized("i1")
-        _scales_of(w, weights, channels, "i1")
+        scales_of(w, weights, channels, "i1")
     w.counts((2, 3))
-    _convolved(w, x, weights, "i0 i1 i2? o0", channels, x.type != "FLOAT32")
+    convolved(w, x, weights, "i0 i1 i2? o0", channels, x.type != "FLOAT32")
     if weights.type == "INT4":
         w.scratch(weights.elements)  # unpacked
 
@@ -27,17 +27,17 @@ def depthwise_convolution(w):
     y, x, weights = w.open("o0 i0 i1")
     _ = x.shape[2], y.shape[2]
     channels = weights.shape[3]
-    _per_channel(w, channels)
+    per_channel(w, channels)
     if x.type == "INT8":
         w.quantized("i1")
-        _scales_of(w, weights, channels, "i1")
+        scales_of(w, weights, channels, "i1")
         w.equal("the number of input 1's zero points", len(weights.zero_points), len(weights.scales))
     if x.type != weights.type:
         w.types("i0 i1", _HYBRID)
     if weights.type == "INT4":
         w.scratch(weights.elements)
     w.counts((2, 3))
-    _convolved(w, x, weights, "i0 i1 i2? o0", channels, x.type != "FLOAT32")
+    convolved(w, x, weights, "i0 i1 i2? o0", channels, x.type != "FLOAT32")
 
 
 def transposed_convolution(w):
@@ -46,34 +46,39 @@ def transposed_convolution(w):
         w.types("i2 i1", "FLOAT32>FLOAT32 INT8>INT8 INT16>INT8 INT16>INT16")
     _ = y.shape[2], weights.shape[2]
     channels = weights.shape[0]
-    _per_channel(w, channels)
+    per_channel(w, channels)
     if x.type in ("INT8", "INT16"):
         w.scratch((4 if x.type == "INT8" else 8) * y.elements)  # accumulators
         w.quantized("i1")
-        _scales_of(w, weights, channels, "i1")
+        scales_of(w, weights, channels, "i1")
         w.equal("the number of input 1's zero points", len(weights.zero_points), len(weights.scales))
     w.counts((3, 4))
     if x.type != "FLOAT32":
-        _convolved(w, x, weights, "i2 i1 i3? o0", channels, True)
-        bias = w.tensor("i3")
-        if x.type == "INT16" and bias is not None and bias.type == "INT16":
-            w.scratch(8 * bias.elements)
+        convolved(w, x, weights, "i2 i1 i3? o0", channels, True)
+        widened_bias(w, x)
 
 
-def _per_channel(w, channels):
+def widened_bias(w, x):
+    """An INT16 bias of a transposed convolution is copied as int64."""
+    bias = w.tensor("i3")
+    if x.type == "INT16" and bias is not None and bias.type == "INT16":
+        w.scratch(8 * bias.elements)
+
+
+def per_channel(w, channels):
     """Multipliers and shifts, an int32 each, for float too."""
     w.keep(4 * channels)
     w.keep(4 * channels)
 
 
-def _scales_of(w, weights, channels, name):
+def scales_of(w, weights, channels, name):
     w.ensure(
         len(weights.scales) in (1, channels),
         f"input {name[1:]} has {len(weights.scales)} scales; TFLM wants 1 or one for each of its {channels} channels",
     )
 
 
-def _convolved(w, x, weights, names, channels, quantized):
+def convolved(w, x, weights, names, channels, quantized):
     """CalculateOpData: the tensors are opened again, and the scales looked at."""
     x, _, bias, y = w.open(names)
     if not quantized:
@@ -114,13 +119,17 @@ def fully_connected(w):
         w.types("i0 i1", "FLOAT32>FLOAT32 INT8>INT8 INT8>INT4 INT16>INT8")
     if weights.type == "INT4":
         w.scratch(weights.elements)
-    if x.type == "FLOAT32":
-        return
+    if x.type != "FLOAT32":
+        multipliers(w, x, weights, bias, y)
+
+
+def multipliers(w, x, weights, bias, y):
+    """CalculateOpDataFullyConnected: a multiplier and a shift, or one of each per output."""
     if len(weights.scales) > 1:
         w.types("i0", "INT8 INT16")
         w.ensure(weights.type != "INT4", "TFLM has no scale per channel for INT4")
         w.equal("the number of input 1's scales", len(weights.scales), weights.shape[weights.axis])
-        _per_channel(w, len(weights.scales))
+        per_channel(w, len(weights.scales))
     else:
         _bias_scale(w, x, weights, bias, y)
     w.activation_range(y)
@@ -136,23 +145,46 @@ def batch_matmul(w):
     quantized = left.type in ("INT8", "INT16")
     if quantized:
         w.keep(w.machine.op_data["BATCH_MATMUL_quantized"])
-    # the kernel wants rows times rows: each side that does not lie so is copied, a constant one too
-    options = w.node.options
-    for side, turned in ((left, options.adj_x), (right, not options.adj_y)):
-        if turned:
-            w.keep(w.machine.size("TfLiteEvalTensor"))
-            w.keep_dimensions(side)
-            w.keep(side.nbytes)
+    turned(w, left, right)
     if quantized:
         w.ensure(single(left.scale) * single(right.scale) >= 0, "the product of the inputs' scales is negative")
         if left.type == "INT16":
             w.zero_points("i0 i1 o0")
+    rank, _ = matched(w, left, right)
+    product_shape(w, left, right, y, rank)
+
+
+def turned(w, left, right):
+    """The kernel wants rows times rows: each side that does not lie so is copied, a constant one too."""
+    options = w.node.options
+    for side, copied in ((left, options.adj_x), (right, not options.adj_y)):
+        if copied:
+            w.keep(w.machine.size("TfLiteEvalTensor"))
+            w.keep_dimensions(side)
+            w.keep(side.nbytes)
+
+
+def _aligned(left, right):
+    """The shapes with one rank."""
     rank = max(left.rank, right.rank)
-    a, b = ((1,) * (rank - t.rank) + t.shape for t in (left, right))
-    for d in range(rank - 2):
-        w.ensure(a[d] == b[d] or 1 in (a[d], b[d]), f"{left.shape} and {right.shape} do not broadcast")
+    return ((1,) * (rank - t.rank) + t.shape for t in (left, right))
+
+
+def matched(w, left, right):
+    """(rank of the product, its columns)."""
+    options = w.node.options
+    a, b = _aligned(left, right)
+    for p, q in zip(a[:-2], b[:-2], strict=True):
+        w.ensure(p == q or 1 in (p, q), f"{left.shape} and {right.shape} do not broadcast")
     inner = (a[-2] if options.adj_x else a[-1], b[-1] if options.adj_y else b[-2])
     w.ensure(inner[0] == inner[1], f"{left.shape} and {right.shape} do not fit: {inner[0]} columns, {inner[1]} rows")
+    return len(a), b[-2] if options.adj_y else b[-1]
+
+
+def product_shape(w, left, right, y, rank):
+    """Output 0 gets the product's shape."""
+    options = w.node.options
+    a, b = _aligned(left, right)
     w.ensure(rank <= y.rank, f"output 0 has {y.rank} dimensions, TFLM finds {rank}")
     w.keep_dimensions(y)
     batches = [p if q == 1 else q for p, q in zip(a[:-2], b[:-2], strict=True)]
@@ -203,6 +235,13 @@ def svdf(w):
 
 
 def lstm(w):
+    batch, units, cell, _ = lstm_gates(w)
+    for _ in range(4):  # a gate each
+        w.scratch(batch * units * cell.element_bytes)
+
+
+def lstm_gates(w):
+    """(batch, units, the tensor of the cells, the input's type), when all gates are prepared."""
     w.counts(24)
     w.open(" ".join(f"i{i}?" for i in range(24)) + " o0?")
     x, state, cell, y = (w.tensor(name) for name in ("i0", "i18", "i19", "o0"))
@@ -233,8 +272,7 @@ def lstm(w):
     if cell.type == "INT16":
         for i in (2, 6, 1, 5, 3, 7, 4, 8):
             _gate(w, i)
-    for _ in range(4):  # a gate each
-        w.scratch(batch * units * cell.element_bytes)
+    return batch, units, cell, x.type
 
 
 def _gate(w, i):
@@ -245,7 +283,7 @@ def _gate(w, i):
     if len(weights.scales) > 1:
         w.ensure(source.type in ("INT8", "INT16") and weights.type != "INT4", f"input {i} has several scales")
         w.equal(f"the number of input {i}'s scales", len(weights.scales), weights.shape[weights.axis])
-        _per_channel(w, len(weights.scales))
+        per_channel(w, len(weights.scales))
 
 
 def embedding_lookup(w):
