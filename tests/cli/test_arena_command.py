@@ -12,6 +12,8 @@ from compat.builder import Model, Tensor
 from tests.micro.models import widening
 from tflm_cy.cli import main
 from tflm_cy.memory.problem import Problem
+from tflm_cy.micro.arena_usage import demand
+from tflm_cy.micro.device import FIRMWARE
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.planners import planners
 from tflm_cy.schema.model import Model as Loaded
@@ -36,7 +38,7 @@ def test_the_sections(capsys):
         assert any(line.startswith(f"{name} ") for line in lines)
     assert sum("<- peak" in line for line in lines) == 1
     assert "'" not in lines[1] and "TF_LITE_ENSURE_STATUS(resolver.AddDepthwiseConv2D());" in said.out
-    least = -(-figures(Loaded.from_path(INT8), "arm32").smallest_arena // 16) * 16
+    least = -(-figures(Loaded.from_path(INT8), FIRMWARE).smallest_arena // 16) * 16
     assert f"constexpr int kTensorArenaSize = {least};" in said.out
 
 
@@ -173,3 +175,40 @@ def test_variables_are_counted(tmp_path, capsys):
     code, said = run(capsys, path, "--json", said_here)
     assert code == 0 and said.out.count("MicroResourceVariables::Create(allocator, 2)") == 2
     assert json.loads(said_here.read_text())["resource_variables"] == 2
+
+
+def test_targets_and_kernels(tmp_path, capsys):
+    path = tmp_path / "a.json"
+    code, said = run(capsys, INT8, "--target", "cortex-m55", "--json", path)
+    assert code == 0 and "cortex-m55+cmsis-nn, greedy" in said.out and "//   cortex-m55+reference: " in said.out
+    tflm = json.loads(path.read_text())["tflm"]
+    for name in ("cortex-m55+cmsis-nn", "cortex-m4+cmsis-nn", "cortex-m3+reference", "esp32s3+esp-nn"):
+        recorded, plain = (figures(demand(Loaded.from_path(INT8), name, recording=r)) for r in (True, False))
+        said_here = tflm[name]
+        assert (said_here["head"], said_here["tail"], said_here["total"]) == (
+            recorded.head,
+            recorded.tail,
+            recorded.total,
+        )
+        assert (said_here["plain"], said_here["smallest"]) == (plain.total, plain.smallest_arena)
+        assert said_here["kinds"]["Persistent buffer data"]["count"] == recorded.kinds["Persistent buffer data"].count
+    assert tflm["cortex-m55+cmsis-nn"]["plain"] > tflm["cortex-m3+reference"]["plain"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--target", "cortex-m5"], "no target 'cortex-m5'"),
+        (["--target", "esp32", "--kernels", "cmsis-nn"], "cmsis-nn has no kernels for esp32"),
+        (["--target", "cortex-m3+nodsp"], "cortex-m3 has no dsp to leave out"),
+    ],
+)
+def test_a_target_that_there_is_not(capsys, words, why):
+    code, said = run(capsys, INT8, *words)
+    assert code == 2 and why in said.err and said.err.count("\n") == 1
+
+
+def test_the_kernels_choose_a_board(capsys):
+    assert "cortex-m4+cmsis-nn, greedy" in run(capsys, INT8, "--kernels", "cmsis-nn")[1].out
+    assert "esp32+esp-nn, greedy" in run(capsys, INT8, "--kernels", "esp-nn")[1].out
+    assert "cortex-m33+nodsp+cmsis-nn, greedy" in run(capsys, INT8, "--target", "cortex-m33+nodsp")[1].out

@@ -20,7 +20,6 @@ GCC for Linux and Espressif's compilers have enumerations of 4 bytes.
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 REFERENCE, CMSIS_NN, ESP_NN, ESP_NN_ANSI = KERNELS = ("reference", "cmsis-nn", "esp-nn", "esp-nn-ansi")
 
@@ -93,7 +92,6 @@ class Build:
         return VERSIONS[self.kernels]
 
 
-@cache
 def resolve(name, kernels=None):
     """The Build of a name.
 

@@ -6,7 +6,6 @@ for where a kernel is quantized, and not for float, where the reference kernels 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/cmsis_nn.
 """
 
-
 from tflm_cy.micro import cmsis_nn
 from tflm_cy.micro.cmsis_nn import Shape
 from tflm_cy.micro.walks import pointwise, reducing, weighted
