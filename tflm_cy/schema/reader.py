@@ -17,8 +17,8 @@ from functools import cache
 
 from tflm_cy.schema.layouts import TABLES, UNIONS
 
-_FORMATS = {"i8": "b", "u8": "B", "bool": "?", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "i64": "q"}
-_FORMATS["u64"] = "Q"
+SCALARS = {"i8": "b", "u8": "B", "bool": "?", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "f32": "f", "i64": "q"}
+SCALARS["u64"] = "Q"
 
 
 @cache
@@ -65,8 +65,8 @@ class Table:
         except KeyError:
             raise AttributeError(f"a table {self.kind} has no field {field}") from None
         at = self.field_position(field)
-        if kind in _FORMATS:
-            return struct.unpack_from("<" + _FORMATS[kind], self.content, at)[0] if at else _ZERO[kind]
+        if kind in SCALARS:
+            return struct.unpack_from("<" + SCALARS[kind], self.content, at)[0] if at else _ZERO[kind]
         if kind == "str":
             return bytes(self._bytes(at)).split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
         if kind == "[u8]":
@@ -101,11 +101,11 @@ class Table:
 
     def _vector(self, kind, at):
         if not at:
-            return () if kind in _FORMATS else []
+            return () if kind in SCALARS else []
         start = at + _u32(self.content, at)
         count = _u32(self.content, start)
-        if kind in _FORMATS:
-            return struct.unpack_from(f"<{count}{_FORMATS[kind]}", self.content, start + 4)
+        if kind in SCALARS:
+            return struct.unpack_from(f"<{count}{SCALARS[kind]}", self.content, start + 4)
         places = range(start + 4, start + 4 + 4 * count, 4)
         return [Table(self.content, place + _u32(self.content, place), kind) for place in places]
 
@@ -117,7 +117,7 @@ class Table:
         return Table(self.content, at + _u32(self.content, at), members[number - 1])
 
 
-_ZERO = dict.fromkeys(_FORMATS, 0) | {"f32": 0.0, "bool": False}
+_ZERO = dict.fromkeys(SCALARS, 0) | {"f32": 0.0, "bool": False}
 
 
 def _u32(content, at):

@@ -1,25 +1,40 @@
-"""A copy of a model with other metadata, or another order of operators; everything else stays the byte that it is.
+"""A copy of a model with other metadata, another order of operators or other operators; the rest stays the byte that it is.
 
     >>> from tflm_cy.schema.writer import rewritten
     >>> content = rewritten(model, metadata={"name": b"..."}, orders={0: [1, 0, 2]})     # doctest: +SKIP
 
-Offsets in a flatbuffer are relative and point forward, so a file can grow at its front: a new root table stands
-before the old content, which moves by a multiple of 64 bytes and so keeps every alignment. The new root has the old
-one's fields, except that its vectors of buffers and of metadata are new; their old entries are referred to, not
-copied. The old root and vectors remain, unreachable: a few hundred bytes. Operators are put in order by exchanging
-offsets in place. Positions that count from the file's start (contents of buffers behind the flatbuffer, large custom
-options) move along.
+A new root table stands before the old content (`front`), which moves by a multiple of 64 bytes and so keeps every
+alignment. The new root has the old one's fields, except that its vectors of buffers and of metadata are new; their old
+entries are referred to, not copied. The old root and vectors remain, unreachable: a few hundred bytes. Operators are put
+in order by exchanging offsets in place. Positions that count from the file's start (contents of buffers behind the
+flatbuffer, large custom options) move along.
 """
 
 import struct
+from dataclasses import dataclass, field
 
-from tflm_cy.schema.reader import read, slots
+from tflm_cy.schema.contents import associated_files
+from tflm_cy.schema.front import Front, Old, present
+from tflm_cy.schema.reader import read
 
-_SHIFT = 64  # what is aligned in the file stays aligned
 _LARGEST = (1 << 31) - 1
 
 
-def rewritten(model, metadata=None, orders=None):
+@dataclass(frozen=True)
+class MainGraph:
+    """What the copy's first subgraph consists of; its inputs, outputs and name stay.
+
+    `operators` and `tensors` hold `schema.reader.Table`s of the model or dicts of fields (`front`). New buffers and
+    operator codes are numbered behind the old ones.
+    """
+
+    tensors: list
+    operators: list
+    buffers: list[bytes] = field(default_factory=list)
+    operator_codes: list[dict] = field(default_factory=list)
+
+
+def rewritten(model, metadata=None, orders=None, main=None):
     """The bytes of the copy.
 
     Parameters
@@ -29,6 +44,9 @@ def rewritten(model, metadata=None, orders=None):
         Entries to add; those of the same name are replaced.
     orders : dict of int to sequence of int, optional
         Per subgraph, its operators' present indices in their new order.
+    main : MainGraph, optional
+        Other tensors and operators for the first subgraph. All tables are written anew then, if nothing in the file
+        counts from its start or stands behind the flatbuffer (`_is_closed`), so that what is replaced takes no bytes.
 
     Raises
     ------
@@ -39,13 +57,34 @@ def rewritten(model, metadata=None, orders=None):
     root = read(model)
     for subgraph, order in (orders or {}).items():
         _reorder(content, root, subgraph, order)
-    if not metadata:
+    if not metadata and main is None:
         return bytes(content)
-    front = _Front(root, metadata)
-    _move_absolute(content, root, len(front.content))
-    if len(front.content) + len(content) > _LARGEST:
+    fields = _root(root, metadata or {}, main)
+    if main is not None and _is_closed(root):
+        return Front(root, whole=True).bytes(fields)
+    front = Front(root).bytes(fields)
+    _move_absolute(content, root, len(front))
+    if len(front) + len(content) > _LARGEST:
         raise ValueError(f"a flatbuffer has at most {_LARGEST} bytes")
-    return bytes(front.content) + bytes(content)
+    return front + bytes(content)
+
+
+def _root(root, metadata, main):
+    """The fields of the new root."""
+    fields = {name: value for name, value in present(root).items() if isinstance(value, Old) or name == "version"}
+    buffers = list(root.buffers)
+    if main is not None:
+        buffers += [{"data": data} for data in main.buffers]
+        graph = {**present(root.subgraphs[0]), "tensors": main.tensors, "operators": main.operators}
+        fields["subgraphs"] = [graph, *root.subgraphs[1:]]
+        if main.operator_codes:
+            fields["operator_codes"] = [*root.operator_codes, *main.operator_codes]
+    if metadata:
+        kept = [entry for entry in root.metadata if entry.name not in metadata]
+        added = [{"name": name, "buffer": len(buffers) + i} for i, name in enumerate(metadata)]
+        fields["metadata"] = [*kept, *added]
+        buffers += [{"data": data} for data in metadata.values()]
+    return {**fields, "buffers": buffers}
 
 
 def _reorder(content, root, subgraph, order):
@@ -63,108 +102,18 @@ def _reorder(content, root, subgraph, order):
         struct.pack_into("<I", content, place, operators[index] - place)
 
 
+def _is_closed(root):
+    """Whether a file is a flatbuffer and nothing else: no contents of buffers or options behind it, no archive."""
+    outside = [buffer for buffer in root.buffers if buffer.offset > 1]
+    outside += [op for graph in root.subgraphs for op in graph.operators if op.large_custom_options_offset > 1]
+    return not outside and not associated_files(root.content)
+
+
 def _move_absolute(content, root, shift):
     """Add `shift` to the positions that count from the file's start; 0 and 1 stand for none."""
     tables = [(buffer, "offset") for buffer in root.buffers]
     tables += [(op, "large_custom_options_offset") for graph in root.subgraphs for op in graph.operators]
-    for at in {table.field_position(field) for table, field in tables} - {0}:
+    for at in {table.field_position(name) for table, name in tables} - {0}:
         position = struct.unpack_from("<Q", content, at)[0]
         if position > 1:
             struct.pack_into("<Q", content, at, position + shift)
-
-
-class _Front:
-    """What stands before the old content: header, vtable, root, vectors, the new entries and their bytes.
-
-    The old content follows at `len(content)`; while this is built, offsets into it are noted and filled in at the end,
-    when that length is known.
-    """
-
-    def __init__(self, root, metadata):
-        self._root = root
-        self.content = bytearray(struct.pack("<I", 0) + bytes(root.content[4:8]))
-        self._into_old = []  # (place, position in the old content)
-        self._build(metadata)
-        self._pad(_SHIFT)
-        for place, position in self._into_old:
-            self._put(place, len(self.content) + position - place)
-
-    def _build(self, metadata):
-        root, names = self._root, list(metadata)
-        kept = [entry for entry in root.metadata if entry.name not in metadata]
-        table = self._table()
-        buffers = [buffer.position for buffer in root.buffers]
-        vector = self._vector(table["buffers"], len(buffers) + len(names))
-        self._refer(vector, buffers)
-        buffer_places = [vector + 4 * (len(buffers) + i) for i in range(len(names))]
-        vector = self._vector(table["metadata"], len(kept) + len(names))
-        self._refer(vector, [entry.position for entry in kept])
-        entry_places = [vector + 4 * (len(kept) + i) for i in range(len(names))]
-        for i, name in enumerate(names):
-            text = name.encode()
-            fields = self._small_table(entry_places[i], 2)
-            struct.pack_into("<I", self.content, fields + 4, len(buffers) + i)
-            self._bytes(fields, text, b"\0")
-            self._bytes(self._small_table(buffer_places[i], 1), metadata[name])
-
-    def _table(self):
-        """The new root with the old one's fields; {field: where its offset stands}."""
-        fields = slots("Model")
-        present = {name for name in fields if self._root.field_position(name)} | {"buffers", "metadata"}
-        last = 1 + max(fields[name][0] for name in present)
-        vtable = len(self.content)
-        self.content += bytes(4 + 2 * last)
-        self._pad(4)
-        table = len(self.content)
-        self._put(0, table)
-        self.content += struct.pack("<i", table - vtable)
-        places = {}
-        for name in sorted(present, key=lambda name: fields[name][0]):
-            slot, kind = fields[name]
-            places[name] = place = len(self.content)
-            struct.pack_into("<H", self.content, vtable + 4 + 2 * slot, place - table)
-            self.content += bytes(4)
-            if name == "version":
-                self._put(place, self._root.version)
-            elif kind == "str" or kind[0] == "[":
-                old = self._root.field_position(name)
-                if old and name not in ("buffers", "metadata"):
-                    target = old + struct.unpack_from("<I", self._root.content, old)[0]
-                    self._into_old.append((place, target))
-        struct.pack_into("<HH", self.content, vtable, 4 + 2 * last, len(self.content) - table)
-        return places
-
-    def _small_table(self, place, count):
-        """A table of `count` fields of four bytes; the offset at `place` refers to it. Where its fields begin."""
-        self._pad(4)
-        vtable = len(self.content)
-        size = 4 + 2 * count
-        self.content += struct.pack(f"<{2 + count}H", size, 4 + 4 * count, *(4 + 4 * i for i in range(count)))
-        self._pad(4)
-        table = len(self.content)
-        self.content += struct.pack("<i", table - vtable) + bytes(4 * count)
-        self._put(place, table - place)
-        return table + 4
-
-    def _vector(self, place, count):
-        """A vector of offsets, still empty; where its elements begin."""
-        self._pad(4)
-        self._put(place, len(self.content) - place)
-        self.content += struct.pack("<I", count) + bytes(4 * count)
-        return len(self.content) - 4 * count
-
-    def _bytes(self, place, data, end=b""):
-        """A vector of bytes, whose first byte lies on 16; the offset at `place` refers to it."""
-        while len(self.content) % 16 != 12:
-            self.content.append(0)
-        self._put(place, len(self.content) - place)
-        self.content += struct.pack("<I", len(data)) + data + end
-
-    def _refer(self, vector, positions):
-        self._into_old += [(vector + 4 * i, position) for i, position in enumerate(positions)]
-
-    def _put(self, place, value):
-        struct.pack_into("<I", self.content, place, value)
-
-    def _pad(self, alignment):
-        self.content += bytes(-len(self.content) % alignment)

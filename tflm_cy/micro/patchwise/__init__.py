@@ -1,0 +1,1 @@
+"""Patch-wise plans: stages of a model computed tile by tile, by operators that every TensorFlow Lite Micro has."""
