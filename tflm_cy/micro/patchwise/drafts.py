@@ -18,7 +18,6 @@ from tflm_cy.micro.graph_view import GraphView, Node, Subgraph, Tensor
 from tflm_cy.schema.layouts import OPTIONS_OF
 from tflm_cy.schema.reader import absent, slots
 
-
 _NOTHING = memoryview(b"")
 
 

@@ -94,7 +94,7 @@ def _found(node):
     if node.op in PADS:
         return _pad(node)
     if node.op == "CONCATENATION" and node.options.axis % 4 == 3:
-        return TileOperator(node, {i: (POINT, POINT) for i in range(len(node.inputs))})
+        return TileOperator(node, dict.fromkeys(range(len(node.inputs)), (POINT, POINT)))
     return None
 
 

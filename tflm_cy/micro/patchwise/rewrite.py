@@ -8,6 +8,7 @@ Everything of the file that is not rewritten stays the byte that it is (`schema.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tflm_cy.micro.graph_view import GraphView, view
 from tflm_cy.micro.patchwise.drafts import Draft, NewNode
@@ -69,7 +70,7 @@ def rewrite(model, stages, graph=None, segments=None):
     graph = graph or view(model)
     segments = segments or Segments(graph.subgraphs[0])
     stages = tuple(sorted(stages))
-    for a, b in zip(stages, stages[1:], strict=False):
+    for a, b in pairwise(stages):
         if b.first <= a.last:
             raise ValueError(f"{a} and {b} have operators in common")
     found = {stage.first: (stage, _segment(segments, stage)) for stage in stages}
