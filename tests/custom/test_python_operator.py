@@ -9,6 +9,7 @@ from flatbuffers import flexbuffers
 
 import tflm_cy
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, InterpreterWithCustomOps, OpResolverType
 
 MODES = list(OpResolverType)
@@ -43,10 +44,7 @@ def opened(blob, name="Twice", prepare=None, invoke=None, **options):
 
 def run(interpreter, *values):
     interpreter.allocate_tensors()
-    for details, value in zip(interpreter.get_input_details(), values, strict=True):
-        interpreter.set_tensor(details["index"], value)
-    interpreter.invoke()
-    results = [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+    results = harness.run(interpreter, *values)
     return results[0] if len(results) == 1 else results
 
 

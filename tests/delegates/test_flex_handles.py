@@ -12,6 +12,7 @@ import pytest
 import tflm_cy.delegates.flex as flex
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, OpResolverType
 
 MODES = ["BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO"]
@@ -138,10 +139,7 @@ def interpreter_of(content, mode="AUTO", **more):
 
 def run(interpreter, *values):
     interpreter.allocate_tensors()
-    for detail, value in zip(interpreter.get_input_details(), values, strict=True):
-        interpreter.set_tensor(detail["index"], value)
-    interpreter.invoke()
-    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return harness.run(interpreter, *values)[0]
 
 
 def handles(interpreter):

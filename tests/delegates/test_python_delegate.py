@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, OpResolverType
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -48,9 +49,7 @@ class NegateAndAdd:
 
 
 def run(interpreter, x):
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return harness.run(interpreter, x)[0]
 
 
 def test_nodes_run_in_python():

@@ -5,7 +5,8 @@ import pytest
 from tflm_cy.ops.generation import generation_name
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter, OpResolverType
+from tests import harness
+from tflm_cy import OpResolverType
 
 RNG = np.random.default_rng(5)
 X = (RNG.standard_normal((15, 40)) * 3).astype(np.float32)
@@ -16,11 +17,8 @@ def f32(*shape):
 
 
 def run(model, x, **options):
-    interpreter = Interpreter(model_content=model.to_bytes(), **options)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    return interpreter, interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    interpreter = harness.allocated(model, **options)
+    return interpreter, harness.run(interpreter, x)[0]
 
 
 def chain(*nodes, shape=X.shape):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, OpResolverType
 from tflm_cy.ops import generation
 
@@ -35,12 +36,8 @@ BLOB = chain()
 
 
 def run(blob, **options):
-    interpreter = Interpreter(model_content=blob, **options)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], X)
-    for _ in range(2):
-        interpreter.invoke()
-    return interpreter, interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    interpreter = harness.allocated(blob, **options)
+    return interpreter, harness.run(interpreter, X, invokes=2)[0]
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, OpResolverType
 
 
@@ -25,10 +26,8 @@ def chain(length, size=256):
 
 
 def run(blob, **options):
-    interpreter = Interpreter(model_content=blob, **options)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(0, np.zeros(256, np.float32))
-    interpreter.invoke()
+    interpreter = harness.allocated(blob, **options)
+    harness.run(interpreter, np.zeros(256, np.float32))
     return interpreter
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter, OpResolverType
 
 REFERENCE, PLAIN, AUTO = (
@@ -35,10 +36,7 @@ def run(found, *arrays):
     for details, array in zip(found.get_input_details(), arrays, strict=True):
         found.resize_tensor_input(details["index"], array.shape)
     found.allocate_tensors()
-    for details, array in zip(found.get_input_details(), arrays, strict=True):
-        found.set_tensor(details["index"], array)
-    found.invoke()
-    return [found.get_tensor(details["index"]) for details in found.get_output_details()]
+    return harness.run(found, *arrays)
 
 
 def mirror_pad():

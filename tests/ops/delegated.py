@@ -11,7 +11,8 @@ import pytest
 from tflm_cy.ops.generation import supported
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tests.harness import allocated
+from tests.harness import run as run_interpreter
 
 only_where_supported = pytest.mark.skipif(
     not supported(), reason="the xnnpack arithmetic wants x86-64 with AVX2 and FMA"
@@ -40,14 +41,9 @@ def model_of(op, operands, shapes, version=1, **options):
 
 def invoke(blob, arrays):
     """The outputs of the second of two invokes; every node must be delegated."""
-    interpreter = Interpreter(model_content=blob)
-    interpreter.allocate_tensors()
+    interpreter = allocated(blob)
     assert sorted(interpreter.execution_plan()) == sorted(interpreter.delegate_nodes())
-    for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+    return run_interpreter(interpreter, *arrays, invokes=2)
 
 
 def run(op, operands, shapes, version=1, **options):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter, OpResolverType
+from tests.harness import run_model
+from tflm_cy import OpResolverType
 
 REFUSED = (ValueError, RuntimeError)  # when prepared, when invoked
 
@@ -16,12 +17,7 @@ def like(array, scale=None, zero_point=None):
 
 def run(blob, arrays, resolver=OpResolverType.BUILTIN_REF):
     """Outputs of a model for its inputs, in order."""
-    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=resolver)
-    interpreter.allocate_tensors()
-    for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+    return run_model(blob, *arrays, experimental_op_resolver_type=resolver)
 
 
 def evaluate(op, arrays, output, version=1, resolver=OpResolverType.BUILTIN_REF, inputs=None, **options):

@@ -8,7 +8,10 @@ An array among the inputs becomes a constant; a pair of array and type, or of ar
 import numpy as np
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter, OpResolverType
+from tests.harness import allocated, feed, outputs_of, same
+from tflm_cy import OpResolverType
+
+__all__ = ["interpret", "run", "same"]
 
 
 def interpret(op, inputs, outputs, version=1, resolver=OpResolverType.BUILTIN_REF, **options):
@@ -24,10 +27,8 @@ def interpret(op, inputs, outputs, version=1, resolver=OpResolverType.BUILTIN_RE
         else:
             tensors.append(Tensor.constant(entry))
     blob = Model.single(op, tensors, outputs, version, **options).to_bytes()
-    interpreter = Interpreter(model_content=blob, experimental_op_resolver_type=resolver)
-    interpreter.allocate_tensors()
-    for detail, value in zip(interpreter.get_input_details(), values, strict=True):
-        interpreter.set_tensor(detail["index"], value)
+    interpreter = allocated(blob, experimental_op_resolver_type=resolver)
+    feed(interpreter, *values)
     return interpreter
 
 
@@ -36,11 +37,4 @@ def run(op, inputs, outputs, version=1, **options):
     interpreter = interpret(op, inputs, outputs, version, **options)
     interpreter.invoke()
     interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
-
-
-def same(got, want):
-    """Equal type, shape and bytes."""
-    want = np.asarray(want)
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
-    assert got.tobytes() == want.tobytes()
+    return outputs_of(interpreter)

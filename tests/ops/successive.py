@@ -7,7 +7,10 @@ first, second = outputs("SVDF", ..., [[a], [b]])                                
 import numpy as np
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter, OpResolverType
+from tests.harness import allocated, run, same
+from tflm_cy import OpResolverType
+
+__all__ = ["REFUSED", "build", "constant", "outputs", "same"]
 
 REFUSED = (ValueError, RuntimeError)  # when prepared, when invoked
 
@@ -26,19 +29,5 @@ def outputs(op, inputs, results, feeds, version=1, intermediates=(), **options):
     main = model.subgraph("main")
     main.op(op, inputs, results, version, intermediates=intermediates, **options)
     main.outputs = list(results)
-    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
-    interpreter.allocate_tensors()
-    found = []
-    for arrays in feeds:
-        for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
-            interpreter.set_tensor(detail["index"], array)
-        interpreter.invoke()
-        found.append(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
-    return found
-
-
-def same(got, want, dtype=None):
-    """Equal type, shape and bytes."""
-    want = np.asarray(want, dtype)
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
-    assert got.tobytes() == want.tobytes(), (got, want)
+    interpreter = allocated(model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+    return [run(interpreter, *arrays)[0] for arrays in feeds]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
-from tflm_cy import Interpreter
+from tests.harness import run_model
 from tflm_cy.experimental import OpResolverType
 from tflm_cy.ops import generation
 
@@ -17,12 +17,7 @@ def constant(values, dtype=np.float32, **fields):
 
 
 def run(model, *feeds, mode=REFERENCE):
-    interpreter = Interpreter(model_content=model.to_bytes(), experimental_op_resolver_type=mode)
-    interpreter.allocate_tensors()
-    for detail, values in zip(interpreter.get_input_details(), feeds, strict=True):
-        interpreter.set_tensor(detail["index"], values)
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+    return run_model(model, *feeds, experimental_op_resolver_type=mode)
 
 
 def nans(*shape, first=1):

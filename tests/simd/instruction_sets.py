@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tflm_cy import Interpreter
+from tests.harness import allocated
+from tests.harness import run as run_interpreter
 from tflm_cy.simd import table
 
 ISAS = [isa for isa in table.available() if isa != "scalar"]
@@ -22,15 +23,10 @@ def run(isa, blob, arrays, **options):
     before = table.name()
     table.choose(isa)
     try:
-        interpreter = Interpreter(model_content=blob, **options)
-        interpreter.allocate_tensors()
+        interpreter = allocated(blob, **options)
     finally:
         table.choose(before)
-    for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+    return run_interpreter(interpreter, *arrays, invokes=2)
 
 
 def check(isa, blob, arrays, **options):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests import harness
 from tflm_cy import Interpreter
 from tflm_cy.graph.passes import tiling
 from tflm_cy.ops import generation
@@ -186,12 +187,7 @@ class Network:
 
 
 def run(blob, x, **options):
-    interpreter = Interpreter(model_content=blob, **options)
-    interpreter.allocate_tensors()
-    for _ in range(3):
-        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-        interpreter.invoke()
-    return [interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()]
+    return [y.tobytes() for y in harness.run_model(blob, x, invokes=3, **options)]
 
 
 def timed(blob, x, **options):

@@ -1,10 +1,10 @@
-"""Matrices turned, blocks of eight rows and columns at a time: each byte of both sides is met while its line is in the cache.
+"""Matrices transposed, blocks of eight rows and columns at a time: each byte of both sides is met while its line is in the cache.
 
     transpose_bytes(x, x_row, columns, rows, y, y_row)     # y[q][c] = x[c][q], elements of one byte; rows lie x_row and y_row bytes apart
-    transpose_words(...), turn_32(...)                    # of two and four bytes
+    transpose_words(...), transpose_dwords(...)            # of two and four bytes
 
-As `walk.TransposeBlocks` wants them: `columns` rows of x, `rows` elements in each. A block of bytes is transposed in eight words, by exchanging its halves, then the
-halves of these, then neighbours.
+As `walk.TransposeBlocks` wants them: `columns` rows of x, `rows` elements in each. A block of bytes is transposed in eight words, by
+exchanging its halves, then the halves of these, then neighbours.
 """
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -20,7 +20,7 @@ cdef inline void exchange(uint64_t* a, uint64_t* b, int shift, uint64_t mask) no
     a[0] ^= t << shift
 
 
-cdef inline void turn_block_8(const uint8_t* x, int64_t x_row, uint8_t* y, int64_t y_row) noexcept nogil:
+cdef inline void transpose_block_8(const uint8_t* x, int64_t x_row, uint8_t* y, int64_t y_row) noexcept nogil:
     """8 x 8 bytes, little-endian words."""
     cdef uint64_t[BLOCK] r
     cdef int i
@@ -43,7 +43,7 @@ cdef inline void transpose_bytes(const uint8_t* x, int64_t x_row, int64_t column
     while c + BLOCK <= columns:
         q = 0
         while q + BLOCK <= rows:
-            turn_block_8(x + c * x_row + q, x_row, y + q * y_row + c, y_row)
+            transpose_block_8(x + c * x_row + q, x_row, y + q * y_row + c, y_row)
             q += BLOCK
         for q in range(q, rows):
             for i in range(c, c + BLOCK):
@@ -62,7 +62,7 @@ cdef inline void transpose_words(const uint8_t* x, int64_t x_row, int64_t column
                 memcpy(y + q * y_row + 2 * i, x + i * x_row + 2 * q, 2)
 
 
-cdef inline void turn_32(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
+cdef inline void transpose_dwords(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil:
     cdef int64_t c, q, i
     for c in range(0, columns, 8):
         for q in range(rows):

@@ -4,7 +4,7 @@
     begin_walk(&walk, size)                                  # bytes of an element
     add_axis(&walk, extent, dst_stride, src_stride)          # outermost first; strides in bytes
     finish_walk(&walk)                                       # merges axes that lie behind one another in both tensors
-    use_transpose(&walk, transpose)                                    # transposes matrices of single elements in blocks; `transpose`: those of four bytes, or NULL
+    use_transpose(&walk, transpose)                         # single elements are moved in transposed blocks; `transpose`: for four bytes, or NULL
     walk_copy(&walk, dst, src)
 
 With an element of "1 byte" the strides count elements, and `walk_source` tells where the i-th one comes from: strings

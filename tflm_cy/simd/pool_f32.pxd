@@ -1,6 +1,6 @@
 """AVERAGE_POOL_2D and MAX_POOL_2D of float32 in XNNPACK's arithmetic; shape: a PoolShape.
 
-    table.pool_f32.maximum(&shape, x, at, y)                   # max_pool_f32 of arithmetic/xnnpack; at: room for 9 * groups_of(shape) pointers and as many int64
+    table.pool_f32.maximum(&shape, x, at, y)                   # max_pool_f32 of arithmetic/xnnpack; at: 9 * groups_of(shape) pointers and int64
     table.pool_f32.average(&shape, x, zeros, first, end, y)    # average_pool_f32, of output rows first to end; zeros: a row of channels
 """
 from libc.stdint cimport int64_t

@@ -10,7 +10,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, turn_32
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords
 from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
@@ -86,7 +86,7 @@ cdef inline void multiply_batch8(
     cdef ConvI8 mine
     if b.adj_x:
         if b.plan.dynamic:
-            turn_32(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
+            transpose_dwords(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
         else:
             transpose_bytes(<const uint8_t*>rows, b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k)
         rows = scratch + b.rows_at
