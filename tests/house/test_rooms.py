@@ -31,7 +31,7 @@ ALLOWED = {
     "micro": {"core", "graph", "memory", "ops", "schema"},
     "report": set(),
     "demo": {"report", "interpreter"},
-    "cli": {"report", "interpreter", "experimental", "demo", "micro", "schema", "shim", "config"},
+    "cli": {"report", "interpreter", "experimental", "demo", "micro", "profile", "schema", "shim", "config"},
     "__main__": {"cli"},
     "config": {"simd", "ops"},
     "__init__": {"interpreter", "library", "experimental", "config", "custom", "shim"},

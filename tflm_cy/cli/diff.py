@@ -73,15 +73,9 @@ def diff(args):
     if args.b.startswith("tensorflow:"):
         raise UserError("side b runs node by node and must be one of tflm_cy's modes; give tensorflow:MODE as --a")
     with refused(file.name):
-        a, b = _open(args.a, file, True), _open(args.b, file, True)
-        inputs = read_inputs(a, args.input, args.random)
-        _feed(a, inputs)
-        a.invoke()
-        _feed(b, inputs)
-        b.invoke()
-        compared = list(_compare(a, b, args.a))
+        compared, inputs = compare_nodes(file, args.a, args.b, args.input, args.random)
         found = [f for f in compared if f is not None]
-        whole = _whole_runs(args, file, inputs)
+        whole = compare_outputs(file, args.a, args.b, inputs)
         quirks = _quirks(args, file)
     equal = not any(f.distance.differing for f in found) and not any(d.differing for _, d in whole)
     title = f"{file.title}: {args.a} and {args.b}"
@@ -103,6 +97,26 @@ def diff(args):
     ]
     deliver("\n".join(_lines(args, found, len(compared) - len(found), whole, quirks)), files)
     return 0 if equal else 1
+
+
+def compare_nodes(file, name_a, name_b, given=None, seed=0):
+    """([NodeDifference, or None where a side has no value], the inputs' values) of two modes, node by node.
+
+    Parameters
+    ----------
+    file : cli.model.ModelFile
+    name_a, name_b : str
+        Modes.
+    given, seed
+        As `read_inputs` takes them.
+    """
+    a, b = _open(name_a, file, True), _open(name_b, file, True)
+    inputs = read_inputs(a, given or [], seed)
+    _feed(a, inputs)
+    a.invoke()
+    _feed(b, inputs)
+    b.invoke()
+    return list(_compare(a, b, name_a)), inputs
 
 
 def _lines(args, found, left_out, whole, quirks):
@@ -304,10 +318,10 @@ def _copy_value(a, b, tensor):
         return
 
 
-def _whole_runs(args, file, inputs):
-    """(output name, Distance) of the outputs of two ordinary runs."""
+def compare_outputs(file, name_a, name_b, inputs):
+    """[(output name, Distance)] of two modes' ordinary runs."""
     results = []
-    for side in (args.a, args.b):
+    for side in (name_a, name_b):
         interpreter = _open(side, file, False)
         _feed(interpreter, inputs)
         interpreter.invoke()

@@ -11,12 +11,12 @@ import sys
 import traceback
 
 from tflm_cy import __version__
-from tflm_cy.cli import arena, bench, demo, diff, inspect, run, stand_in
+from tflm_cy.cli import arena, bench, demo, diff, doctor, inspect, run, stand_in
 from tflm_cy.cli.errors import UserError
 from tflm_cy.cli.output import complain, flush, silence
 from tflm_cy.report import printable
 
-COMMANDS = (demo, run, bench, inspect, arena, diff, stand_in)
+COMMANDS = (demo, run, bench, inspect, arena, doctor, diff, stand_in)
 
 _DESCRIPTION = "Run .tflite models: a drop-in replacement for tf.lite.Interpreter."
 _EPILOG = """examples:
@@ -26,6 +26,7 @@ _EPILOG = """examples:
   python -m tflm_cy run model.tflite --random 7 --mode BUILTIN_REF --output y.npz
   python -m tflm_cy bench model.tflite --per-op --html t.html  where the time goes
   python -m tflm_cy arena model.tflite --svg plan.svg          the memory it needs under TensorFlow Lite Micro
+  python -m tflm_cy doctor model.tflite --target cortex-m4 --arena 64K    why AllocateTensors fails, and what to change
   python -m tflm_cy diff model.tflite --a AUTO --b BUILTIN_REF    which node differs between two modes, and why
   python -m tflm_cy with tflite_runtime program.py             a program that imports another interpreter, on this one
 

@@ -11,6 +11,7 @@ weights   2304
 from tflm_cy.report.arena_page import arena_page
 from tflm_cy.report.arena_picture import Block, arena_picture
 from tflm_cy.report.bits import Distance, distance
+from tflm_cy.report.doctor_page import doctor_page
 from tflm_cy.report.page import difference_page
 from tflm_cy.report.picture import gallery, grey_picture, picture_style
 from tflm_cy.report.rules import explain
@@ -26,6 +27,7 @@ __all__ = [
     "byte_size",
     "difference_page",
     "distance",
+    "doctor_page",
     "duration",
     "durations",
     "explain",

@@ -6,14 +6,14 @@ from tflm_cy.report.table import is_numeric, printable
 from tflm_cy.report.theme import page
 
 # A picture is as wide as the page; on a narrow screen it scrolls instead of shrinking until nobody can read it.
-_STYLE = """.picture svg { max-width: 100%; min-width: 46rem; height: auto } .picture.long svg { max-width: none }
+PICTURE_STYLE = """.picture svg { max-width: 100%; min-width: 46rem; height: auto } .picture.long svg { max-width: none }
 .block:hover rect { stroke: var(--ink); stroke-width: 2 }
 #hint { position: fixed; display: none; background: var(--ink); color: var(--page); padding: .4em .7em; border-radius: 4px;
   white-space: pre; font-size: 12px; pointer-events: none; z-index: 1 }"""
 _LONG = 1400  # pixels of a picture that scrolls on every screen
 
 # The browser's own hint comes late and small: show the title of the block under the pointer at once.
-_SCRIPT = """const hint = document.getElementById("hint");
+PICTURE_SCRIPT = """const hint = document.getElementById("hint");
 for (const block of document.querySelectorAll(".block")) {
   const title = block.querySelector("title"), text = title.textContent;
   title.remove();
@@ -53,10 +53,10 @@ def arena_page(title, remarks, svg, tables, source=None):
     parts = [f"<h1>{_text(title)}</h1>", '<div id="hint"></div>']
     parts += [f'<p class="remark">{_text(remark)}</p>' for remark in remarks]
     parts.append(f'<div class="picture{" long" if _width(svg) > _LONG else ""}">{svg}</div>')
-    parts += [f"<h2>{_text(name)}</h2>\n{_table(*table)}" for name, table in tables]
+    parts += [f"<h2>{_text(name)}</h2>\n{table(*rows)}" for name, rows in tables]
     if source is not None:
         parts.append(f"<h2>{_text(source[0])}</h2>\n<pre>{html.escape(source[1], quote=False)}</pre>")
-    return page(_text(title), "\n".join(parts), _STYLE, _SCRIPT)
+    return page(_text(title), "\n".join(parts), PICTURE_STYLE, PICTURE_SCRIPT)
 
 
 def _width(svg):
@@ -65,7 +65,8 @@ def _width(svg):
     return int(rest.partition("'")[0]) if found else 0
 
 
-def _table(header, rows):
+def table(header, rows):
+    """A table as HTML; columns of numbers are right-aligned."""
     rows = [list(row) for row in rows]
     numeric = [is_numeric([row[c] for row in rows]) for c in range(len(header))]
     head = "".join(f"<th{_NUMBER if right else ''}>{_text(name)}" for name, right in zip(header, numeric, strict=True))
