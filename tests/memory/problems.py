@@ -82,3 +82,41 @@ def chains(draw, most=30):
             rows += [(o, i, draw(distance)) for i in read if draw(st.booleans())]
     rows = [(o, i, d) for o, i, d in rows if last[i] == first[o]]
     return Problem(sizes, first, last, relaxed=rows)
+
+
+@st.composite
+def rolling_problems(draw, most=12):
+    """(problem, problem with the kernels' rows only, reads): operators in sequence, some of which read parts of an input
+    that lives on. The second problem and the reads are what the judge gets."""
+    steps = draw(st.integers(2, max(most - 1, 2)))
+    size = st.integers(1, 12).map(lambda n: n * 16)
+    sizes, first, last, reads, kernel = [draw(size)], [0], [0], {}, {}
+    for step in range(1, steps + 1):
+        read = draw(st.lists(st.sampled_from(range(len(sizes))), min_size=1, max_size=2, unique=True))
+        sizes.append(draw(size))
+        first.append(step)
+        last.append(step)
+        for i in read:
+            last[i] = step
+            low = draw(st.integers(0, sizes[i] - 1))
+            reads.setdefault(i, []).append((step, low, draw(st.integers(low + 1, sizes[i]))))
+            if draw(st.booleans()):
+                kernel[step, i] = draw(st.integers(0, 12)) * 16
+    rows = {}
+    for i, parts in reads.items():
+        for o in range(len(sizes)):
+            if not first[i] < first[o] <= last[i]:
+                continue
+            now = [low for step, low, _ in parts if step == first[o]]
+            later = [low for step, low, _ in parts if step > first[o]]
+            d = sizes[o] - min(now + later)
+            if (o, i) in kernel and now:
+                d = min(d, max([kernel[o, i], *(sizes[o] - low for low in later)]))
+            rows[o, i] = -(-d // 16) * 16
+    lives = sizes, first, last
+    kernel = {pair: d for pair, d in kernel.items() if pair in rows}
+    return (
+        Problem(*lives, relaxed=[(*pair, d) for pair, d in rows.items()]),
+        Problem(*lives, relaxed=[(*pair, d) for pair, d in kernel.items()]),
+        [(i, *part) for i, parts in reads.items() for part in parts],
+    )

@@ -20,6 +20,8 @@ class ImageNetwork:
         self.main.inputs = [self.images[0]]
         for _ in range(self._pick(2, most)):
             self._step()
+        while not self.main.operators:
+            self._step()
         read = {id(t) for op in self.main.operators for t in op["inputs"]}
         ends = [t for t in self.images[1:] if id(t) not in read]
         self.main.outputs = ends or [self.images[-1]]

@@ -11,10 +11,10 @@
 
 A row (output, input, d) says that the operator has read every byte of the input before it writes over it when the
 input starts at least d bytes above the output: a convolution eats its input from below while its output grows behind.
-The search is that of `optimal`, in which such a pair keeps the distance d instead of the output's size; a row is used
-if the input's last step is the output's first one, whatever else starts or ends there. The plan is never worse than
-that of `optimal`. Its bound counts all permitted overlaps; where a row cannot be used, it is the weaker
-`Problem.load`.
+The search is that of `optimal`, in which such a pair keeps the distance d instead of the output's size; there a row is
+used if the input's last step is the output's first one, whatever else starts or ends there. Where rows are left, a second
+search (`first_fit`) uses all of them: an input may live on, of which only bytes above the output are needed (rows of an
+image that no later SLICE reads). The plan is never worse than that of `optimal`. Its bound counts all permitted overlaps.
 
 Two buffers that may lie at equal addresses or apart, and nothing between (a RESHAPE, which copies unless the addresses
 are equal), are one buffer here: the caller joins them.
@@ -28,6 +28,7 @@ from itertools import permutations
 
 from libc.stdint cimport int64_t
 
+from tflm_cy.memory.first_fit cimport first_fit
 from tflm_cy.memory.greedy cimport greedy
 from tflm_cy.memory.optimal cimport optimal
 from tflm_cy.memory.branch_and_bound cimport Packing
@@ -50,15 +51,19 @@ cpdef Plan overlap(Problem problem, object keep_inputs=(), int64_t budget=200_00
     packing = packing_of(problem, True, budget, seconds)
     if packing is None:
         plan = optimal(problem, budget, seconds)
-        plan.lower_bound = min(plan.lower_bound, problem.load())
-        return plan
+        plan.lower_bound = min(plan.lower_bound, bound_of_needs(problem))
+        return first_fit(problem, plan, plan.lower_bound, budget)
     lower = max(packing.bound(), bound_of_groups(problem))
     for i in range(problem.count):
         if problem.fixed_of[i] != ONLINE:
             lower = max(lower, problem.fixed_of[i] + problem.rounded(i))
+    if not packing.exact:
+        lower = bound_of_needs(problem)
     plan = minimised(packing, greedy(problem), lower, budget)
     if not packing.exact:
-        plan.lower_bound = min(plan.lower_bound, problem.load())
+        plan.lower_bound = min(plan.lower_bound, lower)
+        if plan.high_water_mark > lower:
+            plan = first_fit(problem, plan, lower, budget)
     if plan.high_water_mark > lower:
         strict = optimal(problem, budget, seconds)
         if strict.high_water_mark < plan.high_water_mark:
@@ -82,6 +87,43 @@ def kept(Problem problem, object keep_inputs):
     relaxed = [row for row in problem.relaxed if row[1] not in keep]
     return Problem(problem.sizes, problem.first_use, last_use, problem.fixed_offsets, problem.alignment, relaxed,
                    problem.order)
+
+
+cdef int64_t bound_of_needs(Problem problem) except -1:
+    """The most bytes alive at one time that no row permits to be shared.
+
+    A row (o, i, d) lets o lie over the first size(o) - d bytes of i, wherever it lies. So of each buffer those bytes are
+    left out that a buffer of its rows, alive at the same time, may cover; what is left of all buffers is disjoint.
+    """
+    cdef Py_ssize_t i, k, output
+    cdef int64_t most = 0, now, covered
+    cdef list births, above = [[] for _ in range(problem.count)]
+    cdef dict least = {}
+    for k in range(problem.relaxed_count):
+        output, i = problem.relaxed_of[3 * k], problem.relaxed_of[3 * k + 1]
+        distance = -(-problem.relaxed_of[3 * k + 2] // problem.alignment) * problem.alignment
+        least[output, i] = max(distance, least.get((output, i), distance))
+    for (output, i), distance in least.items():
+        if distance < problem.rounded(output):
+            above[i].append((output, problem.rounded(output) - distance))
+    births = sorted({problem.first_of[i] for i in range(problem.count)})
+    for time in births:
+        now = 0
+        for i in range(problem.count):
+            if not problem.first_of[i] <= time <= problem.last_of[i]:
+                continue
+            covered = 0
+            for output, size in above[i]:
+                if problem.first_of[output] <= time <= problem.last_of[output]:
+                    covered = max(covered, size)
+            now += max(problem.rounded(i) - covered, 0)
+        most = max(most, now)
+    for i in range(problem.count):
+        if problem.size_of[i] > 0:
+            most = max(most, problem.rounded(i) + max(problem.fixed_of[i], 0))
+        elif problem.fixed_of[i] != ONLINE:
+            most = max(most, problem.fixed_of[i])
+    return most
 
 
 cdef object bound_of_groups(Problem problem):

@@ -126,6 +126,8 @@ def _merged(demand, groups, rows):
         known = [distances.get((output, k)) for k in dying]
         if o != i and demand.buffers[output].first == first[o] and source in dying and None not in known:
             relaxed[number[o], number[i]] = max(known)
+        elif groups.count(o) == groups.count(i) == 1:  # an input that lives on, of which a part is needed
+            relaxed[number[o], number[i]] = distances[output, source]
     return Problem(
         [buffers[0].size for buffers in members.values()],
         list(first.values()),

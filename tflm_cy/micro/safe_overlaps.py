@@ -17,7 +17,7 @@ This is about TFLM's portable reference kernels, scalar and in order. Other kern
 inputs again: what they compute is kept apart (`walks.walk.replaced`; see `export`, too). An operator that is not in
 `_LOWEST` keeps its inputs apart from its outputs; some of those look harmless but clear or initialise their output
 first (MEAN and SUM of integers, REDUCE_*, TRANSPOSE_CONV of floats).
-CONCATENATION, RESIZE_NEAREST_NEIGHBOR and RESHAPE copy with memcpy: a plan may lay them over each other downwards,
+CONCATENATION, SLICE, RESIZE_NEAREST_NEIGHBOR and RESHAPE copy with memcpy: a plan may lay them over each other downwards,
 which an ascending memcpy permits and the C standard does not; `memcpy=False` leaves these out but for RESHAPE at its
 input's own place, where nothing is copied.
 
@@ -27,6 +27,7 @@ memory optimisation (Blacker et al. 2020).
 
 import numpy as np
 
+from tflm_cy.micro.partial_reads import partial_rows
 from tflm_cy.micro.target import ARENA_ALIGNMENT
 from tflm_cy.micro.walks.walk import replaced
 
@@ -34,7 +35,7 @@ _MOST_ELEMENTS = 1 << 24  # larger ones are kept apart rather than walked: a sec
 NONE = np.iinfo(np.int64).max  # of an output element that reads nothing
 
 COPIES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")  # at the same place nothing is copied
-_MEMCPY = ("CONCATENATION", "RESIZE_NEAREST_NEIGHBOR")
+_MEMCPY = ("CONCATENATION", "RESIZE_NEAREST_NEIGHBOR", "SLICE")
 _UNARY = (
     "ABS CAST CEIL COS DEQUANTIZE ELU EXP FLOOR HARD_SWISH LEAKY_RELU LOG LOGICAL_NOT LOGISTIC NEG QUANTIZE RELU RELU6 "
     "ROUND RSQRT SIN SQRT SQUARE TANH"
@@ -42,27 +43,44 @@ _UNARY = (
 _BINARY = "ADD SUB MUL DIV MAXIMUM MINIMUM PRELU SQUARED_DIFFERENCE"
 
 
-def relaxed_rows(demand, memcpy=True, permits=None):
+def relaxed_rows(demand, memcpy=True, permits=None, strict=False):
     """[(output, input, d)] of the buffers of a `demand.Demand`, as `memory.Problem` takes them.
 
-    Only where the input dies at the node that writes the output; graph outputs, variables and the tensors of child
-    graphs are never relaxed, nor is a node that the target's library computes instead of a reference kernel.
-    `permits(op, type of input 0)`: which kernels are meant (default all). A copy (RESHAPE) has the row (output, input,
-    0) for the use of equal offsets: see `aliases`.
+    Where the input dies at the node that writes the output, and where it is read in parts (`partial_reads`), of which the
+    first are not needed any more; graph outputs, variables and the tensors of child graphs are never relaxed, nor is a
+    node that the target's library computes instead of a reference kernel. `permits(op, type of input 0)`: which kernels
+    are meant (default all). `strict`: no kernel is relied on, only parts that nobody reads any more are overlapped. A copy
+    (RESHAPE) has the row (output, input, 0) for the use of equal offsets: see `aliases`.
     """
-    rows = []
-    for node, output, source, _ in _pairs(demand):
-        if (not memcpy and node.op in _MEMCPY) or replaced(node, demand.target.kernels):
-            continue
-        if node.op in COPIES or (permits and not permits(node.op, node.input(0).type if node.input(0) else "")):
-            continue
-        distances = [distance(node, i, k) for i, k in _operands(demand, node, output, source)]
-        if None in distances or not distances:
-            continue
-        d = max(distances)
-        if d < demand.buffers[output].size:
-            rows.append((output, source, d))
+    rows = {} if strict else kernel_rows(demand, memcpy, permits)
+
+    def distances(node, output, source):
+        return _kernel_distance(demand, node, output, source, memcpy, permits)
+
+    for pair, d in partial_rows(demand, None if strict else distances).items():
+        rows[pair] = min(d, rows.get(pair, d))
+    return [(*pair, d) for pair, d in rows.items()]
+
+
+def kernel_rows(demand, memcpy=True, permits=None, dying=True):
+    """{(output, input): d} as far as the kernel that writes the output reads ahead of it; with `dying` only where the
+    input dies there, else for that step alone."""
+    rows = {}
+    for node, output, source, _ in _pairs(demand, dying):
+        d = _kernel_distance(demand, node, output, source, memcpy, permits)
+        if d is not None and d < demand.buffers[output].size:
+            rows[output, source] = d
     return rows
+
+
+def _kernel_distance(demand, node, output, source, memcpy, permits):
+    """The least safe distance of two buffers at the node that writes one and reads the other; None for none."""
+    if (not memcpy and node.op in _MEMCPY) or node.op in COPIES or replaced(node, demand.target.kernels):
+        return None
+    if permits and not permits(node.op, node.input(0).type if node.input(0) else ""):
+        return None
+    distances = [distance(node, i, k) for i, k in _operands(demand, node, output, source)]
+    return None if None in distances or not distances else max(distances)
 
 
 def aliases(demand):
@@ -251,6 +269,14 @@ def _pad(node, i, k):
     return found
 
 
+def _slice(node, i, k):
+    begin, source = node.constant_values(1), node.input(0)
+    if i != 0 or begin is None or len(begin) != source.rank:
+        return None
+    part = tuple(slice(start, start + count) for start, count in zip(begin, node.output(k).shape, strict=True))
+    return np.arange(source.elements, dtype=np.int64).reshape(source.shape)[part]
+
+
 def _mean(node, i, k):
     """Sums up and writes one element after the other only in one case: floats, height and width of an image."""
     axes, source = node.constant_values(1), node.input(0)
@@ -310,6 +336,7 @@ _LOWEST = {
     "PADV2": _pad,
     "RESIZE_BILINEAR": _resize,
     "RESIZE_NEAREST_NEIGHBOR": _resize,
+    "SLICE": _slice,
     "SOFTMAX": _softmax,
     "SPLIT": _split,
     "SPLIT_V": _split,

@@ -18,7 +18,7 @@ def bounds(size, parts):
     whole, rest = divmod(size, parts)
     found, first = [], 0
     for part in range(parts):
-        end = first + whole + (part < rest)
+        end = first + whole + (part >= parts - rest)
         found.append((first, end))
         first = end
     return found
