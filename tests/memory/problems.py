@@ -85,9 +85,9 @@ def chains(draw, most=30):
 
 
 @st.composite
-def rolling_problems(draw, most=12):
+def rolling_problems(draw, most=12, to_end=False):
     """(problem, problem with the kernels' rows only, reads): operators in sequence, some of which read parts of an input
-    that lives on. The second problem and the reads are what the judge gets."""
+    that lives on, or all that follows a byte (`to_end`). The second problem and the reads are what the judge gets."""
     steps = draw(st.integers(2, max(most - 1, 2)))
     size = st.integers(1, 12).map(lambda n: n * 16)
     sizes, first, last, reads, kernel = [draw(size)], [0], [0], {}, {}
@@ -99,7 +99,7 @@ def rolling_problems(draw, most=12):
         for i in read:
             last[i] = step
             low = draw(st.integers(0, sizes[i] - 1))
-            reads.setdefault(i, []).append((step, low, draw(st.integers(low + 1, sizes[i]))))
+            reads.setdefault(i, []).append((step, low, sizes[i] if to_end else draw(st.integers(low + 1, sizes[i]))))
             if draw(st.booleans()):
                 kernel[step, i] = draw(st.integers(0, 12)) * 16
     rows = {}

@@ -148,7 +148,7 @@ def test_bounds_of_inputs_that_are_read_in_parts(drawn):
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(rolling_problems())
+@given(rolling_problems(to_end=True))
 def test_the_judge_refuses_a_distance_of_16_bytes_less(drawn):
     """Wherever a plan lies as near to what is read as a row permits, 16 bytes nearer are too near."""
     problem, kernel_problem, reads = drawn
