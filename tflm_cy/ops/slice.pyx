@@ -176,6 +176,19 @@ cdef struct Selection:           # of one dimension, as STRIDED_SLICE's kernel w
     bint shrunk                  # it is left out of the output
 
 
+cdef struct Masks:               # of STRIDED_SLICE; axes are counted over input and new axes together
+    int given                    # indices that the node has
+    int32_t begin                # bit i: index i
+    int32_t end
+    int32_t shrink
+    bint offset
+    int axes
+    int32_t ellipsis_axes        # bit i: axis i
+    int32_t new_axes
+    int ellipsis_start
+    int expanded                 # axes that the ellipsis stands for beyond its own
+
+
 cdef const char* UNWRITTEN = b"slice index of a shrunk dimension is out of bounds, or its stride is negative"
 
 
@@ -224,85 +237,95 @@ cdef bint bit(int32_t mask, int i) noexcept nogil:
     return i < 32 and (mask >> i) & 1 != 0
 
 
+cdef Masks masks_of(const Node* node, const Tensor* x, int given) noexcept nogil:
+    """The options' masks, and which axes of input and new axes together they mean."""
+    cdef Masks m
+    cdef int i = 0
+    cdef int added = 0               # new axes in all
+    cdef int ellipsis_end
+    m.given = given
+    m.begin = table_i32(node.options, BEGIN_MASK, 0)
+    m.end = table_i32(node.options, END_MASK, 0)
+    m.shrink = table_i32(node.options, SHRINK_AXIS_MASK, 0)
+    m.offset = table_bool(node.options, OFFSET, False)
+    cdef int32_t ellipsis = table_i32(node.options, ELLIPSIS_MASK, 0)
+    cdef int32_t new_axis = table_i32(node.options, NEW_AXIS_MASK, 0)
+    if node.arithmetic == MICRO:     # which does not know them
+        ellipsis = new_axis = 0
+    for i in range(given):
+        if not bit(ellipsis, i) and bit(new_axis, i):
+            added += 1
+    m.axes = m.ellipsis_start = x.rank + added
+    m.ellipsis_axes = m.new_axes = m.expanded = 0
+    i = 0
+    while i < m.axes and m.axes <= SLICE_RANK:
+        if bit(ellipsis, i):
+            m.ellipsis_start = i
+            ellipsis_end = max(i + 1, min(i + 1 + added + x.rank - given, m.axes))
+            m.expanded = ellipsis_end - i - 1
+            while i < ellipsis_end:
+                m.ellipsis_axes |= 1 << i
+                i += 1
+            continue
+        if bit(new_axis, i - m.expanded):
+            m.new_axes |= 1 << i
+        i += 1
+    return m
+
+
+cdef const char* select_axis(
+    const Masks* m, const Tensor* begin, const Tensor* end, const Tensor* strides, int i, Selection* s,
+) noexcept nogil:
+    """Select along axis i, which is one of the input."""
+    cdef int in_ellipsis = max(0, min(i - m.ellipsis_start, m.expanded))         # axes that the ellipsis stands for beyond its own
+    cdef int at = i - in_ellipsis
+    if bit(m.ellipsis_axes, i) or i >= m.given + m.expanded:
+        s.steps = s.size
+        return NULL
+    if at < 0 or at >= m.given:
+        return b"StridedSlice: the masks name more indices than there are"
+    s.stride = index_at(INT32, strides.data, at)
+    if s.stride == 0:
+        return b"stride value has to be non-zero"
+    s.shrunk = bit(m.shrink, at)
+    select_steps(
+        s, index_at(INT32, begin.data, at) if begin != NULL else 0, index_at(INT32, end.data, at), m.offset, bit(m.begin, at), bit(m.end, at))
+    return NULL
+
+
 cdef const char* plan_strided_slice(
     Node* node, const Tensor* x, const Tensor* begin, const Tensor* end, const Tensor* strides, int* rank,
     int32_t* dims,
 ) noexcept nogil:
     """Select along every dimension of the input and every added one. Without `begin` (offset) only the shape counts."""
     cdef Part* part = <Part*>node.data
-    cdef int32_t ellipsis_mask = table_i32(node.options, ELLIPSIS_MASK, 0)
-    cdef int32_t new_axis_mask = table_i32(node.options, NEW_AXIS_MASK, 0)
-    cdef int32_t shrink_axis_mask = table_i32(node.options, SHRINK_AXIS_MASK, 0)
-    cdef int32_t begin_mask = table_i32(node.options, BEGIN_MASK, 0)
-    cdef int32_t end_mask = table_i32(node.options, END_MASK, 0)
-    cdef bint offset = table_bool(node.options, OFFSET, False)
-    cdef int given = end.dims[0]
-    cdef int added = 0               # new axes in all
-    cdef int ellipsis_start, ellipsis_end, expanded, all_axes, i, at
+    cdef Masks m = masks_of(node, x, end.dims[0])
+    cdef const char* refusal
+    cdef int i
     cdef int axis = 0                # of the input
-    cdef int in_ellipsis = 0         # axes that the ellipsis stands for beyond its own
-    cdef int32_t ellipsis_axes = 0
-    cdef int32_t new_axes = 0
     cdef bint empty = False
     cdef bint nothing = False
     cdef int64_t wanted, input_stride
     cdef Selection s
-    if node.arithmetic == MICRO:     # which does not know them
-        ellipsis_mask = new_axis_mask = 0
-    for i in range(given):
-        if not bit(ellipsis_mask, i) and bit(new_axis_mask, i):
-            added += 1
-    all_axes = x.rank + added
-    if all_axes > SLICE_RANK:
+    if m.axes > SLICE_RANK:
         return b"StridedSlice op only supports up to 5D output including added axis."
-    ellipsis_start = all_axes
-    expanded = 0
-    i = 0
-    while i < all_axes:
-        if bit(ellipsis_mask, i):
-            ellipsis_start = i
-            ellipsis_end = max(i + 1, min(i + 1 + added + x.rank - given, all_axes))
-            expanded = ellipsis_end - i - 1
-            while i < ellipsis_end:
-                ellipsis_axes |= 1 << i
-                i += 1
-            continue
-        if bit(new_axis_mask, i - expanded):
-            new_axes |= 1 << i
-        i += 1
-
     part.start = 0
     rank[0] = 0
     begin_walk(&part.walk, unit(x))
-    for i in range(all_axes):
+    for i in range(m.axes):
         s.shrunk = False
-        s.stride = 1
-        s.first = 0
-        if not bit(ellipsis_axes, i) and bit(new_axes, i):
-            s.steps = 1
-            input_stride = 0
-        else:
+        s.stride = s.steps = 1
+        s.first = input_stride = 0
+        if bit(m.ellipsis_axes, i) or not bit(m.new_axes, i):
             if axis >= x.rank:
                 return b"StridedSlice: the masks name more dimensions than the input has"
             s.size = x.dims[axis]
             input_stride = count_range(x, axis + 1, x.rank) * unit(x)
             axis += 1
-            if bit(ellipsis_axes, i) or i >= given + expanded:
-                if bit(ellipsis_axes, i):
-                    in_ellipsis = max(0, i - ellipsis_start)
-                s.steps = s.size
-            else:
-                at = i - in_ellipsis
-                if at < 0 or at >= given:
-                    return b"StridedSlice: the masks name more indices than there are"
-                s.stride = index_at(INT32, strides.data, at)
-                if s.stride == 0:
-                    return b"stride value has to be non-zero"
-                s.shrunk = bit(shrink_axis_mask, at)
-                select_steps(
-                    &s, index_at(INT32, begin.data, at) if begin != NULL else 0, index_at(INT32, end.data, at), offset,
-                    bit(begin_mask, at), bit(end_mask, at))
-        if offset and not s.shrunk and i < given:
+            refusal = select_axis(&m, begin, end, strides, i, &s)
+            if refusal != NULL:
+                return refusal
+        if m.offset and not s.shrunk and i < m.given:
             wanted = rounded_up(index_at(INT32, end.data, i), s.stride)
             if begin == NULL:
                 s.steps = wanted
