@@ -6,6 +6,7 @@ from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.deferred_constants cimport DeferredConstants
 from tflm_cy.graph.graph cimport Graph
 from tflm_cy.graph.memory_plan cimport MemoryPlan
+from tflm_cy.memory.block cimport Block
 
 
 cdef class Compilation:
@@ -28,6 +29,9 @@ cdef class Compilation:
     cdef bint dynamic_seen           # an output's shape is known only while invoking: the stage ends behind its node
     cdef bint shapes_open            # a node in front has outputs that TensorFlow shapes while invoking
     cdef bint put_off                # the current node is left to the next stage
+    cdef bint ready_only             # the stage has only the nodes that read no dynamic output: it stays prepared whatever shapes those get
+    cdef bint light                  # the stage is prepared again and has little to do: as it is, without the optional passes and the planner
+    cdef Block marks                 # memory of `prepare`: which tensors have no shape yet, and the steps that wait for them
 
     cdef Node* new_node(self, int operands) except NULL
     cdef Node* extended(self, const Node* node, int32_t operand) except NULL

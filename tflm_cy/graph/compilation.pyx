@@ -5,8 +5,8 @@
     compilation.memory                        # requests for scratch memory; the problem and its solution
     compilation.allocator                     # memory until the next prepare
 
-A stage ends behind a node whose output's shape is known only while invoking: the nodes behind it form the next stage, which is prepared when
-it is reached (`graph.dynamic_stages`).
+A stage ends behind a node whose output's shape is known only while invoking: the nodes behind it form the next stages, which are prepared when
+they are reached (`graph.dynamic_stages`).
 """
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -110,5 +110,5 @@ cdef Pass new_pass(PassFunction run, str name, str summary, bint optional=False,
 
 
 cdef bint is_enabled(Compilation c, str name) noexcept:
-    """False for an optional pass that is switched off, or in a graph whose tensors are all preserved."""
-    return not c.graph.preserve_all and not c.micro and name not in c.disabled
+    """False for an optional pass that is switched off, in a graph whose tensors are all preserved, and in a light stage."""
+    return not c.graph.preserve_all and not c.micro and not c.light and name not in c.disabled

@@ -20,6 +20,7 @@ cdef class Execution:
     cdef int64_t* clock              # of the run under way, if it is timed
     cdef int failed_step
     cdef object failure              # an exception to be raised as it is
+    cdef bint staged                 # `stages` are there
 
     cdef int forget_trial(self) noexcept
     cdef int run(self, Context context) noexcept nogil

@@ -10,7 +10,6 @@ from libc.string cimport memset
 from tflm_cy.graph.context cimport INVOKE, Node
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.dynamic_stages cimport new_stages
-from tflm_cy.graph.passes.pipeline cimport run_passes
 from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.tile_executor cimport run_group
 from tflm_cy.memory.block cimport Block, new_block
@@ -57,28 +56,23 @@ cdef class Execution:
             if status != 0 or end == graph.step_count:
                 return status
             step = end
-            end = self.next_stage(context, step)
+            end = self.stages.prepared_end(step) if self.staged else 0
+            if end == 0:
+                end = self.next_stage(context, step)
             if end < 0:
                 return -1
 
     cdef int next_stage(self, Context context, int step) noexcept with gil:
-        """The end of the stage behind a dynamic output: as the last invoke prepared it, or prepared anew; -1: `failure` is set."""
-        cdef int end
+        """Prepare the stage behind a dynamic output; its end. -1: `failure` is set."""
         try:
             if self.stages is None:
                 self.stages = new_stages(self.c)
-            end = self.stages.prepared_end(step)
-            if end == 0:
-                self.stages.begin(step)
-                self.c.first = step
-                run_passes(self.c)
-                self.stages.complete(step)
-                end = self.c.end
+                self.staged = True
+            return self.stages.prepare(step)
         except BaseException as error:
             context.state = INVOKE
             self.failure = error
             return -1
-        return end
 
     cdef int run_recorded(self, Context context) noexcept:
         """Run with a clock; a run that fails is not recorded."""

@@ -3,7 +3,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.memory.block cimport Block
-from tflm_cy.memory.problem cimport Plan, Problem
+from tflm_cy.memory.problem cimport Problem
 
 cdef enum RowKind:
     ROW_TENSOR = 0                   # a tensor that is to be placed
@@ -13,6 +13,7 @@ cdef enum RowKind:
 cdef struct Row:                     # what a buffer of the problem is
     int32_t kind                     # RowKind
     int32_t index
+    int64_t offset                   # in the head
 
 cdef struct Scratch:                 # a request of a node for memory while it runs
     int64_t bytes
@@ -27,12 +28,15 @@ cdef class MemoryPlan:
     cdef int scratch_bound           # requests that have an address in the context's scratch_buffers
     cdef list stage_blocks           # head memory of the stages behind a dynamic output
     cdef Problem problem             # of the stage that is being planned
-    cdef Plan solution
+    cdef list spare_blocks           # of stages that are forgotten, for the next ones
     cdef Block shared                # the block of an earlier stage that it may use
     cdef int row_capacity
     cdef Row* rows
     cdef int row_count
+    cdef int64_t size                # of the stage's part of the head
 
     cdef int request_scratch(self, size_t bytes, int step, int source) except -1
     cdef int new_rows(self, int count) except -1
     cdef int add_row(self, int kind, int index) noexcept
+    cdef Block new_stage_block(self, size_t bytes)
+    cdef int forget_blocks(self, int first) except -1

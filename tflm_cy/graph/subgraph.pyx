@@ -412,10 +412,12 @@ cdef class Subgraph(Context):
             mark.tail, mark.bulk = self.loaded, 0
             self.allocator.rewind(mark)
         self.constants.forget()
-        self.memory.stage_blocks, self.compilation.kept = [], []
+        self.memory.stage_blocks, self.memory.spare_blocks, self.compilation.kept = [], [], []
         self.memory.scratch_count = self.memory.scratch_bound = 0
         self.allocator.rows = None
-        self.execution.stages = None
+        if self.execution.stages is not None:
+            self.execution.stages.restore_order()
+            self.execution.stages, self.execution.staged = None, False
         return forget_passes(&self.graph)
 
     cdef int prepare_nodes(self) except -1:
@@ -423,6 +425,7 @@ cdef class Subgraph(Context):
         cdef Tensor* tensor
         cdef int i
         self.compilation.first = 0
+        self.compilation.ready_only = False
         run_passes(self.compilation)
         self.execution.static_end = self.compilation.end
         for i in range(0 if self.micro else self.graph.input_count):

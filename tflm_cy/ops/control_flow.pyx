@@ -1,8 +1,8 @@
 """IF, WHILE, STABLEHLO_CASE, STABLEHLO_COMPOSITE: subgraphs called while invoking, values copied in and out.
 
 IF runs one of two subgraphs on inputs 1 .., CASE one of several (the last one for an index that has none), COMPOSITE its only one on all
-inputs. WHILE copies its inputs to its outputs and, as long as the condition subgraph says
-true of them, replaces them by what the body subgraph makes of them. Outputs are dynamic where the subgraphs cannot tell their shapes
+inputs. WHILE hands its inputs to the body and, as long as the condition subgraph says true of them, what the body makes of them to the body again;
+in the end they are its outputs. Outputs are dynamic where the subgraphs cannot tell their shapes
 in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Handles, of type RESOURCE
 or VARIANT, have no shape that matters; `graph.resource` tells what copying one means. Calls
 take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
@@ -11,7 +11,8 @@ Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.callee cimport has_shapes_of, reads_input, set_inputs
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport BOOL, INT32, Tensor, count, same_shape, type_name
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector, vector_i32
@@ -32,9 +33,14 @@ cdef enum:                       # StableHLOCompositeOptions
 cdef struct Callees:
     void* first                  # Context: then, or the condition
     void* second                 # Context: else, or the body
+    const Tensor** values        # one per input of a callee: where its value is taken from, NULL: nowhere
+    const Tensor** asked         # WHILE: those of the condition
+    uint8_t* reads               # WHILE: one per input: the condition reads it
+    bint staged                  # WHILE: values go through the node's outputs from each turn to the next
 
 cdef struct Branches:            # CASE, COMPOSITE
     void** callees               # Context
+    const Tensor** values        # one per input of a callee
     int32_t count
     int32_t skip                 # inputs of the node that are not the callee's
 
@@ -45,6 +51,7 @@ cdef Callees* find_callees(Context context, Node* node) except NULL:
     cdef Context second = context.subgraph(table_i32(node.options, SECOND_SUBGRAPH, 0))
     data.first = <void*>first
     data.second = <void*>second
+    data.values = new_values(context, node)
     node.data = data
     return data
 
@@ -79,15 +86,9 @@ cdef int shape_inputs(Context context, Node* node, int skip, Context callee) exc
     return callee.prepare_call()
 
 
-cdef int pass_value(Context context, const Tensor* value, Context callee, int i) except -1:
-    """Copy a value into a callee's input, which takes the value's shape."""
-    cdef Tensor* target = callee.graph_input(i)
-    if value == NULL or target == NULL:
-        return 0
-    if not is_handle(value):
-        callee.shape_input(i, value.rank, value.dims)
-    callee.prepare_call()
-    return callee.store(callee.graph_input(i), value)
+cdef const Tensor** new_values(Context context, const Node* node) except NULL:
+    """Room for a pointer per input."""
+    return <const Tensor**>context.persistent((node.input_count + 1) * sizeof(void*))
 
 
 # ---------------------------------------------------------------- IF
@@ -144,16 +145,16 @@ cdef int run_if(Context context, Node* node) noexcept nogil:
     cdef void* branch = data.first if (<const uint8_t*>context.input(node, 0).data)[0] else data.second
     cdef int status
     with gil:
-        status = call_branch(context, node, <Context>branch, 1)
+        status = call_branch(context, node, <Context>branch, data.values, 1)
     return status
 
 
-cdef int call_branch(Context context, Node* node, Context callee, int skip) noexcept:
+cdef int call_branch(Context context, Node* node, Context callee, const Tensor** values, int skip) noexcept:
     cdef int i
     try:
         for i in range(callee.input_total()):
-            pass_value(context, context.input(node, i + skip), callee, i)
-        callee.prepare_call()
+            values[i] = context.input(node, i + skip)
+        set_inputs(callee, values)
         if callee.call(context) != 0:
             return -1
         for i in range(node.output_count):
@@ -169,6 +170,7 @@ cdef int call_branch(Context context, Node* node, Context callee, int skip) noex
 cdef Branches* find_branches(Context context, Node* node, int total, int skip) except NULL:
     cdef Branches* data = <Branches*>context.persistent(sizeof(Branches))
     data.callees = <void**>context.persistent(total * sizeof(void*))
+    data.values = new_values(context, node)
     data.count = total
     data.skip = skip
     node.data = data
@@ -201,7 +203,7 @@ cdef int run_case(Context context, Node* node) noexcept nogil:
     if index < 0 or index >= data.count:
         index = data.count - 1
     with gil:
-        status = call_branch(context, node, <Context>data.callees[index], data.skip)
+        status = call_branch(context, node, <Context>data.callees[index], data.values, data.skip)
     return status
 
 
@@ -220,7 +222,7 @@ cdef int run_composite(Context context, Node* node) noexcept nogil:
     cdef const Branches* data = <const Branches*>node.data
     cdef int status
     with gil:
-        status = call_branch(context, node, <Context>data.callees[0], 0)
+        status = call_branch(context, node, <Context>data.callees[0], data.values, 0)
     return status
 
 
@@ -262,8 +264,23 @@ cdef int prepare_while(Context context, Node* node) except -1:
             context.set_dynamic(y)
         else:
             context.set_shape(y, body.graph_output(i).rank, body.graph_output(i).dims)
+    data.asked = new_values(context, node)
+    data.reads = <uint8_t*>context.persistent(node.input_count + 1)
+    for i in range(node.input_count):
+        data.reads[i] = reads_input(condition, i)
+    data.staged = node.arithmetic == MICRO or changes_places(body)
     node.invoke = run_while
     return 0
+
+
+cdef bint changes_places(Context body) noexcept:
+    """An output is another loop variable's input: it would be overwritten before it is read."""
+    cdef int i, k
+    for i in range(body.output_total()):
+        for k in range(body.input_total()):
+            if i != k and body.graph_output(i) == body.graph_input(k):
+                return True
+    return False
 
 
 cdef int run_while(Context context, Node* node) noexcept nogil:
@@ -274,32 +291,51 @@ cdef int run_while(Context context, Node* node) noexcept nogil:
 
 
 cdef int loop(Context context, Node* node) noexcept:
+    """Values go from the body's outputs to its inputs, and to the node's outputs when the loop ends."""
     cdef Callees* data = <Callees*>node.data
     cdef Context condition = <Context>data.first
     cdef Context body = <Context>data.second
     cdef const Tensor* answer
+    cdef bint turned = False
     cdef int i
     try:
         for i in range(node.input_count):
-            context.store(context.output(node, i), context.input(node, i))
+            data.values[i] = context.input(node, i)
+        if data.staged:
+            stage_values(context, node, data)
         while True:
             for i in range(node.input_count):
-                pass_value(context, context.output(node, i), condition, i)
+                data.asked[i] = data.values[i] if data.reads[i] else NULL
+            set_inputs(condition, data.asked)
             if condition.call(context) != 0:
                 return -1
             answer = condition.graph_output(0)
             if answer.bytes != 1 or answer.data == NULL:
                 raise ValueError("the condition subgraph must give one BOOL")
             if not (<const uint8_t*>answer.data)[0]:
-                return 0
-            for i in range(node.input_count):
-                pass_value(context, context.output(node, i), body, i)
+                break
+            if turned and not data.staged and not has_shapes_of(body, data.values):
+                stage_values(context, node, data)        # it is prepared anew, and its outputs lose their memory
+            set_inputs(body, data.values)
             if body.call(context) != 0:
                 return -1
             for i in range(node.input_count):
-                context.store(context.output(node, i), body.graph_output(i))
+                data.values[i] = body.graph_output(i)
+            if data.staged:
+                stage_values(context, node, data)
+            turned = True
+        return stage_values(context, node, data)
     except BaseException as error:
         return context.fail_because(error)
+
+
+cdef int stage_values(Context context, Node* node, Callees* data) except -1:
+    """Loop variables lie in the node's outputs."""
+    cdef int i
+    for i in range(node.input_count):
+        context.store(context.output(node, i), data.values[i])
+        data.values[i] = context.output(node, i)
+    return 0
 
 
 OPERATORS = {

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
-from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT, SLACK
+from tflm_cy.graph.allocator cimport SLACK
 from tflm_cy.graph.compilation cimport new_pass
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.graph cimport Graph, TileGroup, node_at
@@ -15,7 +15,6 @@ from tflm_cy.graph.memory_plan cimport ROW_SCRATCH, ROW_TENSOR, MemoryPlan
 from tflm_cy.graph.passes.plan cimport end_of_requests, request_bytes
 from tflm_cy.graph.tensor cimport PLANNED
 from tflm_cy.graph.tile_executor cimport make_jobs
-from tflm_cy.memory.block cimport Block, new_block
 
 cdef uint8_t[64] EMPTY                    # where tensors of zero bytes point to
 
@@ -31,14 +30,14 @@ cdef int bind(Compilation c) except -1:
             graph.tensors[t].data = EMPTY
     for i in range(c.memory.row_count):
         if c.memory.rows[i].kind == ROW_TENSOR:
-            graph.tensors[c.memory.rows[i].index].data = base + c.memory.solution.offset_of[i]
+            graph.tensors[c.memory.rows[i].index].data = base + c.memory.rows[i].offset
     for t in range(graph.tensor_count):
         if graph.first_use[t] >= c.first and graph.alias[t] >= 0:
             graph.tensors[t].data = graph.tensors[graph.alias[t]].data
     bind_strips(graph, c.first, c.end)
     if not zeroed:
         clear_ends(graph, c.first)
-    c.memory.problem = c.memory.solution = None
+    c.memory.problem = None
     c.memory.shared = None
     make_jobs(graph, c.first, c.end)
     return 0
@@ -47,9 +46,8 @@ cdef int bind(Compilation c) except -1:
 cdef char* new_base(Compilation c, bint* zeroed) except NULL:
     """Where offset 0 lies: the head, the block of an earlier stage, or a new one."""
     cdef MemoryPlan memory = c.memory
-    cdef int64_t size = memory.solution.high_water_mark
+    cdef int64_t size = memory.size
     cdef char* base
-    cdef Block block
     if c.first == 0:
         owner = c.allocator.arena.head_owner()
         base = <char*>c.allocator.arena.set_head(size)
@@ -60,9 +58,7 @@ cdef char* new_base(Compilation c, bint* zeroed) except NULL:
     zeroed[0] = True                                                    # nodes write all of a later stage's outputs
     if memory.shared is not None and size + SLACK <= <int64_t>memory.shared.size:
         return memory.shared.data
-    block = new_block(size + SLACK, HEAD_ALIGNMENT)
-    memory.stage_blocks.append(block)
-    return block.data
+    return memory.new_stage_block(size + SLACK).data
 
 
 cdef int bind_scratch(Compilation c, char* base) except -1:
@@ -78,7 +74,7 @@ cdef int bind_scratch(Compilation c, char* base) except -1:
     for i in range(memory.row_count):
         if memory.rows[i].kind != ROW_SCRATCH:
             continue
-        offset = memory.solution.offset_of[i]
+        offset = memory.rows[i].offset
         for request in range(memory.rows[i].index, end_of_requests(c, memory.rows[i].index)):
             buffers[request] = base + offset
             offset += request_bytes(c, request)

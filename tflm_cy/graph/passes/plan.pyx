@@ -1,8 +1,9 @@
 """Decide where each buffer of a stage lies in the head.
 
-Before: live ranges and sizes. After: `MemoryPlan.solution`, an offset per buffer; buffers that are alive at the same time do not overlap.
+Before: live ranges and sizes. After: `MemoryPlan.rows`, an offset per buffer; buffers that are alive at the same time do not overlap.
 
-    build_problem(c)        # a row per buffer: a tensor, the scratch memory of a tile group, what an earlier stage has placed
+    find_rows(c)            # a row per buffer: a tensor, the scratch memory of a tile group, what an earlier stage has placed
+    build_problem(c)        # from when to when each is needed
     solve(problem)          # the better of two greedy orders
 
 A stage behind a dynamic output lies in a block of its own, or in that of an earlier stage, around what is still needed there.
@@ -28,18 +29,37 @@ cdef int64_t STAGGER = 9 * 64
 
 
 cdef int plan(Compilation c) except -1:
+    cdef Plan solution
+    cdef int i
+    find_rows(c)
+    if c.light:
+        return line_up(c)
     build_problem(c)
-    c.memory.solution = solve(c.memory.problem)
+    solution = solve(c.memory.problem)
+    for i in range(c.memory.row_count):
+        c.memory.rows[i].offset = solution.offset_of[i]
+    c.memory.size = solution.high_water_mark
     return 0
 
 
-cdef int build_problem(Compilation c) except -1:
-    """Rows, and what the planner wants to know of each."""
+cdef int line_up(Compilation c) except -1:
+    """One buffer behind the other: finding a better plan would take longer than the stage."""
+    cdef int64_t end = 0
+    cdef int i
+    for i in range(c.memory.row_count):
+        c.memory.rows[i].offset = end
+        end += (row_bytes(c, i) + HEAD_ALIGNMENT - 1) // HEAD_ALIGNMENT * HEAD_ALIGNMENT
+    c.memory.size = end
+    return 0
+
+
+cdef int find_rows(Compilation c) except -1:
+    """A row per buffer."""
     cdef Graph* graph = c.graph
     cdef MemoryPlan memory = c.memory
     cdef int t
     cdef int request = memory.scratch_bound            # 0 at the first stage
-    memory.shared = largest_block(memory.stage_blocks) if c.first > 0 else None
+    memory.shared = largest_block(memory.stage_blocks) if c.first > 0 and not c.light else None
     memory.new_rows(graph.tensor_count + memory.scratch_count - request)
     for t in range(graph.tensor_count):
         if graph.first_use[t] >= c.first and graph.tensors[t].bytes > 0 and graph.alias[t] < 0:
@@ -51,14 +71,13 @@ cdef int build_problem(Compilation c) except -1:
     for t in range(graph.tensor_count if memory.shared is not None else 0):
         if lies_in(graph, memory.shared, t, c.first):
             memory.add_row(ROW_PLACED, t)
-    memory.problem = new_problem(memory.row_count, HEAD_ALIGNMENT)
-    fill_problem(c)
     return 0
 
 
-cdef int fill_problem(Compilation c) except -1:
+cdef int build_problem(Compilation c) except -1:
+    """What the planner wants to know of each row."""
     cdef const Graph* graph = c.graph
-    cdef Problem problem = c.memory.problem
+    cdef Problem problem = new_problem(c.memory.row_count, HEAD_ALIGNMENT)
     cdef int i, t
     for i in range(c.memory.row_count):
         t = c.memory.rows[i].index
@@ -73,6 +92,7 @@ cdef int fill_problem(Compilation c) except -1:
             problem.fixed_of[i] = <char*>graph.tensors[t].data - c.memory.shared.data
         elif problem.size_of[i] >= CACHE_PLACES and is_enabled(c, "alias_buffers"):
             problem.size_of[i] += STAGGER
+    c.memory.problem = problem
     return 0
 
 

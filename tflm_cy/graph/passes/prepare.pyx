@@ -6,18 +6,28 @@ stage ends behind the first node whose output's shape is known only while invoki
 A node that refuses what it is given stops the allocation, or refuses when it is reached where TensorFlow's kernels look at shapes only then
 (`LateRefusalError`).
 """
-from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
 
 from tflm_cy.graph.compilation cimport new_pass
 from tflm_cy.graph.context cimport EVERY_INPUT, MEMORY_PLANNING, NO_EPILOGUE, PREPARE, Registration
-from tflm_cy.graph.graph cimport Graph, node_at, writes
+from tflm_cy.graph.graph cimport Graph, Step, alias_root, node_at, writes
 from tflm_cy.graph.tensor cimport (
-    CONSTANT, DYNAMIC, INT8, STRING, VARIABLE, bytes_of, shape_of, type_name,
+    CONSTANT, DYNAMIC, INT8, RESOURCE, STRING, VARIABLE, VARIANT, bytes_of, shape_of, type_name,
 )
 from tflm_cy.memory.arena cimport KIND_VARIABLE
+from tflm_cy.memory.block cimport new_block
+from tflm_cy.schema.builtins cimport BUILTIN_CUSTOM
 
 from tflm_cy.graph.refusal import COMPRESSED, LateRefusalError, OutOfMemoryError
+
+# operators that call subgraphs, or whose generators remember what they have drawn
+cdef frozenset TURNS = frozenset((
+    "CALL_ONCE", "IF", "MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE", "WHILE",
+))
+
+cdef double SMALL_TIME = 20e3            # nanoseconds
+cdef int64_t SMALL_BYTES = 1 << 20
 
 UNRESOLVED = "See instructions: https://www.tensorflow.org/lite/guide/ops_custom"
 
@@ -29,16 +39,133 @@ cdef int prepare(Compilation c) except -1:
     cdef int step = c.first
     context.state = PREPARE
     c.dynamic_seen = c.shapes_open = c.put_off = False
-    while step < graph.step_count and not c.dynamic_seen:
+    if c.first > 0:
+        step = prepare_ready(c, context)
+    while c.first == 0 and step < graph.step_count and not c.dynamic_seen:
         prepare_node(c, context, step)
         if c.put_off:
             break
         step += 1
     c.end = step
+    c.light = c.light and is_small(c)
     c.constants.staging_buffer = None
     context.state = MEMORY_PLANNING
     return allocate_variables(c) if c.first == 0 else 0
 
+
+# ---------------------------------------------------------------- stages behind a dynamic output
+
+cdef int prepare_ready(Compilation c, Context context) except -1:
+    """All nodes that the shapes known so far suffice for; those that wait for others move behind them. Returns the stage's end."""
+    cdef Graph* graph = c.graph
+    cdef uint8_t* unshaped = new_marks(c)
+    cdef Step* waiting = <Step*>(c.marks.data + round_up(graph.tensor_count))
+    cdef int wait_count = 0
+    cdef int end = c.first
+    cdef int step = c.first
+    cdef const Node* node
+    if c.ready_only:
+        mark_outputs(&graph.nodes[graph.laid_out[c.first - 1].source], unshaped)
+    try:
+        while step < graph.step_count:
+            node = &graph.nodes[graph.laid_out[step].source]
+            if waits(node, unshaped) or (wait_count > 0 and keeps_its_turn(c, node)):
+                mark_outputs(node, unshaped)
+                waiting[wait_count] = graph.laid_out[step]
+                wait_count += 1
+                step += 1
+                continue
+            graph.laid_out[end] = graph.steps[end] = graph.laid_out[step]
+            end += 1
+            step += 1
+            c.dynamic_seen = False
+            prepare_node(c, context, end - 1)
+            if c.dynamic_seen:
+                mark_outputs(node, unshaped)
+    finally:
+        memcpy(graph.laid_out + end, waiting, wait_count * sizeof(Step))
+        memcpy(graph.steps + end, waiting, wait_count * sizeof(Step))
+    if wait_count > 0 and end > c.first:
+        lengthen_lives(c, end)
+    return end
+
+
+cdef size_t round_up(size_t bytes) noexcept:
+    return (bytes + 63) // 64 * 64
+
+
+cdef uint8_t* new_marks(Compilation c) except NULL:
+    """A zero per tensor, and behind them room for all steps."""
+    cdef size_t bytes = round_up(c.graph.tensor_count) + c.graph.step_count * sizeof(Step)
+    if c.marks is None or c.marks.size < bytes:
+        c.marks = new_block(bytes, 64)
+    memset(c.marks.data, 0, c.graph.tensor_count)
+    return <uint8_t*>c.marks.data
+
+
+cdef int mark_outputs(const Node* node, uint8_t* marks) noexcept:
+    cdef int i
+    for i in range(node.output_count):
+        if node.outputs[i] >= 0:
+            marks[node.outputs[i]] = True
+    return 0
+
+
+cdef bint waits(const Node* node, const uint8_t* unshaped) noexcept:
+    """One of its inputs has no shape yet."""
+    cdef int i
+    for i in range(node.input_count):
+        if node.inputs[i] >= 0 and unshaped[node.inputs[i]]:
+            return True
+    return False
+
+
+cdef bint keeps_its_turn(Compilation c, const Node* node) except -1:
+    """It may do something beside computing its outputs, so that no node in front of it may be passed."""
+    cdef const Tensor* tensor
+    cdef int i, t
+    if node.code < 0 or node.code == BUILTIN_CUSTOM or c.operator_names[node.index] in TURNS:
+        return True
+    for i in range(node.input_count + node.output_count):
+        t = node.inputs[i] if i < node.input_count else node.outputs[i - node.input_count]
+        tensor = &c.graph.tensors[t]
+        if t >= 0 and (tensor.allocation == VARIABLE or tensor.type == RESOURCE or tensor.type == VARIANT):
+            return True
+    return False
+
+
+cdef int lengthen_lives(Compilation c, int first) noexcept:
+    """What earlier stages hold is needed as long as a step reads it, at the place where this step is now."""
+    cdef Graph* graph = c.graph
+    cdef const Node* node
+    cdef int step, i, t
+    for step in range(first, graph.step_count):
+        node = &graph.nodes[graph.laid_out[step].source]
+        for i in range(node.input_count):
+            t = node.inputs[i]
+            if t >= 0 and 0 <= graph.first_use[t] < c.first:
+                graph.last_use[t] = max(graph.last_use[t], step)
+                t = alias_root(graph, t)
+                graph.live_to[t] = max(graph.live_to[t], step)
+    return 0
+
+
+cdef bint is_small(Compilation c) noexcept:
+    """So little is to be computed that how it is done does not matter."""
+    cdef const Node* node
+    cdef int64_t bytes = 0
+    cdef double time = 0
+    cdef int step, i
+    for step in range(c.first, c.end):
+        node = &c.graph.nodes[c.graph.laid_out[step].source]
+        time += node.time if node.work != NULL else 0
+        for i in range(node.output_count):
+            if node.outputs[i] >= 0:
+                bytes += c.graph.tensors[node.outputs[i]].bytes
+    return time <= SMALL_TIME and bytes <= SMALL_BYTES
+
+
+# ---------------------------------------------------------------- a node
 
 cdef int prepare_node(Compilation c, Context context, int step) except -1:
     cdef Node* node = &c.graph.nodes[c.graph.laid_out[step].source]
