@@ -37,6 +37,7 @@ cdef struct Callees:
     const Tensor** asked         # WHILE: those of the condition
     uint8_t* reads               # WHILE: one per input: the condition reads it
     bint staged                  # WHILE: values go through the node's outputs from each turn to the next
+    bint crossed                 # WHILE: an output of the body is another variable's input
 
 cdef struct Branches:            # CASE, COMPOSITE
     void** callees               # Context
@@ -268,13 +269,14 @@ cdef int prepare_while(Context context, Node* node) except -1:
     data.reads = <uint8_t*>context.persistent(node.input_count + 1)
     for i in range(node.input_count):
         data.reads[i] = reads_input(condition, i)
-    data.staged = node.arithmetic == MICRO or changes_places(body)
+    data.staged = node.arithmetic == MICRO
+    data.crossed = changes_places(body)
     node.invoke = run_while
     return 0
 
 
 cdef bint changes_places(Context body) noexcept:
-    """An output is another loop variable's input: it would be overwritten before it is read."""
+    """An output is another loop variable's input."""
     cdef int i, k
     for i in range(body.output_total()):
         for k in range(body.input_total()):
@@ -323,10 +325,24 @@ cdef int loop(Context context, Node* node) noexcept:
                 data.values[i] = body.graph_output(i)
             if data.staged:
                 stage_values(context, node, data)
+            elif data.crossed:
+                overwrite_inputs(body, data)
             turned = True
         return stage_values(context, node, data)
     except BaseException as error:
         return context.fail_because(error)
+
+
+cdef int overwrite_inputs(Context body, Callees* data) except -1:
+    """One variable after the other, as in TensorFlow: of two that change places the second one gets what the first one has got."""
+    cdef Tensor* target
+    cdef int i
+    for i in range(body.input_total()):
+        target = body.graph_input(i)
+        if target != data.values[i] and same_shape(target, data.values[i]):
+            body.store(target, data.values[i])
+            data.values[i] = target
+    return 0
 
 
 cdef int stage_values(Context context, Node* node, Callees* data) except -1:
