@@ -1,8 +1,8 @@
 """Graphs with outputs that are shaped while invoking, under the operator name GRAPH: slices in the middle of other nodes, loops over lists.
 
-    dynamic      nodes that wait for a slice of unknown size between nodes that do not; sizes change from invoke to invoke
-    list         WHILE over the rows of a list: each turn writes one row, as TensorFlow's lists are lowered (SLICE, CONCATENATION)
-    growing      WHILE whose variables grow by a row each turn, two of them at once, or change places
+dynamic      nodes that wait for a slice of unknown size between nodes that do not; sizes change from invoke to invoke
+list         WHILE over the rows of a list: each turn writes one row, as TensorFlow's lists are lowered (SLICE, CONCATENATION)
+growing      WHILE whose variables grow by a row each turn, two of them at once, or change places
 """
 
 import numpy as np

@@ -71,7 +71,7 @@ cdef class DynamicStages:
         stage.begun = True
         stage.mark, stage.values_mark = c.allocator.mark(), c.constants.mark()
         stage.scratch = c.memory.scratch_count
-        stage.blocks = <int>len(c.memory.stage_blocks)
+        stage.blocks = c.memory.block_count
         stage.strip_blocks, stage.strip_tensors = <int>len(c.strip_blocks), c.graph.strip_tensors
         stage.kept = <int>len(c.kept)
         stage.parallel_time = c.graph.parallel_time
@@ -144,7 +144,7 @@ cdef class DynamicStages:
             c.allocator.rewind(stage.mark)
             c.constants.rewind(stage.values_mark)
             c.memory.scratch_count = c.memory.scratch_bound = stage.scratch
-            c.memory.forget_blocks(stage.blocks)
+            c.memory.block_count = stage.blocks
             if len(c.strip_blocks) > stage.strip_blocks:
                 del c.strip_blocks[stage.strip_blocks:]
             graph.strip_tensors = stage.strip_tensors

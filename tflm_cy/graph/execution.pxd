@@ -27,6 +27,7 @@ cdef class Execution:
     cdef int run_stages(self, Context context) noexcept nogil
     cdef int next_stage(self, Context context, int step) noexcept with gil
     cdef int run_recorded(self, Context context) noexcept
+    cdef int forget_stages(self) noexcept
 
 
 cdef int run_steps(Context context, const Graph* graph, int first, int end, bint engaged, int* failed) noexcept nogil

@@ -26,6 +26,13 @@ cdef class Execution:
         memset(&self.trial, 0, sizeof(ThreadAutotune))
         return 0
 
+    cdef int forget_stages(self) noexcept:
+        """Those behind a dynamic output are found out anew."""
+        if self.stages is not None:
+            self.stages.restore_order()
+        self.stages, self.staged = None, False
+        return 0
+
     cdef int run(self, Context context) noexcept nogil:
         cdef Graph* graph = self.c.graph
         cdef bint may_share = graph.parallel_time > 0 and not self.shared.engaged

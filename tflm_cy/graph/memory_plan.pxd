@@ -26,17 +26,17 @@ cdef class MemoryPlan:
     cdef int scratch_count
     cdef int scratch_capacity
     cdef int scratch_bound           # requests that have an address in the context's scratch_buffers
-    cdef list stage_blocks           # head memory of the stages behind a dynamic output
+    cdef list stage_blocks           # head memory of the stages behind a dynamic output; behind `block_count`: of forgotten ones, for those to come
     cdef Problem problem             # of the stage that is being planned
-    cdef list spare_blocks           # of stages that are forgotten, for the next ones
     cdef Block shared                # the block of an earlier stage that it may use
     cdef int row_capacity
     cdef Row* rows
     cdef int row_count
     cdef int64_t size                # of the stage's part of the head
+    cdef int block_count             # of `stage_blocks` that are in use
+    cdef int bound_capacity          # requests that the context's scratch_buffers have room for
 
     cdef int request_scratch(self, size_t bytes, int step, int source) except -1
     cdef int new_rows(self, int count) except -1
     cdef int add_row(self, int kind, int index) noexcept
     cdef Block new_stage_block(self, size_t bytes)
-    cdef int forget_blocks(self, int first) except -1

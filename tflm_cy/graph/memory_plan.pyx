@@ -9,15 +9,12 @@ from libc.stdlib cimport free, realloc
 from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT
 from tflm_cy.memory.block cimport Block, new_block
 
-cdef enum:
-    MOST_SPARE = 4           # blocks that are kept for stages to come
-
 
 cdef class MemoryPlan:
     """See the module."""
 
     def __cinit__(self):
-        self.stage_blocks, self.spare_blocks = [], []
+        self.stage_blocks = []
 
     def __dealloc__(self):
         free(self.scratch_requests)
@@ -54,25 +51,24 @@ cdef class MemoryPlan:
         return 0
 
     cdef Block new_stage_block(self, size_t bytes):
-        """Memory of a stage behind a dynamic output; shapes that grow a little at each run find a block of the run before."""
-        cdef Block block
+        """Memory of a stage behind a dynamic output, of one that is forgotten if it is large enough."""
+        cdef list blocks = self.stage_blocks
+        cdef Block block, other
+        cdef int count = self.block_count
         cdef int i
-        for i in range(len(self.spare_blocks)):
-            block = self.spare_blocks[i]
+        self.block_count += 1
+        for i in range(count, len(blocks)):
+            block = blocks[i]
             if block.size >= bytes:
-                del self.spare_blocks[i]
-                break
+                other = blocks[count]
+                blocks[count], blocks[i] = block, other
+                return block
+        block = new_block(bytes + bytes // 2, HEAD_ALIGNMENT)      # shapes that grow a little at each run need not a new one each time
+        if count < len(blocks):
+            blocks[count] = block
         else:
-            block = new_block(bytes + bytes // 2, HEAD_ALIGNMENT)
-        self.stage_blocks.append(block)
+            blocks.append(block)
         return block
-
-    cdef int forget_blocks(self, int first) except -1:
-        """The stages that have the blocks from this one on are forgotten."""
-        if len(self.stage_blocks) > first:
-            self.spare_blocks = (self.stage_blocks[first:] + self.spare_blocks)[:MOST_SPARE]
-            del self.stage_blocks[first:]
-        return 0
 
     cdef int add_row(self, int kind, int index) noexcept:
         """The number of a new row."""

@@ -368,7 +368,7 @@ cdef class Subgraph(Context):
         try:
             saved = self.save_inputs()
             addresses = save_addresses(&self.graph, self.resized) if self.generation > 0 else {}
-            blocks = self.memory.stage_blocks
+            blocks, block_count = self.memory.stage_blocks, self.memory.block_count
             self.forget_prepared()
             try:
                 self.prepare_nodes()
@@ -376,7 +376,7 @@ cdef class Subgraph(Context):
                 forget_addresses(&self.graph)
                 if self.state == PREPARE:          # the head is still the last run's
                     restore_addresses(&self.graph, addresses)
-                    self.memory.stage_blocks = blocks
+                    self.memory.stage_blocks, self.memory.block_count = blocks, block_count
                 raise
             restore_values(&self.graph, saved)
         finally:
@@ -412,12 +412,10 @@ cdef class Subgraph(Context):
             mark.tail, mark.bulk = self.loaded, 0
             self.allocator.rewind(mark)
         self.constants.forget()
-        self.memory.stage_blocks, self.memory.spare_blocks, self.compilation.kept = [], [], []
+        self.memory.stage_blocks, self.memory.block_count, self.compilation.kept = [], 0, []
         self.memory.scratch_count = self.memory.scratch_bound = 0
         self.allocator.rows = None
-        if self.execution.stages is not None:
-            self.execution.stages.restore_order()
-            self.execution.stages, self.execution.staged = None, False
+        self.execution.forget_stages()
         return forget_passes(&self.graph)
 
     cdef int prepare_nodes(self) except -1:
@@ -425,7 +423,6 @@ cdef class Subgraph(Context):
         cdef Tensor* tensor
         cdef int i
         self.compilation.first = 0
-        self.compilation.ready_only = False
         run_passes(self.compilation)
         self.execution.static_end = self.compilation.end
         for i in range(0 if self.micro else self.graph.input_count):

@@ -65,12 +65,15 @@ cdef int bind_scratch(Compilation c, char* base) except -1:
     """Requests of one group lie one behind the other."""
     cdef Context context = <Context>c.graph.context
     cdef MemoryPlan memory = c.memory
-    cdef void** buffers = <void**>realloc(context.scratch_buffers, (memory.scratch_count + 1) * sizeof(void*))
+    cdef void** buffers = context.scratch_buffers
     cdef int64_t offset
     cdef int i, request
-    if buffers == NULL:
-        raise MemoryError()
-    context.scratch_buffers = buffers
+    if memory.scratch_count > memory.bound_capacity or buffers == NULL:
+        buffers = <void**>realloc(buffers, (memory.scratch_count + 1) * sizeof(void*))
+        if buffers == NULL:
+            raise MemoryError()
+        context.scratch_buffers = buffers
+        memory.bound_capacity = memory.scratch_count
     for i in range(memory.row_count):
         if memory.rows[i].kind != ROW_SCRATCH:
             continue

@@ -59,7 +59,7 @@ cdef int find_rows(Compilation c) except -1:
     cdef MemoryPlan memory = c.memory
     cdef int t
     cdef int request = memory.scratch_bound            # 0 at the first stage
-    memory.shared = largest_block(memory.stage_blocks) if c.first > 0 and not c.light else None
+    memory.shared = largest_block(memory) if c.first > 0 and not c.light else None
     memory.new_rows(graph.tensor_count + memory.scratch_count - request)
     for t in range(graph.tensor_count):
         if graph.first_use[t] >= c.first and graph.tensors[t].bytes > 0 and graph.alias[t] < 0:
@@ -131,10 +131,12 @@ cdef int64_t request_bytes(Compilation c, int request) noexcept nogil:
     return (max(c.memory.scratch_requests[request].bytes, 1) + HEAD_ALIGNMENT - 1) // HEAD_ALIGNMENT * HEAD_ALIGNMENT
 
 
-cdef Block largest_block(list blocks):
+cdef Block largest_block(MemoryPlan memory):
     """Of the stages before: where the next one may find room, once their values are not needed any more."""
     cdef Block block, largest = None
-    for block in blocks:
+    cdef int i
+    for i in range(memory.block_count):
+        block = memory.stage_blocks[i]
         if largest is None or block.size > largest.size:
             largest = block
     return largest
