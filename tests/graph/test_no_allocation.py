@@ -22,7 +22,7 @@ import ctypes, sys
 from tflm_cy import Interpreter
 from tflm_cy.graph.passes import tiling
 from tflm_cy.threads import pool
-pool.pretend(4)
+pool.tune(processors=4)
 tiling.tune(least_time=0)
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_ulong

@@ -8,9 +8,8 @@ from tflm_cy.threads import pool
 
 @pytest.fixture(autouse=True)
 def four_processors():
-    pool.pretend(4)
-    former = tiling.tune(least_time=0)
+    machine, former = pool.tune(processors=4), tiling.tune(least_time=0)
     yield
     tiling.tune(**former)
-    pool.pretend(0)
+    pool.tune(**machine)
     assert not pool.state()["engaged"]

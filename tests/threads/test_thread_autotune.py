@@ -61,12 +61,12 @@ def main():
     interpreter.invoke()
     if pool.state()["jobs"] == 0:
         return "skip: this process may use one processor, nothing is shared"
-    pool.hold_up(60000)
+    pool.tune(worker_delay=60000)
     if not comes_true(lambda: shared_share(interpreter, 100) < 10):
         return "slow workers are not left alone"
     if output(interpreter) != output(single):
         return "other bytes without threads"
-    pool.hold_up(0)
+    pool.tune(worker_delay=0)
     if not comes_true(lambda: shared_share(interpreter, 100) > 90):
         return f"skip: in {SECONDS} seconds threads did not help on this machine"
     return "done" if output(interpreter) == output(single) else "other bytes with threads"

@@ -129,23 +129,30 @@ begin_anew()
 pthread_atfork(NULL, NULL, after_fork)
 
 
-cdef int pretended = 0
+cdef int PROCESSORS = 0                   # 0: those that there are
+cdef int64_t WORKER_DELAY = 0             # nanoseconds
 
 
-def pretend(int processors):
-    """Count on so many processors, for interpreters made from now on; 0: on those that there are. For tests:
-    a busy machine does not keep the threads from sharing then."""
-    global pretended
-    pretended = processors
+def tune(int processors=-1, int64_t worker_delay=-1):
+    """Change what the pool takes the machine for.
 
+    Parameters
+    ----------
+    processors : int
+        How many interpreters made from now on may count on, however busy they are; 0: on those that there are.
+    worker_delay : int
+        Nanoseconds that a worker spends more on each part, as on a processor that is slower than the caller's.
 
-cdef int64_t held_up = 0
-
-
-def hold_up(int64_t time):
-    """Have a worker spend so many nanoseconds more on each part, as on a processor that is slower than the caller's; 0: no more. For tests."""
-    global held_up
-    held_up = time
+    Returns
+    -------
+    dict
+        The former values, to be given back; a value below 0 changes nothing.
+    """
+    global PROCESSORS, WORKER_DELAY
+    former = {"processors": PROCESSORS, "worker_delay": WORKER_DELAY}
+    PROCESSORS = processors if processors >= 0 else PROCESSORS
+    WORKER_DELAY = worker_delay if worker_delay >= 0 else WORKER_DELAY
+    return former
 
 
 def state():
@@ -160,7 +167,7 @@ def state():
 
 cdef int count_workers(int threads) noexcept nogil:
     """At most the processors that this process may use: more would wait for each other."""
-    cdef int most = 1 if threads <= 1 else pretended if pretended > 0 else usable_processors()
+    cdef int most = 1 if threads <= 1 else PROCESSORS if PROCESSORS > 0 else usable_processors()
     if most > MOST_HANDS:
         most = MOST_HANDS
     return threads if threads < most else most
@@ -200,7 +207,7 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
 
 cdef int64_t release() noexcept nogil:
     cdef int64_t now = nanoseconds()
-    cdef int64_t time = now - pool.taken_at if pool.awake and pretended == 0 else -1
+    cdef int64_t time = now - pool.taken_at if pool.awake and PROCESSORS == 0 else -1
     if not pool.alone:
         pool.together += now - pool.engaged_at
     store32(&pool.engaged, 0)
@@ -308,8 +315,8 @@ cdef inline void compute(JobCursor* s, int lane, int size, int taken) noexcept n
         s.next = s.job.next
         s.next_parts = s.next.parts
     s.job.part(s.job.argument, part, s.parts, s.hand)
-    if held_up != 0 and s.hand != 0:
-        pass_time(held_up)
+    if WORKER_DELAY != 0 and s.hand != 0:
+        pass_time(WORKER_DELAY)
     s.done += 1
     publish64(&pool.lanes[s.hand].done, s.number << 16 | <uint64_t>s.done)
 
@@ -357,7 +364,7 @@ cdef void wait_for_others(const JobCursor* s) noexcept nogil:
         sched_yield()
     now = nanoseconds()
     waited = now - since
-    if waited <= DISTURBED_NS or pretended != 0:
+    if waited <= DISTURBED_NS or PROCESSORS != 0:
         return
     if pool.together + since - pool.engaged_at > WORTH * waited:
         pool.doublings = 0
