@@ -17,6 +17,7 @@ import enum
 import operator
 import os
 import types
+from functools import lru_cache
 
 import numpy as np
 
@@ -148,6 +149,12 @@ def _rebuild(cls, arguments):
     return interpreter
 
 
+@lru_cache(64)
+def _extras_of(kind):
+    """(name, function) of what a class of interpreters does not define itself."""
+    return [(name, function) for name, function in EXTRAS.items() if not hasattr(kind, name)]
+
+
 class Interpreter(Calls):
     """A model, ready to be fed and run; a drop-in for tf.lite.Interpreter.
 
@@ -257,9 +264,9 @@ class Interpreter(Calls):
 
     def _apply_delegates(self):
         """TensorFlow's operators and the user's delegates; the default one takes its nodes at the first allocation."""
-        for name, function in EXTRAS.items():  # of the instance; not by __getattr__, which would slow down every call
-            if not hasattr(type(self), name):
-                setattr(self, name, types.MethodType(function, self._interpreter))
+        core, bind, own = self._interpreter, types.MethodType, self.__dict__
+        for name, function in _extras_of(type(self)):  # of the instance; by __getattr__ they would slow down every call
+            own[name] = bind(function, core)
         if self._interpreter.wants_flex():
             from tflm_cy.delegates.flex import FlexDelegate, installed, refuse
 
