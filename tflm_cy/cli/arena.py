@@ -8,6 +8,8 @@ Keys of --json: model, and those of `tflm_cy.micro.survey.Survey.as_json`: plann
 import argparse
 
 from tflm_cy.cli import targets
+from tflm_cy.cli.arena_against import against_text, changes
+from tflm_cy.cli.arena_layouts import add_layout_arguments, layouts, wanted
 from tflm_cy.cli.arena_tables import TABLES, planner_rows
 from tflm_cy.cli.errors import refused
 from tflm_cy.cli.model import ModelFile, add_model_argument
@@ -42,6 +44,7 @@ def add_parser(subparsers):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_argument(parser)
+    add_layout_arguments(parser)
     names = planners()
     parser.add_argument("--planner", choices=names, default="greedy", help="whose plan is shown (default greedy)")
     targets.add_target_arguments(parser)
@@ -59,6 +62,7 @@ def add_parser(subparsers):
         help="sets of executed operators that --reorder looks at (default %(default)s)",
     )
     parser.add_argument("--arena", type=int, metavar="N", help="whether the model fits in N bytes")
+    parser.add_argument("--against", metavar="OLD.tflite", help="a table of what changed since another model")
     parser.add_argument("--svg", metavar="F.svg", help="write a picture of the plan")
     parser.add_argument("--html", metavar="F.html", help="write a page with the picture and all tables")
     parser.add_argument("--json", metavar="F.json", help="write all numbers; - prints them instead of the text")
@@ -71,6 +75,9 @@ def add_parser(subparsers):
 
 def arena(args):
     """Write what was asked for, then print the sections."""
+    if wanted(args):
+        args.target = targets.chosen_target(args, FIRMWARE)
+        return layouts(args)
     check_outputs([args.svg, args.html, args.json, args.csv, args.export_plan], args.model)
     file = ModelFile(args.model)
     args.target = targets.chosen_target(args)
@@ -83,6 +90,10 @@ def arena(args):
         files = list(_files(args, given, survey, name, tables))
     lines = [f"{printable(name)}: {_counted(survey)}\n"]
     lines += [f"{text}\n" for text in [*remarks(survey), *_reordering(given, args)]]
+    if args.against:
+        with refused(args.against):
+            old = Survey(ModelFile(args.against).source, args.arena, names, args.keep_inputs)
+        lines.append(against_text(survey, old, args.target, printable(args.against)) + "\n")
     lines += [f"{title}\n{text_table(header, rows)}\n" for title, (header, rows) in tables]
     firmware = survey.firmware(_firmware_target(args), args.planner)
     lines.append(f"For a firmware ({_firmware_target(args)}, {args.planner})\n{firmware}")
@@ -179,6 +190,12 @@ def _firmware_target(args):
     return FIRMWARE if args.target == TARGETS[0] else args.target
 
 
+def _against(survey, args):
+    """Rows of what changed since the model of --against."""
+    old = Survey(ModelFile(args.against).source, args.arena, survey.targets, args.keep_inputs)
+    return [dict(zip(("what", "old", "new", "change"), row, strict=True)) for row in changes(survey, old, args.target)]
+
+
 def _files(args, given, survey, name, tables):
     """(path, content) of what was asked for."""
     if args.svg:
@@ -189,7 +206,8 @@ def _files(args, given, survey, name, tables):
         texts = [line.strip() for text in (*remarks(survey), *_reordering(given, args)) for line in text.split("\n")]
         yield args.html, arena_page(name, texts, svg, tables, ("For a firmware", lines))
     if args.json:
-        yield args.json, as_json({"model": name, **given.as_json()})
+        old = {"against": _against(survey, args)} if args.against else {}
+        yield args.json, as_json({"model": name, **given.as_json(), **old})
     if args.csv:
         yield args.csv, survey.csv(args.planner)
     if args.export_plan:

@@ -9,6 +9,7 @@ import argparse
 
 from tflm_cy.cli import targets
 from tflm_cy.cli.arena import picture
+from tflm_cy.cli.arena_layouts import size_of
 from tflm_cy.cli.diff import compare_nodes, compare_outputs
 from tflm_cy.cli.errors import UserError, refused
 from tflm_cy.cli.model import MICRO, ModelFile, add_model_argument
@@ -41,24 +42,13 @@ def add_parser(subparsers):
     )
     add_model_argument(parser)
     targets.add_target_arguments(parser, FIRMWARE)
-    parser.add_argument("--arena", type=_size, metavar="N", help="the firmware's kTensorArenaSize; K and M may follow")
+    parser.add_argument(
+        "--arena", type=size_of, metavar="N", help="the firmware's kTensorArenaSize; K and M may follow"
+    )
     parser.add_argument("--no-outputs", action="store_true", help="do not run the model")
     parser.add_argument("--html", metavar="F.html", help="write a page with a picture of the memory")
     add_json_argument(parser)
     parser.set_defaults(command=doctor)
-
-
-def _size(text):
-    """Bytes: 65536, 64K, 1M.
-
-    >>> _size("64K"), _size("2M"), _size("100")
-    (65536, 2097152, 100)
-    """
-    scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:].upper(), 1)
-    number = int(text if scale == 1 else text[:-1])
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return number * scale
 
 
 def doctor(args):
@@ -208,5 +198,9 @@ def _said(outputs, found):
                 f"the first node that differs is node {n['node']} {n['op']}: {n['differing']} of {n['elements']} elements, "
                 f"at most {n['largest']} {n['unit']}; {n['why']}"
             )
-    for op, text in found.other_bytes.items():
-        yield f"{op}: {text}"
+    notes = {}
+    for name, text in found.other_bytes.items():
+        notes.setdefault(text, []).append(name)
+    for text, names in notes.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"{names[0]}{more} with {found.build.version}: {text}"

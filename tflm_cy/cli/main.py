@@ -11,12 +11,12 @@ import sys
 import traceback
 
 from tflm_cy import __version__
-from tflm_cy.cli import arena, bench, demo, diff, doctor, inspect, run, stand_in
+from tflm_cy.cli import arena, bench, demo, diff, doctor, guard, inspect, run, stand_in
 from tflm_cy.cli.errors import UserError
 from tflm_cy.cli.output import complain, flush, silence
 from tflm_cy.report import printable
 
-COMMANDS = (demo, run, bench, inspect, arena, doctor, diff, stand_in)
+COMMANDS = (demo, run, bench, inspect, arena, doctor, guard, diff, stand_in)
 
 _DESCRIPTION = "Run .tflite models: a drop-in replacement for tf.lite.Interpreter."
 _EPILOG = """examples:

@@ -69,7 +69,7 @@ class Allocation(NamedTuple):
     alignment: int
     kind: str | None = None  # as recorded; None is counted in the total only
     count: int = 1
-    node: Node | None = None  # whose kernel asks for it
+    place: tuple[int, int] | None = None  # (subgraph, node) whose kernel asks for it
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,8 @@ def _struct(machine, name, count=1, kind=None):
 
 def _asked(size, what, node=None):
     """A kernel's AllocatePersistentBuffer."""
-    return Allocation(what, size, ARENA_ALIGNMENT, PERSISTENT, node=node)
+    place = None if node is None else (node.subgraph, node.index)
+    return Allocation(what, size, ARENA_ALIGNMENT, PERSISTENT, place=place)
 
 
 def _constructors(machine, preserve_all):

@@ -123,7 +123,3 @@ def _quotient(a, b):
 
 def _remainder(a, b):
     return a - b * _quotient(a, b)
-
-
-# operator -> how the library's numbers differ from the reference kernels'
-OTHER_BYTES: dict[str, str] = {}

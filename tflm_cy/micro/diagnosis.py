@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 
-from tflm_cy.micro import cmsis_nn, esp_nn, messages
-from tflm_cy.micro.device import CMSIS_NN, REFERENCE, resolve
+from tflm_cy.micro import messages
+from tflm_cy.micro.device import resolve
+from tflm_cy.micro.library_bytes import other_bytes
 from tflm_cy.micro.refusal import Refusal
 from tflm_cy.micro.resolver import firmware
 from tflm_cy.micro.shortage import shortage
 from tflm_cy.micro.survey import Survey
 from tflm_cy.micro.target import ARENA_ALIGNMENT
-from tflm_cy.micro.walks.walk import replaced
 
 _ENOUGH = 0.02  # of the head: what a planner must save to be worth a line
 
@@ -217,12 +217,10 @@ class Diagnosis:
 
     @property
     def other_bytes(self):
-        """{operator: what the library's kernels compute otherwise than the reference kernels}."""
-        if self.build.kernels == REFERENCE:
-            return {}
-        known = cmsis_nn.OTHER_BYTES if self.build.kernels == CMSIS_NN else esp_nn.OTHER_BYTES
-        ops = dict.fromkeys(node.op for node in self.graph.nodes if replaced(node, self.build.kernels))
-        return {op: known[op] for op in ops if op in known}
+        """{node: what the library's kernels compute otherwise than the reference kernels}."""
+        machine = self.survey.demand.target
+        found = {str(node): other_bytes(node, machine) for node in self.graph.nodes}
+        return {name: text for name, text in found.items() if text}
 
     def as_json(self):
         """Everything as dicts, lists, numbers and texts."""

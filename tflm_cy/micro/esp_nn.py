@@ -172,7 +172,3 @@ def softmax(width):
 
 def _up(size, multiple):
     return -(-size // multiple) * multiple
-
-
-# operator -> how the library's numbers differ from the reference kernels'
-OTHER_BYTES: dict[str, str] = {}

@@ -57,8 +57,8 @@ class Figures:
     @property
     def fits(self):
         """Whether the model can be allocated in `arena_size` bytes."""
-        tails = _tails(self.demand, self.arena_size)
-        return all(tails[objects] >= size for objects, size in _pressures(self.demand, self.head))
+        tails = _tails(self.demand.before + self.demand.after, self.arena_size)
+        return all(tails[objects] >= size for objects, size in pressures(self.demand, self.head))
 
     def text(self):
         """As TFLM prints it."""
@@ -105,7 +105,7 @@ def figures(
     if arena_size < 0:
         raise ValueError(f"an arena of {arena_size} bytes")
     plan = plan or model.plan()
-    objects = _lay_down(model.before + model.after, arena_size)
+    objects = lay_down(model.before + model.after, arena_size)
     kinds = {kind: Record() for kind in KINDS}
     for allocation, moved in objects:
         if allocation.kind:
@@ -117,7 +117,7 @@ def figures(
         head=plan.high_water_mark,
         tail=sum(moved for _, moved in objects),
         kinds={kind: record for kind, record in kinds.items() if record.used or record.requested},
-        smallest_arena=_smallest_arena(model, plan.high_water_mark),
+        smallest_arena=smallest_arena(model.before + model.after, pressures(model, plan.high_water_mark)),
         arena_size=arena_size,
         objects=objects,
         demand=model,
@@ -125,7 +125,7 @@ def figures(
     )
 
 
-def _lay_down(allocations, arena_size):
+def lay_down(allocations, arena_size):
     """[(allocation, bytes that the tail moved)]: each object below the last, aligned downwards."""
     tail, objects = arena_size, []
     for allocation in allocations:
@@ -135,29 +135,36 @@ def _lay_down(allocations, arena_size):
     return objects
 
 
-def _pressures(demand, head):
+def pressures(demand, head):
     """[(objects in the tail, bytes needed below it)]: when the arena's two ends come close."""
+    end = len(demand.before) + len(demand.after)
+    return [*demand.prepare_bytes, (len(demand.before), planning_bytes(demand)), (end, head)]
+
+
+def planning_bytes(demand):
+    """Bytes of temporary memory while TFLM plans."""
     per_buffer = 1 if demand.preserve_all else demand.target.size("GreedyPlannerBuffer")
     planning = round_up(demand.planning_bytes) + per_buffer * len(demand.buffers) if demand.buffers else 0
-    end = len(demand.before) + len(demand.after)
-    return [*demand.prepare_bytes, (len(demand.before), round_up(planning)), (end, head)]
+    return round_up(planning)
 
 
-def _tails(demand, arena_size):
+def _tails(objects, arena_size):
     """Where the tail ends after each number of objects."""
     tails = [arena_size]
-    for _, moved in _lay_down(demand.before + demand.after, arena_size):
+    for _, moved in lay_down(objects, arena_size):
         tails.append(tails[-1] - moved)
     return tails
 
 
-def _smallest_arena(demand, head):
-    """Only the size modulo 16 shapes the tail: for each remainder the smallest size, then the smallest of those."""
-    pressures = _pressures(demand, head)
+def smallest_arena(objects, needs):
+    """The least arena for objects in the tail and [(objects, bytes needed below them)].
+
+    Only the size modulo 16 shapes the tail: for each remainder the smallest size, then the smallest of those.
+    """
     large = 1 << 40
     sizes = []
     for remainder in range(ARENA_ALIGNMENT):
-        tails = _tails(demand, large + remainder)
-        needed = max(large + remainder - tails[objects] + size for objects, size in pressures)
+        tails = _tails(objects, large + remainder)
+        needed = max(large + remainder - tails[count] + size for count, size in needs)
         sizes.append(needed + (remainder - needed) % ARENA_ALIGNMENT)
     return min(sizes)

@@ -21,9 +21,8 @@ def usage(demand):
     """{operator: Usage} of an `arena_usage.Demand`, in the order in which the operators first occur."""
     kept, scratch = {}, {}
     for allocation in demand.before:
-        if allocation.node is not None:
-            key = (allocation.node.subgraph, allocation.node.index)
-            kept[key] = kept.get(key, 0) + allocation.size
+        if allocation.place is not None:
+            kept[allocation.place] = kept.get(allocation.place, 0) + allocation.size
     for buffer in demand.buffers:
         if buffer.scratch:
             scratch[buffer.place] = scratch.get(buffer.place, 0) + buffer.nbytes

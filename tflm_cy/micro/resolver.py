@@ -42,31 +42,84 @@ def firmware(graph, arena_size):
     arena_size : int
         Rounded up to 16 here, so that the array ends where TFLM wants it.
     """
-    names = sorted({(node.op, node.custom) for node in graph.nodes})
-    known = [op for op, custom in names if has_kernel(op, custom)]
-    own = [op for op, custom in names if custom and op not in known and not op.startswith(FLEX)]
     size = -(-arena_size // 16) * 16
     lines = [
         f"constexpr int kTensorArenaSize = {size};",
         "alignas(16) static uint8_t tensor_arena[kTensorArenaSize];",
         "",
-        f"static tflite::MicroMutableOpResolver<{max(1, len(known) + len(own))}> resolver;",
-        *(f"TF_LITE_ENSURE_STATUS(resolver.{method(op)}());" for op in known),
+        *_operators([graph]),
     ]
-    for op in own:
-        registration = "Register_" + re.sub(r"\W", "_", op, flags=re.ASCII).upper()
-        lines.append(f"const TFLMRegistration* {registration}();  // yours: TFLM has no kernel of this name")
-        lines.append(f"TF_LITE_ENSURE_STATUS(resolver.AddCustom({_literal(op)}, {registration}()));")
     count = len(graph.variables)
     if count:
         lines += [
             "",
             "tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(tensor_arena, kTensorArenaSize);",
-            "tflite::MicroResourceVariables* variables =",
-            f"    tflite::MicroResourceVariables::Create(allocator, {count});",
+            *_variables(count, "variables"),
             "// then: tflite::MicroInterpreter interpreter(model, resolver, allocator, variables);",
         ]
     return "\n".join(lines)
+
+
+def firmware_shared(graphs, names, arena_size):
+    """The lines for several models in one arena; `names` are those of their `const tflite::Model*`."""
+    lines = [
+        f"constexpr int kTensorArenaSize = {-(-arena_size // 16) * 16};",
+        "alignas(16) static uint8_t tensor_arena[kTensorArenaSize];",
+        "",
+        *_operators(graphs),
+        "",
+        "tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(tensor_arena, kTensorArenaSize);",
+        "// in this order: AllocateTensors of each, then the invokes, one model after the other",
+    ]
+    for graph, name in zip(graphs, names, strict=True):
+        count, own = len(graph.variables), ""
+        if count:
+            own = f"variables_{name}"
+            lines += _variables(count, own)
+            own = f", {own}"
+        lines.append(f"static tflite::MicroInterpreter interpreter_{name}({name}, resolver, allocator{own});")
+    return "\n".join(lines)
+
+
+def firmware_split(graph, persistent, non_persistent):
+    """The lines for a model whose tail and head are two arenas."""
+    count = len(graph.variables)
+    return "\n".join(
+        [
+            f"constexpr int kPersistentArenaSize = {persistent};",
+            f"constexpr int kNonPersistentArenaSize = {non_persistent};",
+            "alignas(16) static uint8_t persistent_arena[kPersistentArenaSize];",
+            "alignas(16) static uint8_t non_persistent_arena[kNonPersistentArenaSize];  // the one for fast memory",
+            "",
+            *_operators([graph]),
+            "",
+            "tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(",
+            "    persistent_arena, kPersistentArenaSize, non_persistent_arena, kNonPersistentArenaSize);",
+            *(_variables(count, "variables") if count else ()),
+            f"// then: tflite::MicroInterpreter interpreter(model, resolver, allocator{', variables' if count else ''});",
+        ]
+    )
+
+
+def _operators(graphs):
+    """The resolver with the operators of all graphs."""
+    names = sorted({(node.op, node.custom) for graph in graphs for node in graph.nodes})
+    known = list(dict.fromkeys(op for op, custom in names if has_kernel(op, custom)))
+    own = [op for op, custom in names if custom and op not in known and not op.startswith(FLEX)]
+    yield f"static tflite::MicroMutableOpResolver<{max(1, len(known) + len(own))}> resolver;"
+    for op in known:
+        yield f"TF_LITE_ENSURE_STATUS(resolver.{method(op)}());"
+    for op in own:
+        registration = "Register_" + re.sub(r"\W", "_", op, flags=re.ASCII).upper()
+        yield f"const TFLMRegistration* {registration}();  // yours: TFLM has no kernel of this name"
+        yield f"TF_LITE_ENSURE_STATUS(resolver.AddCustom({_literal(op)}, {registration}()));"
+
+
+def _variables(count, name):
+    return [
+        f"tflite::MicroResourceVariables* {name} =",
+        f"    tflite::MicroResourceVariables::Create(allocator, {count});",
+    ]
 
 
 def _literal(text):

@@ -63,8 +63,8 @@ def shortage(demand, head, arena_size):
         lower = (tail - allocation.size) // allocation.alignment * allocation.alignment
         held = used if count >= started else 0
         if lower < held:
-            stage = ENDS if count >= planned else PREPARE if allocation.node is not None else SETUP
-            return _tail(stage, allocation, held - lower)
+            stage = ENDS if count >= planned else PREPARE if allocation.place is not None else SETUP
+            return _tail(stage, allocation, _node(demand, allocation), held - lower)
         tail = lower
     return None
 
@@ -78,7 +78,7 @@ def _temporary(demand, count, tail):
     needed = max((size for made, size in demand.prepare_bytes if made == count), default=0)
     if needed <= tail:
         return None
-    node = next((allocation.node for allocation in demand.before[count:] if allocation.node is not None), None)
+    node = next((_node(demand, allocation) for allocation in demand.before[count:] if allocation.place), None)
     words = "Failed to allocate temp memory."
     return Shortage(PREPARE, "what prepare looks at", node, needed, tail, words)
 
@@ -104,8 +104,16 @@ def _resize(head, tail, what):
     return Shortage(PLAN if what == HEAD else SETUP, what, None, head, tail, words)
 
 
-def _tail(stage, allocation, missing):
+def _node(demand, allocation):
+    """The Node whose kernel asks for an object; None for TFLM's own."""
+    if allocation.place is None:
+        return None
+    subgraph, index = allocation.place
+    return demand.graph.subgraphs[subgraph].nodes[index]
+
+
+def _tail(stage, allocation, node, missing):
     size, free = allocation.size, allocation.size - missing
     unsigned = free % (1 << 32)  # as TFLM prints what is less than nothing
     words = f"Failed to allocate tail memory. Requested: {size}, available {unsigned}, missing: {missing}"
-    return Shortage(stage, allocation.what, allocation.node, size, max(0, free), words)
+    return Shortage(stage, allocation.what, node, size, max(0, free), words)

@@ -31,6 +31,8 @@ ARENA_ALIGNMENT = 16  # of the arena, planned buffers, variables and whatever a 
 _STRUCTS = """
 RecordingSingleArenaBufferAllocator  104/8 104/8 52/4 52/4
 SingleArenaBufferAllocator           72/8 72/8 36/4 36/4
+PersistentArenaBufferAllocator       32/8 32/8 16/4 16/4
+NonPersistentArenaBufferAllocator    56/8 56/8 32/4 32/4
 GreedyMemoryPlanner                  72/8 72/8 44/4 44/4
 LinearMemoryPlanner                  8216/8 8216/8 4108/4 4108/4
 RecordingMicroAllocator              272/8 248/8 124/4 124/4
