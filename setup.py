@@ -89,9 +89,10 @@ SIMD = {
     "isa_avx512": [*UNROLL, *AVX512],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
-# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
-# that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
-OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
+# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
+# is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
+# result changes.
+OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 # Operators whose time is in loops that the compiler makes vectors of: compiled a second time, for AVX2; `ops` says which body this CPU
 # takes. The same definitions give the same bytes: no flag lets the compiler round otherwise. Only which of two NaN comes out of a sum may
 # show, where the definition leaves it to the compiler: SOFTMAX and LOG_SOFTMAX are therefore not among them.

@@ -161,7 +161,11 @@ def draw_binary(rng):
     return Model.single(op, inputs, [y], 1, **options).to_bytes(), [values(rng, shape)]
 
 
-UNARY = ["RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "EXP", "ELU", "GELU"]
+UNARY = [
+    *("RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "EXP", "ELU", "GELU", "ABS", "NEG", "SQUARE"),
+    *("FLOOR", "CEIL", "ROUND", "SIN", "COS", "SQRT", "RSQRT"),
+]
+NOT_IN_REFERENCE = ("ELU", "CEIL", "ROUND")
 
 
 def draw_unary(rng, names=UNARY):

@@ -283,19 +283,18 @@ cdef inline void logistic_s16(const void* how, const int16_t* x, int16_t* y, int
     """Linear between the table's entries, 9 bits apart; the left half by symmetry."""
     cdef const Sigmoid16* s = <const Sigmoid16*>how
     cdef int32_t v
-    cdef uint32_t magnitude, entry, a, b, r
+    cdef uint32_t sign, magnitude, entry, a, b, r
     cdef int64_t i
     for i in range(n):
         v = scaled_16(x[i], s)
-        magnitude = <uint32_t>v if v >= 0 else 0 - <uint32_t>v
-        entry = magnitude >> 9
-        if entry >= 255:
-            r = <uint32_t>0x7FFF << 10
-        else:
-            a = s.table[entry]
-            b = s.table[entry + 1]
-            r = (a << 9) + (magnitude & 0x1FF) * (b - a)
-        r = r + (1 << 9) if v >= 0 else (<uint32_t>1 << 25) - r + (1 << 9) - 1
+        sign = <uint32_t>(v >> 31)                             # all ones below 0
+        magnitude = (<uint32_t>v ^ sign) - sign
+        entry = min(magnitude >> 9, <uint32_t>254)
+        a = s.table[entry]
+        b = s.table[entry + 1]
+        r = (a << 9) + (magnitude & 0x1FF) * (b - a)
+        r = r if magnitude >> 9 < 255 else <uint32_t>0x7FFF << 10
+        r = ((r ^ sign) - sign) + (((<uint32_t>1 << 25) - 1) & sign) + (1 << 9)
         y[i] = <int16_t>(r >> 10)
 
 
@@ -303,17 +302,16 @@ cdef inline void tanh_s16(const void* how, const int16_t* x, int16_t* y, int64_t
     """2 * logistic(2x) - 1 with the same table, 8 bits apart."""
     cdef const Sigmoid16* s = <const Sigmoid16*>how
     cdef int32_t v, r
-    cdef uint32_t magnitude, entry, a, b
+    cdef uint32_t sign, magnitude, entry, a, b
     cdef int64_t i
     for i in range(n):
         v = scaled_16(x[i], s)
-        magnitude = <uint32_t>v if v >= 0 else 0 - <uint32_t>v
-        entry = magnitude >> 8
-        if entry >= 255:
-            r = 0xFFFF << 8
-        else:
-            a = s.table[entry]
-            b = s.table[entry + 1]
-            r = <int32_t>((a << 8) + (magnitude & 0xFF) * (b - a))
-        r = r - (1 << 23) + (1 << 7) if v >= 0 else -r + (1 << 23) + (1 << 7) - 1
+        sign = <uint32_t>(v >> 31)                             # all ones below 0
+        magnitude = (<uint32_t>v ^ sign) - sign
+        entry = min(magnitude >> 8, <uint32_t>254)
+        a = s.table[entry]
+        b = s.table[entry + 1]
+        r = <int32_t>((a << 8) + (magnitude & 0xFF) * (b - a))
+        r = r if magnitude >> 8 < 255 else 0xFFFF << 8
+        r = <int32_t>((<uint32_t>(r - (1 << 23)) ^ sign) + (1 << 7))
         y[i] = <int16_t>(r >> 8)

@@ -1,4 +1,4 @@
-"""CAST between number types, by way of a block of doubles (from floating point) or int64s (from integers), both exact.
+"""CAST between number types: straight, or by way of a block of doubles (from floating point) or int64s (from integers), both exact.
 
 Integers keep their low bits. A float that the integer type holds is truncated; for the others the C++ standard promises nothing, and
 TensorFlow's compiler has made vector code for whole blocks whose results differ from those of the scalar code for the tail:
@@ -14,6 +14,7 @@ Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat, half_to_f32
 
 cdef enum:
@@ -25,6 +26,12 @@ ctypedef fused Integral:
     int16_t
     uint16_t
     int32_t
+    uint32_t
+    int64_t
+
+ctypedef fused Pattern:          # what an integer keeps of another one
+    uint8_t
+    uint16_t
     uint32_t
     int64_t
 
@@ -163,29 +170,12 @@ cdef inline void store_u8(const double* block, uint8_t* y, int64_t n, int64_t wh
         y[i] = <uint8_t>to_s32(block[i])
 
 
-cdef inline void store_u8_saturated(const double* block, uint8_t* y, int64_t n, int64_t whole) noexcept nogil:
-    """From float32."""
-    cdef int64_t i
-    for i in range(n):
-        y[i] = 255 if block[i] >= 255 else <uint8_t>block[i] if block[i] > 0 else 0
-
-
 cdef inline void store_s16(const double* block, int16_t* y, int64_t n, int64_t whole) noexcept nogil:
     cdef int64_t i
     for i in range(whole):
         y[i] = <int16_t>between(to_s32(block[i]), -32768, 32767)
     for i in range(whole, n):
         y[i] = <int16_t>to_s32(block[i])
-
-
-cdef inline void store_s16_saturated(const double* block, int16_t* y, int64_t n, int64_t whole) noexcept nogil:
-    """From float32."""
-    cdef int64_t i
-    for i in range(n):
-        if block[i] != block[i]:
-            y[i] = -32768 if i < whole else 0
-        else:
-            y[i] = 32767 if block[i] >= 32767 else -32768 if block[i] <= -32768 else <int16_t>block[i]
 
 
 cdef inline void store_u16(const double* block, uint16_t* y, int64_t n, int64_t whole) noexcept nogil:
@@ -268,11 +258,35 @@ cdef inline void store_4(const double* block, uint8_t* y, int64_t n, int64_t who
             y[i >> 1] = <uint8_t>(value & 15)
 
 
-# ---- straight from type to type, where models do it
+# ---- straight from type to type, without a block
+cdef inline void whole_to_whole(const Integral* x, Pattern* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Pattern>x[i]
+
+
+cdef inline void whole_to_bool(const Pattern* x, uint8_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[i] != 0
+
+
 cdef inline void whole_to_f32(const Integral* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <float>x[i]
+
+
+cdef inline void f64_to_f32(const double* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>x[i]
+
+
+cdef inline void f32_to_bool(const float* x, uint8_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = x[i] != 0
 
 
 cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogil:
@@ -282,6 +296,69 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
     for i in range(n):
         value = <int32_t>x[i]
         y[i] = value if x[i] < <float>2147483648.0 else INT32_MAX
+
+
+cdef inline void f32_to_s8(const float* x, int8_t* y, int64_t n) noexcept nogil:
+    """Of whole blocks, as the other functions up to `f32_to_u32`."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <int8_t>between(cut32(x[i]), -128, 127)
+
+
+cdef inline void f32_to_u8(const float* x, uint8_t* y, int64_t n) noexcept nogil:
+    """The tail, too."""
+    cdef float value
+    cdef int64_t i
+    for i in range(n):
+        value = x[i] if x[i] > 0 else 0
+        y[i] = <uint8_t>cut32(value if value < 255 else 255)
+
+
+cdef inline void f32_to_s16(const float* x, int16_t* y, int64_t n) noexcept nogil:
+    """NaN is the lowest value."""
+    cdef float value
+    cdef int64_t i
+    for i in range(n):
+        value = x[i] if x[i] > -32768 else -32768
+        y[i] = <int16_t>cut32(value if value < 32767 else 32767)
+
+
+cdef inline void f32_to_u16(const float* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <uint16_t>between(cut32(x[i]), 0, 65535)
+
+
+cdef inline void f32_to_u32(const float* x, uint32_t* y, int64_t n) noexcept nogil:
+    """What is 2^31 or more is converted less 2^31, which is exact."""
+    cdef uint32_t low, high
+    cdef int64_t i
+    for i in range(n):
+        low = <uint32_t>cut32(x[i])
+        high = <uint32_t>cut32(x[i] - <float>2147483648.0) + <uint32_t>0x80000000
+        high = high if x[i] < <float>4294967296.0 else <uint32_t>0x80000000
+        y[i] = high if x[i] >= <float>2147483648.0 else low
+
+
+cdef inline void f32_to_low_bits(const float* x, Pattern* y, int64_t n) noexcept nogil:
+    """Of a tail, to int8 and uint16."""
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <Pattern>cut32(x[i])
+
+
+cdef inline void f32_to_s16_tail(const float* x, int16_t* y, int64_t n) noexcept nogil:
+    """NaN is 0."""
+    cdef int64_t i
+    f32_to_s16(x, y, n)
+    for i in range(n):
+        y[i] = y[i] if x[i] == x[i] else 0
+
+
+cdef inline void f32_to_u32_tail(const float* x, uint32_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <uint32_t>to_s64(x[i])
 
 
 cdef inline void f32_to_complex(const float* x, float* y, int64_t n) noexcept nogil:

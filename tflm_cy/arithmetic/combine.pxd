@@ -11,7 +11,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
-from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first, mul_first_f64
+from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, add_runs, mul_first, mul_first_f64, mul_runs
 
 cdef enum Combination:
     TAKE = 0                     # the second
@@ -65,22 +65,66 @@ cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
     if op == LEAST:
         return a if a <= b else b
     if op == ALL:
-        return <Number>(a != 0 and b != 0)
+        return <Number>((a != 0) & (b != 0))
     if op == ANY:
-        return <Number>(a != 0 or b != 0)
+        return <Number>((a != 0) | (b != 0))
     if Number is not float and Number is not double:
         if op == BITS_AND:
             return <Number>(a & b)
         if op == SHIFT_LEFT:
+            if sizeof(Number) < 8:
+                return <Number>(<uint32_t>a << (<uint32_t>b & 31))
             return <Number>(<uint64_t>a << (<uint64_t>b & 31))
     return b
 
 
-cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Number* b, ptrdiff_t b_step, Number* y, ptrdiff_t y_step,
-                             int64_t n) noexcept nogil:
+cdef inline void combine_with(int op, const Number* a, ptrdiff_t a_step, const Number* b, ptrdiff_t b_step, Number* y, ptrdiff_t y_step,
+                              int64_t n) noexcept nogil:
+    """With a literal `op` the compiler leaves three loops: of neighbours, which it makes vectors of, in place and not, and of all others."""
     cdef int64_t i
+    if a_step == 1 and b_step == 1 and y_step == 1:
+        if Number is float:
+            if op == ADD:
+                add_runs(a, b, y, n)
+                return
+            if op == MULTIPLY:
+                mul_runs(a, b, y, n)
+                return
+        if a == y:
+            for i in range(n):
+                y[i] = combined(op, y[i], b[i])
+            return
+        for i in range(n):
+            y[i] = combined(op, a[i], b[i])
+        return
     for i in range(n):
         y[i * y_step] = combined(op, a[i * a_step], b[i * b_step])
+
+
+cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Number* b, ptrdiff_t b_step, Number* y, ptrdiff_t y_step,
+                             int64_t n) noexcept nogil:
+    if op == ADD:
+        combine_with(ADD, a, a_step, b, b_step, y, y_step, n)
+    elif op == MULTIPLY:
+        combine_with(MULTIPLY, a, a_step, b, b_step, y, y_step, n)
+    elif op == MAXIMUM:
+        combine_with(MAXIMUM, a, a_step, b, b_step, y, y_step, n)
+    elif op == MINIMUM:
+        combine_with(MINIMUM, a, a_step, b, b_step, y, y_step, n)
+    elif op == GREATEST:
+        combine_with(GREATEST, a, a_step, b, b_step, y, y_step, n)
+    elif op == LEAST:
+        combine_with(LEAST, a, a_step, b, b_step, y, y_step, n)
+    elif op == ALL:
+        combine_with(ALL, a, a_step, b, b_step, y, y_step, n)
+    elif op == ANY:
+        combine_with(ANY, a, a_step, b, b_step, y, y_step, n)
+    elif op == BITS_AND:
+        combine_with(BITS_AND, a, a_step, b, b_step, y, y_step, n)
+    elif op == SHIFT_LEFT:
+        combine_with(SHIFT_LEFT, a, a_step, b, b_step, y, y_step, n)
+    else:
+        combine_with(TAKE, a, a_step, b, b_step, y, y_step, n)
 
 
 cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, const uint16_t* b, ptrdiff_t b_step, uint16_t* y, ptrdiff_t y_step,
@@ -105,10 +149,12 @@ cdef inline void combine_bools(int op, const uint8_t* a, ptrdiff_t a_step, const
                                int64_t n) noexcept nogil:
     """A sum or a maximum of truths is true when either is."""
     cdef int64_t i
-    for i in range(n):
-        if op == TAKE:
+    if op == TAKE:
+        for i in range(n):
             y[i * y_step] = b[i * b_step] != 0
-        elif op == ADD or op == MAXIMUM:
-            y[i * y_step] = a[i * a_step] != 0 or b[i * b_step] != 0
-        else:
-            y[i * y_step] = a[i * a_step] != 0 and b[i * b_step] != 0
+    elif op == ADD or op == MAXIMUM:
+        for i in range(n):
+            y[i * y_step] = (a[i * a_step] != 0) | (b[i * b_step] != 0)
+    else:
+        for i in range(n):
+            y[i * y_step] = (a[i * a_step] != 0) & (b[i * b_step] != 0)

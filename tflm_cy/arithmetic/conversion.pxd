@@ -16,12 +16,15 @@ cdef extern from *:
     #define TFLM_CY_CUT32
     #if defined(__x86_64__)
     static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
+    static inline int32_t tflm_cy_cut32_f64(double x) { return (int32_t)x; }
     #else
     static inline int32_t tflm_cy_cut32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
+    static inline int32_t tflm_cy_cut32_f64(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
     #endif
     #endif
     """
     int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; INT32_MIN: what int32 cannot hold, NaN
+    int32_t cut32_f64 "tflm_cy_cut32_f64"(double x) noexcept nogil
 
 ctypedef fused Narrow:
     int8_t
@@ -148,6 +151,15 @@ cdef inline void dequantize_8(const void* how, const uint8_t* x, float* y, int64
     cdef int64_t i
     for i in range(n):
         y[i] = table[x[i]]
+
+
+cdef inline void dequantize_bytes(const void* how, const Narrow* x, float* y, int64_t n) noexcept nogil:
+    """As dequantize_8, without a table."""
+    cdef double scale = (<const Affine*>how).scale
+    cdef double zero_point = (<const Affine*>how).zero_point
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <float>(scale * (<double><int32_t>x[i] - zero_point))
 
 
 cdef inline void dequantize_4(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:

@@ -1,6 +1,7 @@
 """Moving equal runs of bytes at regular distances, filling memory with one element: what data movement is made of.
 
     copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
+    fill(dst, bytes, element, size)                          # one element over and over
 
 Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
 destination never overlap.
@@ -23,12 +24,49 @@ cdef extern from *:
         for (; i < n; i++, dst += dst_stride, src += src_stride) memcpy(dst, src, N); \
       }
     TFLM_CY_COPY(1) TFLM_CY_COPY(2) TFLM_CY_COPY(4) TFLM_CY_COPY(8) TFLM_CY_COPY(16)
+    #undef TFLM_CY_COPY
+    /* Runs of N to 2 * N bytes: a part at the beginning and one at the end, which may overlap. */
+    #define TFLM_CY_COPY_ENDS(N) \
+      static inline void copy_ends_##N(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t run, int64_t n) { \
+        for (int64_t i = 0; i < n; i++, dst += dst_stride, src += src_stride) { \
+          char first[N], last[N]; \
+          memcpy(first, src, N); \
+          memcpy(last, src + run - N, N); \
+          memcpy(dst, first, N); \
+          memcpy(dst + run - N, last, N); \
+        } \
+      }
+    TFLM_CY_COPY_ENDS(2) TFLM_CY_COPY_ENDS(4) TFLM_CY_COPY_ENDS(8) TFLM_CY_COPY_ENDS(16) TFLM_CY_COPY_ENDS(32)
+    #undef TFLM_CY_COPY_ENDS
+    /* Elements of N bytes in the opposite order: `src` is the first that is copied, the others lie before it. */
+    #define TFLM_CY_COPY_BACK(N, TYPE) \
+      static inline void copy_back_##N(char *to, const char *from, int64_t n) { \
+        TYPE *dst = (TYPE *)to; \
+        const TYPE *src = (const TYPE *)(from + N) - n; \
+        for (int64_t i = 0; i < n; i++) dst[i] = src[n - 1 - i]; \
+      }
+    typedef uint8_t tflm_cy_run_1 __attribute__((may_alias));
+    typedef uint16_t tflm_cy_run_2 __attribute__((may_alias, aligned(1)));
+    typedef uint32_t tflm_cy_run_4 __attribute__((may_alias, aligned(1)));
+    typedef uint64_t tflm_cy_run_8 __attribute__((may_alias, aligned(1)));
+    TFLM_CY_COPY_BACK(1, tflm_cy_run_1) TFLM_CY_COPY_BACK(2, tflm_cy_run_2) TFLM_CY_COPY_BACK(4, tflm_cy_run_4)
+    TFLM_CY_COPY_BACK(8, tflm_cy_run_8)
+    #undef TFLM_CY_COPY_BACK
     """
     void copy_1(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_2(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_4(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_8(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_16(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
+    void copy_ends_2(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    void copy_ends_4(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    void copy_ends_8(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    void copy_ends_16(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    void copy_ends_32(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n) noexcept nogil
+    void copy_back_1(char* dst, const char* src, int64_t n) noexcept nogil
+    void copy_back_2(char* dst, const char* src, int64_t n) noexcept nogil
+    void copy_back_4(char* dst, const char* src, int64_t n) noexcept nogil
+    void copy_back_8(char* dst, const char* src, int64_t n) noexcept nogil
 
 cdef enum:
     FILL_BLOCK = 4096        # bytes that are repeated as a whole once they are written
@@ -38,10 +76,15 @@ cdef inline void copy_runs(
     char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t run, int64_t n,
 ) noexcept nogil:
     """Copy run i from src + i * src_stride to dst + i * dst_stride."""
-    cdef int64_t i, j
+    cdef int64_t i
+    if n <= 0 or run <= 0:
+        return
     if run == dst_stride and run == src_stride:
-        if n > 0:
-            memcpy(dst, src, run * n)
+        memcpy(dst, src, run * n)
+    elif run == dst_stride and src_stride == 0:
+        repeat_run(dst, src, run, n)
+    elif run == dst_stride and run == -src_stride and run <= 8 and run & (run - 1) == 0:
+        copy_back(dst, src, run, n)
     elif run == 1:
         copy_1(dst, dst_stride, src, src_stride, n)
     elif run == 2:
@@ -52,13 +95,50 @@ cdef inline void copy_runs(
         copy_8(dst, dst_stride, src, src_stride, n)
     elif run == 16:
         copy_16(dst, dst_stride, src, src_stride, n)
-    elif run <= 64 and run % 4 == 0:
-        for i in range(n):
-            for j in range(0, run, 4):
-                memcpy(dst + i * dst_stride + j, src + i * src_stride + j, 4)
-    elif run > 0:
+    elif run < 4:
+        copy_ends_2(dst, dst_stride, src, src_stride, run, n)
+    elif run < 8:
+        copy_ends_4(dst, dst_stride, src, src_stride, run, n)
+    elif run < 16:
+        copy_ends_8(dst, dst_stride, src, src_stride, run, n)
+    elif run <= 32:
+        copy_ends_16(dst, dst_stride, src, src_stride, run, n)
+    elif run <= 64:
+        copy_ends_32(dst, dst_stride, src, src_stride, run, n)
+    else:
         for i in range(n):
             memcpy(dst + i * dst_stride, src + i * src_stride, run)
+
+
+cdef inline void copy_back(char* dst, const char* src, int64_t run, int64_t n) noexcept nogil:
+    if run == 1:
+        copy_back_1(dst, src, n)
+    elif run == 2:
+        copy_back_2(dst, src, n)
+    elif run == 4:
+        copy_back_4(dst, src, n)
+    else:
+        copy_back_8(dst, src, n)
+
+
+cdef inline void repeat_run(char* dst, const char* src, int64_t run, int64_t n) noexcept nogil:
+    """A run n times, one behind the other: what is written is copied on, in pieces that stay in the cache."""
+    if run <= 16 and run & (run - 1) == 0:
+        fill(dst, run * n, src, run)
+        return
+    memcpy(dst, src, run)
+    copy_on(dst, run, n)
+
+
+cdef inline void copy_on(char* dst, int64_t run, int64_t n) noexcept nogil:
+    """The first of n runs is there."""
+    cdef int64_t total = run * n
+    cdef int64_t done = run
+    cdef int64_t chunk
+    while done < total:
+        chunk = min(min(done, total - done), max(run, FILL_BLOCK - FILL_BLOCK % run))
+        memcpy(dst + done, dst, chunk)
+        done += chunk
 
 
 cdef inline void fill(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil:

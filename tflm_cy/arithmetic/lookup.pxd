@@ -9,6 +9,8 @@ All float32, in the order written here. Source: LiteRT:tflite/kernels/internal/c
 from libc.math cimport roundf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.conversion cimport cut32
+
 cdef enum:
     TABLE_16 = 513
 
@@ -22,19 +24,22 @@ cdef inline int32_t byte_value(int byte, bint signed) noexcept nogil:
 
 cdef inline int32_t truncate(float x) noexcept nogil:
     """To int32 as the x86 instruction does: what does not fit, NaN too, is the lowest value."""
-    if x >= <float>2147483648.0 or x < <float>-2147483648.0 or x != x:
-        return -2147483648
-    return <int32_t>x
+    return cut32(x)
 
 
 cdef inline int32_t saturate_8(float x, bint signed) noexcept nogil:
     """int8 is clamped before it is truncated, so that infinity is the highest value, and NaN, which passes, has lowest bits of 0;
     uint8 is truncated before."""
     cdef int32_t whole
+    cdef float near
     if signed:
-        return 0 if x != x else 127 if x > <float>127.0 else truncate(x) if x > <float>-128.0 else -128
-    whole = truncate(x)
-    return 0 if whole < 0 else 255 if whole > 255 else whole
+        near = <float>127.0 if x > <float>127.0 else x
+        near = near if near > <float>-128.0 else <float>-128.0
+        whole = cut32(near)
+        return whole if x == x else 0
+    whole = cut32(x)
+    whole = 0 if whole < 0 else whole
+    return 255 if whole > 255 else whole
 
 
 cdef inline void fill_8(uint8_t* table, Function function, float parameter, float x_scale, int32_t x_zero_point, float y_scale,

@@ -6,8 +6,9 @@ Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc
 from libc.math cimport floor, fmodf, pow, powf
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.addition cimport Range64
+from tflm_cy.arithmetic.conversion cimport cut32_f64
+from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Factor:
@@ -41,6 +42,14 @@ cdef struct Quotient:            # quantized DIV
     int32_t b_zero_point
     int32_t y_zero_point
     Range32 range
+
+cdef struct Divisor:             # of a quantized DIV: -1 below 0, its leading zeros, its inverse
+    int32_t sign
+    int32_t head
+    int32_t inverse
+
+cdef extern from *:
+    int count_leading_zeros "__builtin_clz"(uint32_t x) noexcept nogil        # x is not 0
 
 
 cdef inline void mul_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
@@ -107,13 +116,7 @@ cdef inline void div_s32(const void* how, const int32_t* a, const int32_t* b, in
 
 
 cdef inline int leading_zeros_32(uint32_t x) noexcept nogil:
-    cdef int n = 0
-    if x == 0:
-        return 32
-    while not (x & <uint32_t>0x80000000):
-        x <<= 1
-        n += 1
-    return n
+    return 32 if x == 0 else count_leading_zeros(x)
 
 
 cdef inline int32_t saturated(int64_t x) noexcept nogil:
@@ -130,30 +133,42 @@ cdef inline int32_t reciprocal(int32_t x) noexcept nogil:
     return saturated(<int64_t>r << 1)
 
 
-cdef inline int32_t quotient(int32_t a, int32_t b, const Quotient* q) noexcept nogil:
-    """A right shift beyond 31 (a tiny quotient) takes the shift mod 32, as on x86: the result saturates."""
-    cdef int b_head, a_head
-    cdef int32_t r
-    cdef uint32_t magnitude
-    a = <int32_t>(<uint32_t>a - <uint32_t>q.a_zero_point)
+cdef inline Divisor divisor(int32_t b, const Quotient* q) noexcept nogil:
+    cdef Divisor d
     b = <int32_t>(<uint32_t>b - <uint32_t>q.b_zero_point)
-    if b < 0:
-        a = <int32_t>(0 - <uint32_t>a)
-        b = <int32_t>(0 - <uint32_t>b)
-    b_head = leading_zeros_32(<uint32_t>b)
-    magnitude = <uint32_t>a if a >= 0 else ~<uint32_t>a
-    a_head = leading_zeros_32(magnitude) - 1                 # leading bits equal to the sign, which is not counted
-    r = reciprocal(<int32_t>((<uint32_t>b << (b_head & 31)) - <uint32_t>0x80000000))
-    r = high_product(high_product(<int32_t>(<uint32_t>a << (a_head & 31)), r), q.value)
-    r = round_shift(r, -(q.shift - (31 - b_head) - a_head))
+    d.sign = b >> 31
+    b = <int32_t>((<uint32_t>b ^ <uint32_t>d.sign) - <uint32_t>d.sign)
+    d.head = leading_zeros_32(<uint32_t>b)
+    d.inverse = reciprocal(<int32_t>((<uint32_t>b << (d.head & 31)) - <uint32_t>0x80000000))
+    return d
+
+
+cdef inline int32_t quotient(int32_t a, Divisor d, const Quotient* q) noexcept nogil:
+    """A right shift beyond 31 (a tiny quotient) takes the shift mod 32, as on x86: the result saturates."""
+    cdef int a_head
+    cdef int32_t r
+    a = <int32_t>(<uint32_t>a - <uint32_t>q.a_zero_point)
+    a = <int32_t>((<uint32_t>a ^ <uint32_t>d.sign) - <uint32_t>d.sign)
+    a_head = leading_zeros_32(<uint32_t>(a ^ (a >> 31))) - 1     # leading bits equal to the sign, which is not counted
+    r = high_product(high_product(<int32_t>(<uint32_t>a << (a_head & 31)), d.inverse), q.value)
+    r = round_shift(r, -(q.shift - (31 - d.head) - a_head))
     return clamp32(<int32_t>(<uint32_t>r + <uint32_t>q.y_zero_point), q.range.low, q.range.high)
 
 
 cdef inline void div_q(const void* how, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
+    """Of many bytes each divisor is inverted once."""
     cdef Quotient q = (<const Quotient*>how)[0]
+    cdef Divisor divisors[256]
     cdef int64_t i
+    cdef int byte
+    if sizeof(Quantized) == 1 and n >= 256:
+        for byte in range(256):
+            divisors[byte] = divisor(<Quantized>byte, &q)
+        for i in range(n):
+            y[i] = <Quantized>quotient(a[i], divisors[<uint8_t>b[i]], &q)
+        return
     for i in range(n):
-        y[i] = <Quantized>quotient(a[i], b[i], &q)
+        y[i] = <Quantized>quotient(a[i], divisor(b[i], &q), &q)
 
 
 cdef inline void floor_div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
@@ -173,7 +188,7 @@ cdef inline void floor_div_whole(const void* how, const Divided* a, const Divide
     """Through the double quotient; not for int64."""
     cdef int64_t i
     for i in range(n):
-        y[i] = <Divided>low_bits(floor(<double>a[i] / <double>b[i]))
+        y[i] = <Divided>cut32_f64(floor(<double>a[i] / <double>b[i]))
 
 
 cdef inline void floor_div_blocks(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
@@ -196,11 +211,12 @@ cdef inline void floor_mod_f32(const void* how, const float* a, const float* b, 
 
 
 cdef inline void floor_mod_whole(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
-    cdef Divided r
+    cdef Divided r, moved
     cdef int64_t i
     for i in range(n):
         r = 0 if b[i] == -1 else a[i] % b[i]                 # the lowest value % -1 would trap
-        y[i] = <Divided>(r + b[i]) if r != 0 and (b[i] < 0) != (r < 0) else r
+        moved = <Divided>-<Divided>((r != 0) & ((b[i] < 0) != (r < 0)))
+        y[i] = <Divided>(r + (b[i] & moved))
 
 
 cdef inline void pow_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:

@@ -54,7 +54,7 @@ cdef inline void sign_of(const void* how, const Signed* x, Signed* y, int64_t n)
     """1, -1 or 0; NaN and both zeros become 0."""
     cdef int64_t i
     for i in range(n):
-        y[i] = <Signed>((x[i] > 0) - (x[i] < 0))
+        y[i] = <Signed>(x[i] > 0) - <Signed>(x[i] < 0)
 
 
 cdef inline void atan2_f32(const float* a, const float* b, float* y, int64_t n) noexcept nogil:

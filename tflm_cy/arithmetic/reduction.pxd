@@ -15,6 +15,10 @@ from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_ru
 cdef enum:
     MAX_AXES = 16
 
+cdef enum:
+    PIECE = 1024                 # booleans between two looks whether they have decided
+    WIDE = 256                   # short rows of integers are folded several at once, in so many accumulators
+
 cdef enum Folding:
     FOLD_SUM = 0
     FOLD_PROD = 1
@@ -90,13 +94,27 @@ cdef inline element fold_two(int folding, element a, element x) noexcept nogil:
     if folding == FOLD_MIN:
         return x if x < a else a
     if folding == FOLD_ANY:
-        return 1 if x or a else 0
+        return <element>((x != 0) | (a != 0))
     if folding == FOLD_ALL:
-        return 1 if x and a else 0
+        return <element>((x != 0) & (a != 0))
     if element is float:
         return add_first(a, x) if folding == FOLD_SUM else mul_first(a, x)
     else:
         return <element>(<uint64_t>a + <uint64_t>x) if folding == FOLD_SUM else <element>(<uint64_t>a * <uint64_t>x)
+
+
+cdef inline bint fold_truths(int folding, uint8_t a, const uint8_t* x, int64_t n) noexcept nogil:
+    """It ends with the piece that decides."""
+    cdef uint8_t decided = folding == FOLD_ANY
+    cdef uint8_t found = (a != 0) == decided
+    cdef int64_t done = 0
+    cdef int64_t i, end
+    while done < n and not found:
+        end = min(n, done + PIECE)
+        for i in range(done, end):
+            found |= (x[i] != 0) == decided
+        done = end
+    return found == decided
 
 
 cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:
@@ -104,6 +122,10 @@ cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, 
     cdef element one
     cdef int64_t i
     if into_one:
+        if element is uint8_t:
+            if folding == FOLD_ANY or folding == FOLD_ALL:
+                a[0] = fold_truths(folding, a[0], x, n)
+                return
         one = a[0]
         for i in range(n):
             one = fold_two(folding, one, x[i])
@@ -120,19 +142,63 @@ cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, 
         a[i] = fold_two(folding, a[i], x[i])
 
 
-cdef inline void fold_any_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:
+cdef inline void fold_rows(int folding, element* a, const element* x, int64_t rows, int64_t n) noexcept nogil:
+    """Into one row of accumulators. Short rows of integers, whose order does not matter, go several at once."""
+    cdef element[WIDE] wide
+    cdef int64_t per = WIDE / n
+    cdef int64_t r = 0
+    cdef int64_t k
+    if element is not float:
+        if per >= 4 and rows >= 2 * per:
+            for k in range(per * n):
+                wide[k] = x[k]
+            r = per
+            while r + per <= rows:
+                fold_row(folding, wide, x + r * n, per * n, False)
+                r += per
+            for k in range(per):
+                fold_row(folding, a, wide + k * n, n, False)
+    while r < rows:
+        fold_row(folding, a, x + r * n, n, False)
+        r += 1
+
+
+cdef inline void fold_matrix(int folding, element* a, const element* x, int64_t rows, int64_t n, bint into_one) noexcept nogil:
+    cdef int64_t r
+    if not into_one:
+        fold_rows(folding, a, x, rows, n)
+        return
+    for r in range(rows):
+        fold_row(folding, a + r, x + r * n, n, True)
+
+
+cdef inline void fold_any_matrix(int folding, element* a, const element* x, int64_t rows, int64_t n, bint into_one) noexcept nogil:
+    """into_one: each of the rows into an accumulator of its own; else all of them into one row of accumulators."""
     if folding == FOLD_SUM:
-        fold_row(FOLD_SUM, a, x, n, into_one)
+        fold_matrix(FOLD_SUM, a, x, rows, n, into_one)
     elif folding == FOLD_PROD:
-        fold_row(FOLD_PROD, a, x, n, into_one)
+        fold_matrix(FOLD_PROD, a, x, rows, n, into_one)
     elif folding == FOLD_MAX:
-        fold_row(FOLD_MAX, a, x, n, into_one)
+        fold_matrix(FOLD_MAX, a, x, rows, n, into_one)
     elif folding == FOLD_MIN:
-        fold_row(FOLD_MIN, a, x, n, into_one)
+        fold_matrix(FOLD_MIN, a, x, rows, n, into_one)
     elif folding == FOLD_ANY:
-        fold_row(FOLD_ANY, a, x, n, into_one)
+        fold_matrix(FOLD_ANY, a, x, rows, n, into_one)
     else:
-        fold_row(FOLD_ALL, a, x, n, into_one)
+        fold_matrix(FOLD_ALL, a, x, rows, n, into_one)
+
+
+cdef inline int64_t next_matrix(const FoldShape* s, int64_t* index, int64_t out) noexcept nogil:
+    """As `step`, over the axes before the last two."""
+    cdef int d
+    for d in range(s.rank - 3, -1, -1):
+        index[d] += 1
+        out += s.strides[d]
+        if index[d] < s.dims[d]:
+            return out
+        out -= s.strides[d] * s.dims[d]
+        index[d] = 0
+    return out
 
 
 cdef inline int64_t step(const FoldShape* s, int64_t* index, int64_t out) noexcept nogil:
@@ -149,20 +215,21 @@ cdef inline int64_t step(const FoldShape* s, int64_t* index, int64_t out) noexce
 
 
 cdef inline void fold(int folding, const FoldShape* s, const element* x, element* a) noexcept nogil:
-    """Into accumulators that are already set."""
+    """Into accumulators that are already set. Of the last two axes one is reduced and one is kept."""
     cdef int64_t[MAX_AXES] index
     cdef int64_t n = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
     cdef bint into_one = s.strides[s.rank - 1] == 0
-    cdef int64_t row, out = 0
+    cdef int64_t matrix, out = 0
     cdef int d
     if s.inputs == 0:
         return
     for d in range(MAX_AXES):
         index[d] = 0
-    for row in range(s.inputs / n):
-        fold_any_row(folding, a + out, x, n, into_one)
-        x += n
-        out = step(s, index, out)
+    for matrix in range(s.inputs / (n * rows)):
+        fold_any_matrix(folding, a + out, x, rows, n, into_one)
+        x += n * rows
+        out = next_matrix(s, index, out)
 
 
 cdef inline element neutral(int folding, element like) noexcept nogil:
@@ -192,7 +259,7 @@ cdef inline void fold_tensor(int folding, const FoldShape* s, const element* x, 
     cdef int64_t i
     if s.whole and s.inputs > 0:
         y[0] = x[0]
-        fold_any_row(folding, y, x + 1, s.inputs - 1, True)
+        fold_any_matrix(folding, y, x + 1, 1, s.inputs - 1, True)
         return
     for i in range(s.outputs):
         y[i] = neutral(folding, <element>0)
@@ -228,6 +295,7 @@ cdef inline void sum_narrow(const FoldShape* s, const narrow* x, int32_t* a) noe
 cdef inline void sum_s32(const FoldShape* s, const int32_t* x, int64_t* a) noexcept nogil:
     """Sums of int32 in int64."""
     cdef int64_t[MAX_AXES] index
+    cdef int64_t total
     cdef int64_t n = s.dims[s.rank - 1]
     cdef bint into_one = s.strides[s.rank - 1] == 0
     cdef int64_t row, i, out = 0
@@ -237,8 +305,14 @@ cdef inline void sum_s32(const FoldShape* s, const int32_t* x, int64_t* a) noexc
     for d in range(MAX_AXES):
         index[d] = 0
     for row in range(s.inputs / n):
-        for i in range(n):
-            a[out + (0 if into_one else i)] += x[i]
+        if into_one:
+            total = 0
+            for i in range(n):
+                total += x[i]
+            a[out] += total
+        else:
+            for i in range(n):
+                a[out + i] += x[i]
         x += n
         out = step(s, index, out)
 

@@ -6,7 +6,7 @@ Source: LiteRT:tflite/kernels/{segment_sum,unsorted_segment}.cc.
 from libc.float cimport FLT_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
+from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
 
 cdef enum Joining:
     JOIN_SUM = 0
@@ -41,16 +41,36 @@ cdef inline Joined joined(int joining, Joined a, Joined b) noexcept nogil:
         return <int32_t>(<uint32_t>a * <uint32_t>b if joining == JOIN_PRODUCT else <uint32_t>a + <uint32_t>b)
 
 
+cdef inline void join_row(int joining, Joined* row, const Joined* x, int64_t width) noexcept nogil:
+    cdef int64_t j
+    if Joined is float:
+        if joining == JOIN_SUM:
+            add_runs(row, x, row, width)
+            return
+        if joining == JOIN_BEFORE:
+            add_runs(x, row, row, width)
+            return
+        if joining == JOIN_PRODUCT:
+            mul_runs(row, x, row, width)
+            return
+    if joining == JOIN_LARGEST:
+        for j in range(width):
+            row[j] = joined(JOIN_LARGEST, row[j], x[j])
+    elif joining == JOIN_SMALLEST:
+        for j in range(width):
+            row[j] = joined(JOIN_SMALLEST, row[j], x[j])
+    else:
+        for j in range(width):
+            row[j] = joined(joining, row[j], x[j])
+
+
 cdef inline void join_segments(
     int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
 ) noexcept nogil:
-    cdef int64_t i, j
-    cdef Joined* row
+    cdef int64_t i
     for i in range(y_count):
         y[i] = neutral(joining, <Joined>0)
     for i in range(rows):
         if segments[i] < 0:
             continue
-        row = y + segments[i] * width
-        for j in range(width):
-            row[j] = joined(joining, row[j], x[i * width + j])
+        join_row(joining, y + segments[i] * width, x + i * width, width)

@@ -11,6 +11,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport Combine
+from tflm_cy.arithmetic.copy_runs cimport fill
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 
 cdef enum:
     MOST_DIMS = 16
@@ -128,25 +130,32 @@ cdef struct Spread:              # PAD
     int64_t[MOST_DIMS] out_dims
 
 
-cdef inline void spread(const Spread* s, const char* x, int64_t count, const char* value, char* y, int64_t results, int64_t size) noexcept nogil:
-    cdef int64_t[MOST_DIMS] at
-    cdef int64_t i, offset, p
-    cdef bint inside
+cdef inline void spread(const Spread* s, const char* x, const char* value, char* y, int64_t bytes, int64_t size) noexcept nogil:
+    """`bytes` of output; size: of an element."""
+    cdef Walk walk
+    cdef int64_t[MOST_DIMS] first
+    cdef int64_t[MOST_DIMS] extent
+    cdef int64_t dst = size
+    cdef int64_t src = size
     cdef int d
-    for i in range(results):
-        memcpy(y + i * size, value, size)
+    fill(y, bytes, value, size)
+    for d in range(s.rank):                      # the elements that lie inside
+        first[d] = (-s.low[d] + s.step[d] - 1) // s.step[d] if s.low[d] < 0 else 0
+        extent[d] = min(s.dims[d], (s.out_dims[d] - s.low[d] + s.step[d] - 1) // s.step[d] if s.out_dims[d] > s.low[d] else 0) - first[d]
+        if extent[d] <= 0:
+            return
+    for d in range(s.rank - 1, -1, -1):
+        y += (s.low[d] + first[d] * s.step[d]) * dst
+        x += first[d] * src
+        dst *= s.out_dims[d]
+        src *= s.dims[d]
+    begin_walk(&walk, size)
     for d in range(s.rank):
-        at[d] = 0
-    for i in range(count):
-        offset = 0
-        inside = True
-        for d in range(s.rank):
-            p = s.low[d] + at[d] * s.step[d]
-            inside = inside and 0 <= p < s.out_dims[d]
-            offset = offset * s.out_dims[d] + p
-        if inside:
-            memcpy(y + offset * size, x + i * size, size)
-        advance(at, s.dims, s.rank)
+        dst //= s.out_dims[d]
+        src //= s.dims[d]
+        add_axis(&walk, extent[d], s.step[d] * dst, src)
+    finish_walk(&walk)
+    walk_copy(&walk, y, x)
 
 
 cdef struct Windows:             # REDUCE_WINDOW
@@ -160,29 +169,68 @@ cdef struct Windows:             # REDUCE_WINDOW
     int64_t[MOST_DIMS] out_dims
 
 
-cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t results,
-                                int64_t size) noexcept nogil:
-    """Padding and the gaps of a dilated input count as the first value."""
+cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_row,
+                                int64_t end_row, int64_t size) noexcept nogil:
+    """Rows `first_row` to `end_row` of the output. Padding and the gaps of a dilated input count as the first value.
+
+    A row's outputs meet their windows' elements in the order of memory, all of them one element after the other.
+    """
     cdef int64_t[MOST_DIMS] at
     cdef int64_t[MOST_DIMS] tap
-    cdef int64_t i, p, t, offset
+    cdef int64_t row, t, p, offset, left
     cdef int64_t taps = 1
+    cdef int last = s.rank - 1
+    cdef int64_t n = s.out_dims[last]
     cdef bint inside
     cdef int d
     for d in range(s.rank):
-        at[d] = 0
         taps *= s.window[d]
-    for i in range(results):
-        memcpy(y + i * size, first, size)
+    left = first_row
+    for d in range(last - 1, -1, -1):
+        at[d] = left % s.out_dims[d]
+        left //= s.out_dims[d]
+    y += first_row * n * size
+    for row in range(first_row, end_row):
+        fill(y, n * size, first, size)
         for d in range(s.rank):
             tap[d] = 0
         for t in range(taps):
             offset = 0
             inside = True
-            for d in range(s.rank):
+            for d in range(last):
                 p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
                 inside = inside and p >= 0 and p % s.base[d] == 0 and p // s.base[d] < s.dims[d]
                 offset = offset * s.dims[d] + (p // s.base[d] if inside else 0)
-            combine(op, y + i * size, 0, x + offset * size if inside else first, 0, y + i * size, 0, 1)
+            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, first, tap[last], y, size)
             advance(tap, s.window, s.rank)
-        advance(at, s.out_dims, s.rank)
+        advance(at, s.out_dims, last)
+        y += n * size
+
+
+cdef inline void combine_row(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t tap, char* y,
+                             int64_t size) noexcept nogil:
+    """One element of each window of a row; x: the input's row, NULL where there is none."""
+    cdef int last = s.rank - 1
+    cdef int64_t n = s.out_dims[last]
+    cdef int64_t start = tap * s.dilation[last] - s.low[last]                   # where the first window's element lies
+    cdef int64_t stride = s.stride[last]
+    cdef int64_t begin, end, i, p
+    if x == NULL:
+        combine(op, y, 1, first, 0, y, 1, n)
+        return
+    if s.base[last] != 1:
+        for i in range(n):
+            p = start + i * stride
+            if p >= 0 and p % s.base[last] == 0 and p // s.base[last] < s.dims[last]:
+                combine(op, y + i * size, 0, x + p // s.base[last] * size, 0, y + i * size, 0, 1)
+            else:
+                combine(op, y + i * size, 0, first, 0, y + i * size, 0, 1)
+        return
+    begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
+    end = max(begin, min(n, (s.dims[last] - start + stride - 1) // stride if s.dims[last] > start else 0))
+    if begin > 0:
+        combine(op, y, 1, first, 0, y, 1, begin)
+    if begin < end:
+        combine(op, y + begin * size, 1, x + (start + begin * stride) * size, stride, y + begin * size, 1, end - begin)
+    if end < n:
+        combine(op, y + end * size, 1, first, 0, y + end * size, 1, n - end)

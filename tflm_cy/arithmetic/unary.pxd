@@ -2,7 +2,7 @@
 
 Transcendentals are the C library's float functions. Source: LiteRT:tflite/kernels/{elementwise,exp,neg,floor,ceil,round}.cc.
 """
-from libc.math cimport ceilf, cosf, expf, fabsf, floorf, fmodf, logf, sinf, sqrtf
+from libc.math cimport ceilf, cosf, expf, fabsf, floorf, logf, sinf, sqrtf
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product, multiply, round_shift
@@ -88,25 +88,31 @@ cdef inline void cos_f32(const void* how, const float* x, float* y, int64_t n) n
         y[i] = cosf(x[i])
 
 
+cdef inline float quiet(float x, float rounded) noexcept nogil:
+    """A NaN becomes quiet, and nothing else happens to it."""
+    cdef float nan = x + x
+    return rounded if x == x else nan
+
+
 cdef inline void floor_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = floorf(x[i]) if x[i] == x[i] else x[i] + x[i]               # a NaN becomes quiet
+        y[i] = quiet(x[i], floorf(x[i]))
 
 
 cdef inline void ceil_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = ceilf(x[i]) if x[i] == x[i] else x[i] + x[i]
+        y[i] = quiet(x[i], ceilf(x[i]))
 
 
 cdef inline float round_even(float x) noexcept nogil:
     """Halves to even, by way of the floor: what rounds up to 0 is +0, -0.0 itself stays."""
     cdef float whole = floorf(x)
     cdef float rest = x - whole
-    if rest < <float>0.5 or (rest == <float>0.5 and fmodf(whole, 2) == 0):
-        return whole
-    return whole + <float>1.0
+    cdef float up = whole + <float>1.0
+    cdef bint even = floorf(whole * <float>0.5) * <float>2.0 == whole
+    return whole if (rest < <float>0.5) | ((rest == <float>0.5) & even) else up
 
 
 cdef inline void round_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:

@@ -13,7 +13,7 @@ are moved that way.
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.copy_runs cimport copy_on, copy_runs
 from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_words
 
 cdef enum:
@@ -28,6 +28,7 @@ ctypedef void (*TransposeBlocks)(const uint8_t* x, int64_t x_row, int64_t column
 cdef struct Walk:
     TransposeBlocks transpose                # the two innermost axes at once; NULL: run by run
     int rank
+    bint repeats             # the destination has no gaps, and along some axis the source stands still
     int64_t run              # bytes copied at once
     int64_t[WALK_RANK] extents
     int64_t[WALK_RANK] dst_strides
@@ -36,6 +37,7 @@ cdef struct Walk:
 
 cdef inline void begin_walk(Walk* walk, int64_t run) noexcept nogil:
     walk.transpose = NULL
+    walk.repeats = False
     walk.rank = 0
     walk.run = run
 
@@ -77,8 +79,36 @@ cdef inline void finish_walk(Walk* walk) noexcept nogil:
         kept -= 1
         walk.run *= walk.extents[kept]
     walk.rank = kept
-    if kept > 1 and walk.extents[kept - 1] < SHORT and walk.extents[kept - 2] > walk.extents[kept - 1]:
+    walk.repeats = stands_still(walk)
+    if not walk.repeats and kept > 1 and walk.extents[kept - 1] < SHORT and walk.extents[kept - 2] > walk.extents[kept - 1]:
         swap_axes(walk, kept - 1, kept - 2)
+
+
+cdef inline bint stands_still(const Walk* walk) noexcept nogil:
+    cdef int64_t dense = walk.run
+    cdef bint found = False
+    cdef int d
+    for d in range(walk.rank - 1, -1, -1):
+        if walk.dst_strides[d] != dense:
+            return False
+        dense *= walk.extents[d]
+        found = found or walk.src_strides[d] == 0
+    return found
+
+
+cdef inline void copy_repeated(const Walk* walk, int d, char* dst, const char* src) noexcept nogil:
+    """What an axis repeats is copied from the destination, where it is a whole."""
+    cdef int64_t i
+    if d == walk.rank:
+        memcpy(dst, src, walk.run)
+    elif d == walk.rank - 1:
+        copy_runs(dst, walk.dst_strides[d], src, walk.src_strides[d], walk.run, walk.extents[d])
+    elif walk.src_strides[d] == 0:
+        copy_repeated(walk, d + 1, dst, src)
+        copy_on(dst, walk.dst_strides[d], walk.extents[d])
+    else:
+        for i in range(walk.extents[d]):
+            copy_repeated(walk, d + 1, dst + i * walk.dst_strides[d], src + i * walk.src_strides[d])
 
 
 cdef inline void use_transpose(Walk* walk, TransposeBlocks transpose) noexcept nogil:
@@ -109,6 +139,9 @@ cdef inline void walk_copy(const Walk* walk, char* dst, const char* src) noexcep
     if walk.rank == 0:
         if walk.run > 0:
             memcpy(dst, src, walk.run)
+        return
+    if walk.repeats:
+        copy_repeated(walk, 0, dst, src)
         return
     if walk.rank == 1:
         copy_runs(dst, walk.dst_strides[0], src, walk.src_strides[0], walk.run, walk.extents[0])

@@ -31,7 +31,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.elementwise cimport (
     Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary,
-    required_input, rescale_of, type_limits,
+    required_input, rescale_of, type_limits, use_lookup,
 )
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_bool, table_f32
@@ -85,7 +85,7 @@ cdef TwoSided* make_two_sided(Context context, const Tensor* x, const Tensor* y,
     return t
 
 
-cdef int use_two_sided(Context context, Unary* op, const Tensor* x, const TwoSided* t) except -1:
+cdef int use_two_sided(Context context, const Node* node, Unary* op, const Tensor* x, const TwoSided* t) except -1:
     cdef uint8_t* table
     cdef int byte
     if x.type == INT16:
@@ -95,9 +95,7 @@ cdef int use_two_sided(Context context, Unary* op, const Tensor* x, const TwoSid
     table = <uint8_t*>context.persistent(256)
     for byte in range(256):
         table[byte] = <uint8_t>two_sided(byte_value(byte, x.type == INT8), t)
-    op.how = table
-    op.kernel = <UnaryKernel>lookup_8
-    return 0
+    return use_lookup(node, op, table)
 
 
 cdef int prepare_clip(Context context, Node* node, float low, float high, bint bounded, int sixteen, str name) except -1:
@@ -126,14 +124,14 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
     if bounded and node.arithmetic == MICRO:
         limits.low = max(limits.low, x.zero_point)
         limits.high = max(limits.low, min(limits.high, quantize_edge(high, x.scale, x.zero_point)))
-        return use_two_sided(context, op, x, make_two_sided(context, x, x, limits, name))     # not rescaled: the output counts as the input
+        return use_two_sided(context, node, op, x, make_two_sided(context, x, x, limits, name))     # not rescaled: the output counts as the input
     limits.low = max(limits.low, quantize_edge(low, y.scale, y.zero_point))
     if bounded:
         limits.high = min(limits.high, quantize_edge(high, y.scale, y.zero_point))
     t = make_two_sided(context, x, y, limits, name)
     if node.arithmetic == MICRO:
         t.side[0] = t.side[1] = rescale_of(<double>x.scale / <double>y.scale)
-    use_two_sided(context, op, x, t)
+    use_two_sided(context, node, op, x, t)
     return 0
 
 
@@ -180,7 +178,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     if node.arithmetic == MICRO:
         t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
         t.side[1] = rescale_of(<double>x.scale * <double>alpha / <double>y.scale)
-    use_two_sided(context, op, x, t)
+    use_two_sided(context, node, op, x, t)
     return 0
 
 
@@ -260,8 +258,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     table = <uint8_t*>context.persistent(512)
     for byte in range(256):
         table[byte] = <uint8_t>hard_swish(byte_value(byte, x.type == INT8), &h)
-    op.how = table
-    op.kernel = <UnaryKernel>lookup_8
+    use_lookup(node, op, table)
     if h.relu_exponent > 32 and node.arithmetic != MICRO:
         h.relu_value = 0
         for byte in range(256):
@@ -280,12 +277,10 @@ cdef void hard_swish_in_eights(const void* how, const uint8_t* x, uint8_t* y, in
 
 
 # ---- tables of float functions: LOGISTIC, TANH, GELU, ELU
-cdef int use_table_8(Context context, Unary* op, Function function, const Tensor* x, float y_scale, int32_t y_zero_point) except -1:
+cdef int use_table_8(Context context, const Node* node, Unary* op, Function function, const Tensor* x, float y_scale, int32_t y_zero_point) except -1:
     cdef uint8_t* table = <uint8_t*>context.persistent(256)
     fill_8(table, function, 0, x.scale, x.zero_point, y_scale, y_zero_point, x.type == INT8)
-    op.how = table
-    op.kernel = <UnaryKernel>lookup_8
-    return 0
+    return use_lookup(node, op, table)
 
 
 cdef int use_fixed_point(Context context, Unary* op, const Tensor* x, bint is_tanh) except -1:
@@ -316,7 +311,7 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
         if node.arithmetic == MICRO and x.type == INT8:
             use_fixed_point(context, op, x, False)
         else:
-            use_table_8(context, op, table_logistic, x, y.scale, y.zero_point)
+            use_table_8(context, node, op, table_logistic, x, y.scale, y.zero_point)
     elif x.type == INT16:
         if y.scale != 1.0 / 32768:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} (output->params.scale == 1. / 32768 was not true)")
@@ -347,7 +342,7 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
         if node.arithmetic == MICRO and x.type == INT8:
             use_fixed_point(context, op, x, True)
         else:
-            use_table_8(context, op, table_tanh, x, y.scale, y.zero_point)
+            use_table_8(context, node, op, table_tanh, x, y.scale, y.zero_point)
     elif x.type == INT16:
         if not power_of_two(y.scale, &y_log2) or y_log2 != -15:
             raise ValueError(f"{name}: the output scale must be 1/32768, is {y.scale} "
@@ -408,7 +403,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     elif (x.type == INT8 or x.type == UINT8 or x.type == INT16) and gives_zeros(node, x, y):
         return 0
     elif x.type == INT8 or x.type == UINT8:
-        use_table_8(context, op, function, x, y.scale, y.zero_point)
+        use_table_8(context, node, op, function, x, y.scale, y.zero_point)
     elif x.type == INT16:
         table = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point)
@@ -429,7 +424,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
     elif x.type == INT8 and gives_zeros(node, x, y):
         return 0
     elif x.type == INT8:
-        use_table_8(context, op, elu_f32, x, y.scale, y.zero_point)
+        use_table_8(context, node, op, elu_f32, x, y.scale, y.zero_point)
     else:
         raise LateRefusalError(f"ELU: Only float32 and int8 is supported currently, got {type_name(x.type)}.")
     return 0

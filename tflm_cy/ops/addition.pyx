@@ -75,6 +75,8 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
         raise LateRefusalError(f"SUB: output type {type_name(y.type)} is not supported, requires float|uint8|int32 types.")
     if op.kernel == <BinaryKernel>sub_8_in_fours or op.kernel == <BinaryKernel>sub_s16_in_fours:
         return 0                                       # which take the whole
+    if op.kernel == <BinaryKernel>sum_s16_in_blocks or (y.type == INT16 and op.kernel == kernels().elementwise_i16.sum_in_blocks):
+        return 0
     return share_values(context, node, op, VALUE_TIME)
 
 
@@ -210,6 +212,20 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
         blocks.a = quantize_multiplier(<double>a.scale / twice)
         blocks.b = quantize_multiplier(<double>b.scale / twice)
         op.kernel = <BinaryKernel>sum_s16_in_blocks
+    use_words(op, s, node)
+    return 0
+
+
+cdef int use_words(Binary* op, const Sum16* s, const Node* node) except -1:
+    """The vector kernel of a sum of int16, where the multipliers allow it."""
+    if node.arithmetic == MICRO or kernels().loops.fits == NULL:       # by TFLM's rules the output may lie over an input
+        return 0
+    if not (kernels().loops.fits(&s.a) and kernels().loops.fits(&s.b) and kernels().loops.fits(&s.out)):
+        return 0
+    if op.kernel == <BinaryKernel>sum_s16:
+        op.kernel = kernels().elementwise_i16.sum
+    elif op.kernel == <BinaryKernel>sum_s16_in_blocks:
+        op.kernel = kernels().elementwise_i16.sum_in_blocks
     return 0
 
 

@@ -25,6 +25,7 @@ from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.bytes cimport ByteKernels
+from tflm_cy.simd.reductions cimport ReductionKernels
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # ArgMaxOptions, ArgMinOptions
@@ -37,6 +38,7 @@ cdef struct ArgReduction:
     bint largest
     bint known_axis
     const ByteKernels* fast
+    const ReductionKernels* floats
 
 
 cdef int prepare(Context context, Node* node, bint largest) except -1:
@@ -66,6 +68,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     a.largest = largest
     a.known_axis = is_constant(axis)
     a.fast = &kernels().bytes
+    a.floats = &kernels().reductions
     if a.known_axis:
         if not fill_shape(a, x, axis, dims):
             raise ValueError(f"axis out of range for an input of rank {x.rank}")
@@ -105,17 +108,25 @@ cdef bint fill_shape(ArgReduction* a, const Tensor* x, const Tensor* axis_tensor
 
 
 cdef inline bint by_rows(const ArgReduction* a, const Tensor* x) noexcept nogil:
-    return a.inner == 1 and a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
+    if a.inner != 1:
+        return False
+    if x.type == FLOAT32:
+        return a.floats.arg_rows != NULL
+    return a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
 
 
 cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """A range of rows of bytes: the output's elements."""
+    """A range of rows: the output's elements."""
     cdef ArgReduction* a = <ArgReduction*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
+    cdef bint wide = y.type == INT64
+    cdef void* to = <uint8_t*>y.data + first * (8 if wide else 4)
+    if x.type == FLOAT32:
+        a.floats.arg_rows(<const float*>x.data + first * a.size, end - first, a.size, a.largest, wide, to)
+        return
     a.fast.arg_rows(
-        <const uint8_t*>x.data + first * a.size, end - first, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255),
-        y.type == INT64, <uint8_t*>y.data + first * (8 if y.type == INT64 else 4))
+        <const uint8_t*>x.data + first * a.size, end - first, a.size, (128 if x.type == INT8 else 0) ^ (0 if a.largest else 255), wide, to)
 
 
 cdef inline void put(Tensor* y, int64_t at, int32_t index) noexcept nogil:

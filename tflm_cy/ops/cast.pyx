@@ -9,11 +9,12 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.cast cimport (
-    CAST_BLOCK, LoadReal, LoadWhole, StoreReal, StoreWhole, complex_to_f32, f32_to_complex, f32_to_s32, load_4, load_bfloat,
-    load_complex, load_f32, load_f64, load_half,
-    load_whole, store_4, store_bfloat, store_bool, store_complex, store_f32, store_f64, store_half, store_s16, store_s16_saturated,
-    store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_u8_saturated, store_whole, store_whole_bfloat,
-    store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_f32,
+    CAST_BLOCK, Integral, LoadReal, LoadWhole, Pattern, StoreReal, StoreWhole, complex_to_f32, f32_to_bool, f32_to_complex,
+    f32_to_low_bits, f32_to_s16, f32_to_s16_tail, f32_to_s32, f32_to_s8, f32_to_u16, f32_to_u32, f32_to_u32_tail, f32_to_u8, f64_to_f32,
+    load_4, load_bfloat, load_complex, load_f32, load_f64, load_half, load_whole, store_4, store_bfloat, store_bool, store_complex,
+    store_f32, store_f64, store_half, store_s16, store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_whole,
+    store_whole_bfloat, store_whole_bool, store_whole_complex, store_whole_f32, store_whole_f64, store_whole_half, whole_to_bool,
+    whole_to_f32, whole_to_whole,
 )
 from tflm_cy.arithmetic.micro.cast cimport store_nearest_s16, store_nearest_s32, store_nearest_s8, store_nearest_u32
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
@@ -21,7 +22,9 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT4, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, Tensor, count, type_name,
     type_size,
 )
-from tflm_cy.ops.elementwise cimport check_arity, required_input
+from tflm_cy.ops.elementwise cimport channels_of, check_arity, required_input, share_single
+from tflm_cy.simd.bytes cimport ByteKernel
+from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*Direct)(const void* x, void* y, int64_t n) noexcept nogil
 
@@ -34,7 +37,8 @@ cdef struct Cast:
     StoreWhole store_whole
     LoadReal load_real
     StoreReal store_real
-    Direct direct
+    Direct direct                # whole vector blocks; NULL: by way of a block
+    Direct tail                  # and what is left; NULL: `direct`, too
 
 
 cdef LoadWhole load_whole_from(int type) noexcept nogil:
@@ -95,13 +99,13 @@ cdef StoreWhole store_whole_as(int type) noexcept nogil:
     return NULL
 
 
-cdef StoreReal store_real_as(int type, int source) noexcept nogil:
+cdef StoreReal store_real_as(int type) noexcept nogil:
     if type == INT8:
         return <StoreReal>store_s8
     if type == UINT8:
-        return <StoreReal>store_u8_saturated if source == FLOAT32 else <StoreReal>store_u8
+        return <StoreReal>store_u8
     if type == INT16:
-        return <StoreReal>store_s16_saturated if source == FLOAT32 else <StoreReal>store_s16
+        return <StoreReal>store_s16
     if type == UINT16:
         return <StoreReal>store_u16
     if type == INT32:
@@ -125,23 +129,94 @@ cdef StoreReal store_real_as(int type, int source) noexcept nogil:
     return NULL
 
 
-cdef Direct direct_from(int x, int y) noexcept nogil:
-    """A loop of its own for what models do, and for what is a copy of bits."""
+cdef Direct whole_from(Integral* _source, int y) noexcept nogil:
+    if y == INT8 or y == UINT8:
+        return <Direct>whole_to_whole[Integral, uint8_t]
+    if y == INT16 or y == UINT16:
+        return <Direct>whole_to_whole[Integral, uint16_t]
+    if y == INT32 or y == UINT32:
+        return <Direct>whole_to_whole[Integral, uint32_t]
+    if y == INT64:
+        return <Direct>whole_to_whole[Integral, int64_t]
     if y == FLOAT32:
-        if x == INT32:
-            return <Direct>whole_to_f32[int32_t]
-        if x == UINT8 or x == BOOL:
-            return <Direct>whole_to_f32[uint8_t]
-        if x == INT8:
-            return <Direct>whole_to_f32[int8_t]
-        if x == INT16:
-            return <Direct>whole_to_f32[int16_t]
-        if x == COMPLEX64:
-            return <Direct>complex_to_f32
-    if x == FLOAT32 and y == INT32:
+        return <Direct>whole_to_f32[Integral]
+    return NULL
+
+
+cdef Direct bool_from(int x) noexcept nogil:
+    if type_size(x) == 1:
+        return <Direct>whole_to_bool[uint8_t]
+    if type_size(x) == 2:
+        return <Direct>whole_to_bool[uint16_t]
+    return <Direct>whole_to_bool[uint32_t] if type_size(x) == 4 else <Direct>whole_to_bool[int64_t]
+
+
+cdef Direct direct_from_whole(int x, int y) noexcept nogil:
+    if y == BOOL:
+        return bool_from(x)
+    if x == INT8:
+        return whole_from(<int8_t*>NULL, y)
+    if x == UINT8 or x == BOOL:
+        return whole_from(<uint8_t*>NULL, y)
+    if x == INT16:
+        return whole_from(<int16_t*>NULL, y)
+    if x == UINT16:
+        return whole_from(<uint16_t*>NULL, y)
+    if x == INT32:
+        return whole_from(<int32_t*>NULL, y)
+    return whole_from(<uint32_t*>NULL, y) if x == UINT32 else whole_from(<int64_t*>NULL, y)
+
+
+cdef Direct direct_from_f32(int y) noexcept nogil:
+    if y == INT8:
+        return <Direct>f32_to_s8
+    if y == UINT8:
+        return <Direct>f32_to_u8
+    if y == INT16:
+        return <Direct>f32_to_s16
+    if y == UINT16:
+        return <Direct>f32_to_u16
+    if y == INT32:
         return <Direct>f32_to_s32
-    if x == FLOAT32 and y == COMPLEX64:
-        return <Direct>f32_to_complex
+    if y == UINT32:
+        return <Direct>f32_to_u32
+    if y == BOOL:
+        return <Direct>f32_to_bool
+    return <Direct>f32_to_complex if y == COMPLEX64 else NULL
+
+
+cdef Direct tail_from_f32(int y) noexcept nogil:
+    """Where it is converted otherwise than whole blocks."""
+    if y == INT8:
+        return <Direct>f32_to_low_bits[uint8_t]
+    if y == UINT16:
+        return <Direct>f32_to_low_bits[uint16_t]
+    if y == INT16:
+        return <Direct>f32_to_s16_tail
+    return <Direct>f32_to_u32_tail if y == UINT32 else NULL
+
+
+cdef ByteKernel widen_halves = NULL
+
+
+cdef void halves_to_f32(const void* x, void* y, int64_t n) noexcept nogil:
+    widen_halves(NULL, x, y, n)
+
+
+cdef Direct direct_from(int x, int y) except? NULL:
+    """A loop of its own for what models do."""
+    global widen_halves
+    widen_halves = kernels().bytes.widen_halves
+    if x == FLOAT32:
+        return direct_from_f32(y)
+    if load_whole_from(x) != NULL:
+        return direct_from_whole(x, y)
+    if x == COMPLEX64 and y == FLOAT32:
+        return <Direct>complex_to_f32
+    if x == FLOAT64 and y == FLOAT32:
+        return <Direct>f64_to_f32
+    if x == FLOAT16 and y == FLOAT32 and widen_halves != NULL:
+        return halves_to_f32
     return NULL
 
 
@@ -158,8 +233,13 @@ cdef int64_t values_in_blocks(int x, int y, int64_t n) noexcept nogil:
     return n - n % block if n >= fewest else 0
 
 
-cdef void use_nearest(Cast* cast, int type) noexcept nogil:
+cdef void use_nearest(Cast* cast, int source, int type) noexcept nogil:
     """TFLM's conversions of float32 to integers."""
+    if source == FLOAT16:
+        cast.direct = NULL
+        return
+    if type in (INT8, INT16, INT32, UINT32):
+        cast.direct = NULL
     if type == INT8:
         cast.store_real = <StoreReal>store_nearest_s8
     elif type == INT16:
@@ -168,7 +248,6 @@ cdef void use_nearest(Cast* cast, int type) noexcept nogil:
         cast.store_real = <StoreReal>store_nearest_u32
     elif type == INT32:
         cast.store_real = <StoreReal>store_nearest_s32
-        cast.direct = NULL
 
 
 cdef bint keeps_bits(int x, int y) noexcept nogil:
@@ -198,15 +277,17 @@ cdef int prepare(Context context, Node* node) except -1:
     cast.load_whole = load_whole_from(x.type)
     cast.load_real = load_real_from(x.type)
     cast.store_whole = store_whole_as(y.type)
-    cast.store_real = store_real_as(y.type, x.type)
+    cast.store_real = store_real_as(y.type)
     cast.direct = direct_from(x.type, y.type)
-    if node.arithmetic == MICRO and x.type == FLOAT32:
-        use_nearest(cast, y.type)
+    cast.tail = tail_from_f32(y.type) if x.type == FLOAT32 else NULL
+    if node.arithmetic == MICRO and (x.type == FLOAT32 or x.type == FLOAT16):     # vector kernels may not write over the input
+        use_nearest(cast, x.type, y.type)
     node.data = cast
     if keeps_bits(x.type, y.type) and (cast.load_whole != NULL or cast.load_real != NULL) and x.type != INT4 and x.type != FLOAT16:
         node.invoke = copy
     elif cast.direct != NULL:
         node.invoke = convert_directly
+        share_single(context, node, 0, convert_range, 0.1)
     elif cast.load_whole != NULL and cast.store_whole != NULL:
         node.invoke = convert_whole
     elif x.type == FLOAT32 and y.type == INT4:
@@ -228,8 +309,22 @@ cdef int copy(Context context, Node* node) noexcept nogil:
 
 cdef int convert_directly(Context context, Node* node) noexcept nogil:
     cdef const Cast* cast = <const Cast*>node.data
-    cast.direct(context.input(node, 0).data, context.output(node, 0).data, cast.count)
+    convert(cast, <const char*>context.input(node, 0).data, <char*>context.output(node, 0).data, 0, cast.count)
     return 0
+
+
+cdef inline void convert(const Cast* cast, const char* x, char* y, int64_t first, int64_t end) noexcept nogil:
+    cdef int64_t body = end if cast.tail == NULL else max(first, min(end, cast.whole))
+    x += first * (cast.x_half_bytes / 2)
+    y += first * (cast.y_half_bytes / 2)
+    cast.direct(x, y, body - first)
+    if body < end:
+        cast.tail(x + (body - first) * (cast.x_half_bytes / 2), y + (body - first) * (cast.y_half_bytes / 2), end - body)
+
+
+cdef void convert_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef int64_t n = channels_of(context.output(node, 0))
+    convert(<const Cast*>node.data, <const char*>context.input(node, 0).data, <char*>context.output(node, 0).data, first * n, end * n)
 
 
 cdef int convert_whole(Context context, Node* node) noexcept nogil:

@@ -51,6 +51,7 @@ cdef struct Conv3D:
     bint fused                   # the optimized arithmetic's sums
     int32_t sums                 # scratch handles
     int32_t products
+    int32_t turned
     size_t sum_bytes
     ProductKind product
     int64_t window_rows
@@ -273,6 +274,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     op.products = -1
     if node.arithmetic == OPTIMIZED and not op.dilated:
         op.products = context.request_scratch(products * sizeof(float))
+        op.turned = context.request_scratch(count(w) * sizeof(float))
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
@@ -324,7 +326,8 @@ cdef int transpose(Context context, Node* node) noexcept nogil:
     if op.products < 0:
         transpose_conv_3d_f32(&op.volume, x, w, bias, y)
     else:
-        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), <float*>context.scratch(op.products), y)
+        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), <float*>context.scratch(op.products),
+                                    <float*>context.scratch(op.turned), y)
     return 0
 
 

@@ -61,6 +61,15 @@ cdef int prepare(Context context, Node* node) except -1:
     return 0
 
 
+cdef inline void accumulate_row(const summable* x, summable* y, int64_t size, int64_t stride) noexcept nogil:
+    """A row of single elements, the first of which is there."""
+    cdef summable total = y[0]
+    cdef int64_t i
+    for i in range(size - 1):
+        total = total + x[i * stride]
+        y[(i + 1) * stride] = total
+
+
 cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size, int64_t inner, bint exclusive, bint reverse) noexcept nogil:
     """Over [outer, size, inner], row after row of `inner` elements."""
     cdef int64_t o, i, k, before, stride
@@ -71,6 +80,9 @@ cdef void accumulate(const summable* x, summable* y, int64_t outer, int64_t size
         for k in range(inner):
             y[before + k] = 0 if exclusive else 0 + x[before + k]     # -0.0 becomes 0.0
         source = x + (before if exclusive else before + stride)
+        if inner == 1:
+            accumulate_row(source, y + before, size, stride)
+            continue
         for i in range(1, size):
             for k in range(inner):
                 y[before + stride + k] = y[before + k] + source[k]

@@ -9,17 +9,19 @@
 Source: LiteRT:tflite/kernels/kernel_util.cc (CalculateShapeForBroadcast, CalculateActivationRange).
 """
 from libc.float cimport DBL_MAX
-from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
     ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, quantize_multiplier,
 )
+from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.simd.table cimport kernels
 
 ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
 
@@ -201,6 +203,15 @@ cdef inline Unary* prepare_unary(Context context, Node* node, str name) except N
 cdef inline int invoke_unary(Context context, Node* node) noexcept nogil:
     cdef Unary* op = <Unary*>node.data
     op.kernel(op.how, context.input(node, 0).data, context.output(node, 0).data, op.count)
+    return 0
+
+
+cdef inline int use_lookup(const Node* node, Unary* op, const uint8_t* table) except -1:
+    """A function of bytes as its 256 results. By TFLM's rules the output may lie over the input: ops/overlaps.py."""
+    op.how = table
+    op.kernel = <UnaryKernel>lookup_8
+    if node.arithmetic != MICRO and kernels().bytes.lookup != NULL:
+        op.kernel = kernels().bytes.lookup
     return 0
 
 

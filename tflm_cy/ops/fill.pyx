@@ -17,7 +17,7 @@ Dimensions or a depth that are not constant make the output dynamic.
 Source: LiteRT:tflite/kernels/fill.cc, zeros_like.cc, range.cc, one_hot.cc, matrix_diag.cc, matrix_set_diag.cc.
 """
 from libc.math cimport ceilf, fabsf
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
@@ -39,6 +39,18 @@ from tflm_cy.graph.refusal import LateRefusalError
 
 cdef enum:                       # OneHotOptions
     AXIS = 0
+
+cdef enum:
+    COMPARED = 8                 # indices in a row of ONE_HOT that are compared with each depth
+
+ctypedef fused Index:
+    int32_t
+    int64_t
+
+ctypedef fused Element:
+    uint8_t
+    uint32_t
+    uint64_t
 
 
 cdef int known(Context context, Node* node) noexcept nogil:
@@ -297,21 +309,49 @@ cdef int one_hot_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int one_hot(Context context, Node* node) noexcept nogil:
-    """Off values everywhere, then an on value per index that lies inside of the depth."""
     cdef Tensor* indices = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
+    cdef const void* on = context.input(node, 2).data
+    cdef const void* off = context.input(node, 3).data
     cdef int axis = (<int32_t*>node.data)[0]
-    cdef int64_t size = type_size(y.type)
-    cdef int64_t depth = y.dims[axis]
+    cdef int64_t outer = count_range(y, 0, axis)
     cdef int64_t inner = count_range(y, axis + 1, y.rank)
-    cdef int64_t i, j, at
-    fill(<char*>y.data, y.bytes, <const char*>context.input(node, 3).data, size)
-    for i in range(count_range(y, 0, axis)):
-        for j in range(inner):
-            at = index_at(indices.type, indices.data, i * inner + j)
-            if 0 <= at < depth:
-                memcpy(<char*>y.data + ((i * depth + at) * inner + j) * size, context.input(node, 2).data, size)
+    if y.bytes == 0:
+        return 0
+    if indices.type == INT32:
+        one_hot_values(y, <const int32_t*>indices.data, on, off, outer, y.dims[axis], inner)
+    else:
+        one_hot_values(y, <const int64_t*>indices.data, on, off, outer, y.dims[axis], inner)
     return 0
+
+
+cdef void one_hot_values(Tensor* y, const Index* indices, const void* on, const void* off, int64_t outer, int64_t depth,
+                         int64_t inner) noexcept nogil:
+    cdef int64_t size = type_size(y.type)
+    if size == 1:
+        write_one_hot(<uint8_t*>y.data, indices, (<const uint8_t*>on)[0], (<const uint8_t*>off)[0], outer, depth, inner)
+    elif size == 4:
+        write_one_hot(<uint32_t*>y.data, indices, (<const uint32_t*>on)[0], (<const uint32_t*>off)[0], outer, depth, inner)
+    else:
+        write_one_hot(<uint64_t*>y.data, indices, (<const uint64_t*>on)[0], (<const uint64_t*>off)[0], outer, depth, inner)
+
+
+cdef void write_one_hot(Element* y, const Index* indices, Element on, Element off, int64_t outer, int64_t depth, int64_t inner) noexcept nogil:
+    """Long rows by comparison; short ones are off, but for an on value per index that lies inside of the depth."""
+    cdef int64_t o, d, i
+    cdef int64_t at
+    if inner < COMPARED:
+        fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
+    for o in range(outer):
+        for d in range(depth if inner >= COMPARED else 0):
+            for i in range(inner):
+                y[d * inner + i] = on if indices[i] == <Index>d else off
+        for i in range(inner if inner < COMPARED else 0):
+            at = indices[i]
+            if 0 <= at < depth:
+                y[at * inner + i] = on
+        y += depth * inner
+        indices += inner
 
 
 cdef int want_matrix_type(const Tensor* x) except -1:

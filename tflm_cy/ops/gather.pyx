@@ -17,7 +17,7 @@ Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
@@ -140,6 +140,10 @@ cdef int gather(Context context, Node* node) noexcept nogil:
                     memcpy(y, x + at * 4, 4)
                 elif slice == 1:
                     y[0] = x[at]
+                elif slice == 2:
+                    memcpy(y, x + at * 2, 2)
+                elif slice == 8:
+                    memcpy(y, x + at * 8, 8)
                 elif slice > 0:
                     memcpy(y, x + at * slice, slice)
                 y += slice
@@ -351,13 +355,11 @@ ctypedef fused Addable:
 
 cdef inline void add_slice(Addable* y, const Addable* x, int64_t n) noexcept nogil:
     cdef int64_t i
-    for i in range(n):
-        if Addable is int32_t or Addable is int64_t:
+    if Addable is float:
+        add_runs(x, y, y, n)
+    else:
+        for i in range(n):
             y[i] = <Addable>(<unsigned long long>y[i] + <unsigned long long>x[i])
-        elif Addable is float:
-            y[i] = add_first(x[i], y[i])
-        else:
-            y[i] = <Addable>(y[i] + x[i])
 
 
 cdef int64_t wrapped_offset(const GatherData* data, const Tensor* indices, int64_t i, int64_t elements) noexcept nogil:

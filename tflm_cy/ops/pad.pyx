@@ -35,6 +35,7 @@ cdef enum:                       # MirrorPadOptions
 
 cdef enum:
     PAD_RANK = 5
+    SHORT_ROW = 512              # bytes; rows up to this are copied between borders that are already there
 
 
 cdef struct PadData:             # dimensions without padding are merged into `run`
@@ -46,6 +47,7 @@ cdef struct PadData:             # dimensions without padding are merged into `r
     int64_t[MAX_RANK] step       # bytes of a step in the output
     int64_t[MAX_RANK] source     # bytes of a step in the input
     int64_t offset               # MIRROR_PAD: 1 when the edge is not repeated
+    bint apart                   # the output does not lie over the input: the inside may be filled before it is copied
     int64_t value_size
     char[8] value                # of the border
 
@@ -76,6 +78,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
             raise ValueError(f"the zero point {zero_point} does not fit {type_name(x.type)}")
     data = <PadData*>context.persistent(sizeof(PadData))
     data.value_size = type_size(x.type)
+    data.apart = node.arithmetic != MICRO
     memcpy(data.value, &zero_point, 4)
     node.data = data
     if x.rank == 0 or not is_constant(paddings):
@@ -185,6 +188,10 @@ cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexc
     if d == data.rank - 1:
         if data.size[d] > 0:
             memmove(dst, src, data.size[d] * data.run)
+    elif d == data.rank - 2 and data.apart and data.step[d] <= SHORT_ROW:
+        fill(dst, data.size[d] * data.step[d], data.value, data.value_size)
+        copy_runs(
+            dst + data.before[d + 1] * data.run, data.step[d], src, data.source[d], data.size[d + 1] * data.run, data.size[d])
     else:
         for i in range(data.size[d]):
             pad_axis(data, d + 1, dst + i * data.step[d], src + i * data.source[d])

@@ -90,7 +90,8 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
     cdef const char* x = <const char*>context.input(node, 0).data
     cdef char* y = <char*>context.output(node, 0).data
     cdef int64_t steps = op.second if op.batch_first else op.first
-    cdef int64_t o, a, m, b, from_a, from_b, length
+    cdef int64_t row = op.second * op.run
+    cdef int64_t o, a, m, b, length
     for a in range(lengths.dims[0]):
         if index_at(lengths.type, lengths.data, a) > steps:
             return context.fail(b"REVERSE_SEQUENCE: seq_lengths[i] <= SizeOfDimension(input, seq_dim) was not true")
@@ -99,16 +100,17 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
     for o in range(op.outer):
         for a in range(op.first):
             for m in range(op.middle):
-                for b in range(op.second):
-                    from_a = a
-                    from_b = b
-                    length = index_at(lengths.type, lengths.data, a if op.batch_first else b)
-                    if op.batch_first and b < length:
-                        from_b = length - 1 - b
-                    elif not op.batch_first and a < length:
-                        from_a = length - 1 - a
-                    memcpy(y, x + (((o * op.first + from_a) * op.middle + m) * op.second + from_b) * op.run, op.run)
-                    y += op.run
+                if op.batch_first:
+                    length = max(<int64_t>0, index_at(lengths.type, lengths.data, a))
+                    copy_runs(y, op.run, x + (length - 1) * op.run, -op.run, op.run, length)
+                    copy_runs(y + length * op.run, op.run, x + length * op.run, op.run, op.run, op.second - length)
+                else:
+                    for b in range(op.second):
+                        length = index_at(lengths.type, lengths.data, b)
+                        copy_runs(
+                            y + b * op.run, row, x + b * op.run + (length - 1 - 2 * a if a < length else 0) * op.middle * row, row, op.run, 1)
+                x += row
+                y += row
     return 0
 
 

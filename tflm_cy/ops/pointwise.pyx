@@ -14,7 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport wrap32
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, wrap32
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
@@ -28,6 +28,7 @@ from tflm_cy.graph.tensor cimport (
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type, prepare_binary, prepare_unary, required_input
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_bytes, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -44,6 +45,9 @@ cdef struct Sum:
     int32_t groups
     int32_t scratch
     int64_t count
+    bint unbounded               # TFLM's sums of floats; others stay within the finite numbers
+    BinaryKernel add             # of floats, with these limits; NULL: no vector kernel
+    RangeF limits
 
 
 cdef int unsupported(const Tensor* x, str name) except -1:
@@ -254,6 +258,9 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     op.groups = min(max(1, node.input_count // 2), max(1, context.num_threads))
     op.scratch = context.request_scratch(4 * count(x) if op.groups > 1 else 0)
     op.count = count(x)
+    op.unbounded = node.arithmetic == MICRO
+    op.add = NULL if op.unbounded else kernels().float32.add
+    op.limits = activation_range_f32(ACT_NONE)
     node.data = op
     node.invoke = add_n
     if x.type != FLOAT32 and x.type != INT32:
@@ -287,9 +294,11 @@ cdef int add_n_8(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void accumulate(int type, bint unbounded, const void* x, void* y, int64_t n) noexcept nogil:
-    if type == FLOAT32 and unbounded:
+cdef void accumulate(int type, const Sum* op, const void* x, void* y, int64_t n) noexcept nogil:
+    if type == FLOAT32 and op.unbounded:
         accumulate_unbounded_f32(<const float*>x, <float*>y, n)
+    elif type == FLOAT32 and op.add != NULL:
+        op.add(&op.limits, y, x, y, n)
     elif type == FLOAT32:
         accumulate_f32(<const float*>x, <float*>y, n)
     else:
@@ -307,11 +316,15 @@ cdef int add_n(Context context, Node* node) noexcept nogil:
     for group in range(op.groups):
         last = first + (node.input_count - first) // (op.groups - group)
         total = y.data if group == 0 else context.scratch(op.scratch)
-        memcpy(total, context.input(node, first).data, y.bytes)
+        if op.add != NULL and y.type == FLOAT32 and last - first > 1:
+            op.add(&op.limits, context.input(node, first).data, context.input(node, first + 1).data, total, op.count)
+            first += 1
+        else:
+            memcpy(total, context.input(node, first).data, y.bytes)
         for i in range(first + 1, last):
-            accumulate(y.type, node.arithmetic == MICRO, context.input(node, i).data, total, op.count)
+            accumulate(y.type, op, context.input(node, i).data, total, op.count)
         if group > 0:
-            accumulate(y.type, node.arithmetic == MICRO, total, y.data, op.count)
+            accumulate(y.type, op, total, y.data, op.count)
         first = last
     return 0
 

@@ -6,24 +6,28 @@ the output's. Without an activation float outputs are still clamped to the finit
 Source: LiteRT:tflite/kernels/pooling.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
 from tflm_cy.arithmetic.pool_2d cimport (
     Pool2D,
+    Taps,
     average_pool,
     average_pool_f32,
     l2_pool_f32,
     max_pool,
     max_pool_f32,
+    taps_at,
 )
 from tflm_cy.arithmetic.window cimport padding_before, window_size
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
 from tflm_cy.ops.window_2d cimport counts_no_bytes
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
 
@@ -41,6 +45,7 @@ cdef enum:                       # Pool2DOptions
 cdef struct Pool:
     Pool2D shape                 # first: what the scalar definitions take
     PoolLoop loop
+    const ElementwiseI8Kernels* fast
     bint unusual                 # windows that no padding gives, and the vector loops do not know
 
 
@@ -164,10 +169,24 @@ cdef int prepare_max(Context context, Node* node) except -1:
     else:
         raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
     set_clamp(context, node)
+    if (type == INT8 or type == UINT8) and node.arithmetic != MICRO and kernels().elementwise_i8.largest != NULL:
+        (<Pool*>node.data).fast = &kernels().elementwise_i8
+        node.invoke = max_bytes
+        return share_rows(context, node, max_rows)
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.max_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.max_pool[loop_of(type)]
         node.invoke = max_loop
     return 0
+
+
+cdef int share_rows(Context context, Node* node, WorkFunction work) except -1:
+    """Units are rows of the output."""
+    cdef const Pool2D* p = <const Pool2D*>node.data
+    cdef int64_t rows = <int64_t>p.batches * p.out_height
+    if rows == 0:
+        return 0
+    return context.parallelize(
+        node, work, iteration_space(rows, 1), 0.03 * rows * p.out_width * p.channels * p.kernel_height * p.kernel_width)
 
 
 cdef int prepare_l2(Context context, Node* node) except -1:
@@ -202,6 +221,38 @@ cdef int average_loop(Context context, Node* node) noexcept nogil:
 cdef int max_loop(Context context, Node* node) noexcept nogil:
     cdef Pool* p = <Pool*>node.data
     return p.loop(&p.shape, context.input(node, 0).data, context.output(node, 0).data)
+
+
+cdef int max_bytes(Context context, Node* node) noexcept nogil:
+    cdef const Pool2D* p = <const Pool2D*>node.data
+    max_rows(context, node, 0, <int64_t>p.batches * p.out_height, 0)
+    return 0
+
+
+cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """As max_pool, window by window."""
+    cdef const Pool* pool = <const Pool*>node.data
+    cdef const Pool2D* p = &pool.shape
+    cdef bint is_signed = context.input(node, 0).type == INT8
+    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + first * p.out_width * p.channels
+    cdef int64_t image
+    cdef int32_t row, ow, c, nothing
+    cdef Taps t
+    if p.channels == 0:
+        return
+    nothing = min(max(-128 if is_signed else 0, p.low), p.high)
+    for image in range(first, end):
+        row = <int32_t>(image % p.out_height)
+        for ow in range(p.out_width):
+            t = taps_at(p, row, ow)
+            if t.bottom > t.top and t.right > t.left:
+                pool.fast.largest(
+                    x + (((image / p.out_height) * p.height + t.top) * p.width + t.left) * p.channels, t.bottom - t.top,
+                    <int64_t>p.width * p.channels, t.right - t.left, p.channels, is_signed, p.low, p.high, y)
+            else:
+                memset(y, nothing, p.channels)
+            y += p.channels
 
 
 cdef int average_f32(Context context, Node* node) noexcept nogil:

@@ -10,7 +10,7 @@ Source: LiteRT:tflite/kernels/{quantize.cc,dequantize.h}.
 from libc.stdint cimport INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.conversion cimport (
-    Affine, Channels, Requantize, dequantize_2, dequantize_4, dequantize_8, dequantize_channels, dequantize_channels_2,
+    Affine, Channels, Requantize, dequantize_2, dequantize_4, dequantize_8, dequantize_bytes, dequantize_channels, dequantize_channels_2,
     dequantize_channels_4, dequantize_s16, dequantized, quantize, quantize_4, quantize_channels, requantize_s16, requantize_s32,
     requantize_s8, requantized,
 )
@@ -18,7 +18,7 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.half cimport halves_to_f32
 from tflm_cy.arithmetic.lookup cimport byte_value, lookup_8
 from tflm_cy.arithmetic.optimized.conversion cimport (
-    SplitBytes, SplitFloats, dequantize_split, dequantize_split_4, dequantize_split_s16, dequantized_in_block, lookup_split,
+    SplitBytes, SplitFloats, dequantize_split_4, dequantize_split_bytes, dequantize_split_s16, dequantized_in_block, lookup_split,
     quantize_split,
 )
 from tflm_cy.arithmetic.rescale cimport ready_up
@@ -177,18 +177,24 @@ cdef int choose_dequantize(Context context, const Node* node, Unary* op, const T
     elif x.scale_count > 1 and node.arithmetic != MICRO:
         use_dequantize_channels(context, op, x)
     else:
-        use_dequantize(context, op, x, node.arithmetic == OPTIMIZED)
+        use_dequantize(context, op, x, node.arithmetic == OPTIMIZED, node.arithmetic == MICRO)
     return 0
 
 
-cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized) except -1:
+cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized, bint micro) except -1:
     cdef Affine* q
-    if (x.type == INT8 or x.type == UINT8) and optimized:
-        op.how = split_table(context, x, 8, x.type == INT8)
-        op.kernel = <UnaryKernel>dequantize_split
-    elif x.type == INT8 or x.type == UINT8:
+    if (x.type == INT8 or x.type == UINT8) and micro:
         op.how = dequantize_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_8
+    elif x.type == INT8 or x.type == UINT8:
+        q = <Affine*>context.persistent(sizeof(Affine))
+        q.scale = x.scale
+        q.zero_point = x.zero_point
+        op.how = q
+        if x.type == INT8:
+            op.kernel = <UnaryKernel>dequantize_split_bytes[int8_t] if optimized else <UnaryKernel>dequantize_bytes[int8_t]
+        else:
+            op.kernel = <UnaryKernel>dequantize_split_bytes[uint8_t] if optimized else <UnaryKernel>dequantize_bytes[uint8_t]
     elif x.type == INT4 and optimized:
         op.how = split_table(context, x, 4, True)
         op.kernel = <UnaryKernel>dequantize_split_4

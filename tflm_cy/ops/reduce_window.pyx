@@ -9,9 +9,9 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
 from tflm_cy.arithmetic.slices cimport Windows, reduce_windows
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, is_constant, shape_of, type_name, type_size,
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
@@ -59,6 +59,7 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
     """The output's shape, when all but it is known."""
     cdef int32_t[MAX_RANK] dims
     cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
     cdef Windows* s = &(<Windowed*>node.data).windows
     cdef int64_t span, size
     cdef int64_t taps = 1
@@ -78,7 +79,7 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         if s.out_dims[d] > INT32_MAX:
             raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
         dims[d] = <int32_t>s.out_dims[d]
-    context.set_shape(context.output(node, 0), x.rank, dims)
+    context.set_shape(y, x.rank, dims)
     node.invoke = reduce
     if empty:
         raise LateRefusalError("The padding specification of stablehlo.reduce_window gives an empty tensor.")
@@ -86,16 +87,25 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         raise LateRefusalError("unsupported reduction body.")
     if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
         raise LateRefusalError(f"unsupported kernel data type ({type_name(x.type)}).")
+    if count(y) > 0:
+        context.parallelize(node, reduce_rows, iteration_space(count_range(y, 0, y.rank - 1), 1), 0.5 * taps * count(y))
     return 0
 
 
 cdef int reduce(Context context, Node* node) noexcept nogil:
+    cdef const Tensor* y = context.output(node, 0)
+    reduce_rows(context, node, 0, count_range(y, 0, y.rank - 1), 0)
+    return 0
+
+
+cdef void reduce_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef const Windowed* data = <const Windowed*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    reduce_windows(&data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, count(y),
-                   type_size(x.type))
-    return 0
+    if y.bytes > 0:
+        reduce_windows(
+            &data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, first, end,
+            type_size(x.type))
 
 
 cdef Vector per_dimension(const Node* node, int slot, uint32_t wanted) except *:

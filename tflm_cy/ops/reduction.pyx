@@ -21,7 +21,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
-from tflm_cy.arithmetic.optimized.reduction cimport fold_from_first_f32, mean_image_channels, mean_rows_f32, scaled_sums
+from tflm_cy.arithmetic.optimized.reduction cimport mean_image_channels, mean_rows_f32, scaled_sums
 from tflm_cy.arithmetic.reduction cimport (
     FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold, fold_shape, fold_tensor,
     mean_multiplier, product_multiplier, product_narrow, requantize_sums, sum_narrow, sum_s32,
@@ -31,7 +31,10 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
 )
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
 from tflm_cy.schema.table cimport table_bool
+from tflm_cy.simd.reductions cimport ReductionKernels
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -44,6 +47,7 @@ cdef enum:
 cdef struct Reduction:
     FoldShape shape
     int32_t folding
+    const ReductionKernels* fast
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
@@ -110,6 +114,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     node.data = r
     r.keep_dims = table_bool(node.options, KEEP_DIMS, False)
     r.known_axes = is_constant(axes)
+    r.fast = &kernels().reductions
     r.scratch = -1
     if not r.known_axes:
         context.set_dynamic(y)
@@ -266,7 +271,7 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
     if settle(context, node):
         return -1
     if x.type == FLOAT32:
-        fold_tensor(r.folding, &r.shape, <const float*>x.data, <float*>y.data)
+        fold_floats(r.fast, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
     elif x.type == INT32:
         fold_tensor(r.folding, &r.shape, <const int32_t*>x.data, <int32_t*>y.data)
     elif x.type == INT64:
@@ -289,7 +294,7 @@ cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
     if settle(context, node):
         return -1
     if not r.refused:
-        fold_from_first_f32(r.folding, &r.shape, <const float*>x.data, <float*>context.output(node, 0).data)
+        fold_floats(r.fast, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
         return 0
     if r.shape.folded != 1:
         return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
@@ -310,7 +315,7 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
         return 0
     if r.shape.inputs == 0:
         return mean_f32(context, node)
-    fold_from_first_f32(FOLD_SUM, &r.shape, x, y)
+    fold_floats(r.fast, &r.shape, FOLD_SUM, True, x, y)
     for i in range(r.shape.outputs):
         y[i] = y[i] / <float>r.shape.folded
     return 0
@@ -325,7 +330,7 @@ cdef int mean_f32(Context context, Node* node) noexcept nogil:
     y = <float*>context.output(node, 0).data
     for i in range(r.shape.outputs):
         y[i] = 0
-    fold(FOLD_SUM, &r.shape, <const float*>context.input(node, 0).data, y)
+    sum_floats(r.fast, &r.shape, <const float*>context.input(node, 0).data, y)
     if r.shape.inputs == 0:
         for i in range(r.shape.outputs):
             (<uint32_t*>y)[i] = 0x7FC00000

@@ -18,11 +18,12 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport ADD, BITS_AND, MAXIMUM, MINIMUM, MULTIPLY, SHIFT_LEFT, TAKE, Combine
 from tflm_cy.arithmetic.slices cimport IndexedSlices, Spread, gather_slices, scatter_slices, spread
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
+from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
@@ -87,6 +88,8 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
     combined_data(context, node, a.type, op)
     context.set_shape(y, a.rank, a.dims)
     node.invoke = elementwise
+    if count(y) > 0:
+        context.parallelize(node, elementwise_range, position_space(count(y) / channels_of(y), 1, 3), 0.1 * count(y))
     if op == SHIFT_LEFT and a.type != INT8 and a.type != INT16 and a.type != INT32:
         raise LateRefusalError(f"(Index Type: {type_name(a.type)}) currently not supported.")
     if combine_of(a.type) == NULL:
@@ -99,6 +102,15 @@ cdef int elementwise(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     data.combine(data.op, context.input(node, 0).data, 1, context.input(node, 1).data, 1, y.data, 1, count(y))
     return 0
+
+
+cdef void elementwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    cdef const Combined* data = <const Combined*>node.data
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t bytes = channels_of(y) * type_size(y.type)
+    data.combine(
+        data.op, <const char*>context.input(node, 0).data + first * bytes, 1, <const char*>context.input(node, 1).data + first * bytes, 1,
+        <char*>y.data + first * bytes, 1, (end - first) * channels_of(y))
 
 
 # ---------------------------------------------------------------- attributes
@@ -166,8 +178,9 @@ cdef int prepare_pad(Context context, Node* node) except -1:
 cdef int pad(Context context, Node* node) noexcept nogil:
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    spread(<const Spread*>node.data, <const char*>x.data, count(x), <const char*>context.input(node, 1).data, <char*>y.data, count(y),
-           type_size(x.type))
+    spread(
+        <const Spread*>node.data, <const char*>x.data, <const char*>context.input(node, 1).data, <char*>y.data, count(y) * type_size(x.type),
+        type_size(x.type))
     return 0
 
 

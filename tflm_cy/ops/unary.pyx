@@ -13,7 +13,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
-from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
+from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16
 from tflm_cy.arithmetic.micro.unary cimport rsqrt_s16
 from tflm_cy.arithmetic.unary cimport (
     Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
@@ -24,7 +24,7 @@ from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
     Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, is_quantized, prepare_unary, rescale_of,
-    required_input, type_limits, without_scales,
+    required_input, type_limits, use_lookup, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
 
@@ -71,15 +71,14 @@ cdef int unsupported(const Tensor* x, str name) except -1:
     raise ValueError(f"Type {type_name(x.type)} is unsupported by op {name}.")
 
 
-cdef int use_table(Context context, Unary* op, Function function, float parameter, const Tensor* x, const Tensor* y) except -1:
+cdef int use_table(Context context, const Node* node, Unary* op, Function function, float parameter, const Tensor* x, const Tensor* y) except -1:
     """A float function as a table of 256 bytes (int8) or 513 entries (int16)."""
     cdef uint8_t* bytes_8
     cdef int16_t* entries
     if x.type == INT8:
         bytes_8 = <uint8_t*>context.persistent(256)
         fill_8(bytes_8, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point, True)
-        op.how = bytes_8
-        op.kernel = <UnaryKernel>lookup_8
+        use_lookup(node, op, bytes_8)
     else:
         check_scales(x, y, "int16")
         entries = <int16_t*>context.persistent(2 * TABLE_16)
@@ -194,8 +193,7 @@ cdef int prepare_abs(Context context, Node* node) except -1:
         table = <uint8_t*>context.persistent(256)
         for byte in range(256):
             table[byte] = <uint8_t>abs_q(byte_value(byte, True), a)
-        op.how = table
-        op.kernel = <UnaryKernel>lookup_8
+        use_lookup(node, op, table)
     return 0
 
 
@@ -214,7 +212,7 @@ cdef int prepare_exp(Context context, Node* node) except -1:
         if x.type == INT8:           # 1 / 0, which is infinite
             node.invoke = largest_s8
     elif x.type == INT8 or x.type == INT16:
-        use_table(context, op, table_exp, 0, x, y)
+        use_table(context, node, op, table_exp, 0, x, y)
     else:
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by Exp.")
     return 0
@@ -227,7 +225,7 @@ cdef int prepare_log(Context context, Node* node) except -1:
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>log_f32
     elif x.type == INT8 or x.type == INT16:
-        use_table(context, op, table_log, <float>(type_limits(x.type).low - y.zero_point) * y.scale, x, y)
+        use_table(context, node, op, table_log, <float>(type_limits(x.type).low - y.zero_point) * y.scale, x, y)
     else:
         unsupported(x, "Log")
     return 0
@@ -255,10 +253,14 @@ cdef Unary* prepare_root(Context context, Node* node, Tensor** x, Tensor** y, co
 cdef int invoke_root(Context context, Node* node, stored* _type) noexcept nogil:
     cdef Root* root = <Root*>node.data
     cdef const stored* x = <const stored*>context.input(node, 0).data
+    cdef float scale = root.scale
+    cdef int32_t lowest = root.lowest
+    cdef int32_t below = 0
     cdef int64_t i
     for i in range(root.unary.count):
-        if not root.scale * <float>(<int32_t>x[i] - root.lowest) >= 0:      # NaN neither
-            return context.fail(root.message)
+        below |= not scale * <float>(<int32_t>x[i] - lowest) >= 0      # NaN neither
+    if below:
+        return context.fail(root.message)
     root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
     return 0
 
@@ -298,8 +300,7 @@ cdef int prepare_sqrt(Context context, Node* node) except -1:
         table = <uint8_t*>context.persistent(256)
         for byte in range(256):
             table[byte] = <uint8_t>sqrt_q(byte_value(byte, True), s)
-        op.how = table
-        op.kernel = <UnaryKernel>lookup_8
+        use_lookup(node, op, table)
     return 0
 
 
@@ -319,14 +320,13 @@ cdef int prepare_rsqrt(Context context, Node* node) except -1:
         op.how = how
         op.kernel = <UnaryKernel>rsqrt_s16
     elif x.type == INT16:
-        use_table(context, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
+        use_table(context, node, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
     elif x.type == INT8:
         m = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
         table = <uint8_t*>context.persistent(256)
         for byte in range(256):
             table[byte] = <uint8_t>rsqrt_s8(byte_value(byte, True), x.zero_point, y.zero_point, m.value, m.shift)
-        op.how = table
-        op.kernel = <UnaryKernel>lookup_8
+        use_lookup(node, op, table)
     else:
         unsupported(x, "Rsqrt")
     return 0

@@ -84,8 +84,9 @@ cdef int64_t walk_true(const Tensor* x, int64_t* rows) noexcept nogil:
 
 cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t* rows) noexcept nogil:
     cdef int64_t[MAX_RANK] at
+    cdef int64_t n = x.dims[x.rank - 1] if x.rank > 0 else 1
     cdef int64_t found = 0
-    cdef int64_t i
+    cdef int64_t i, row
     cdef int d
     if rows == NULL:
         for i in range(count(x)):
@@ -93,12 +94,17 @@ cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t*
         return found
     for d in range(x.rank):
         at[d] = 0
-    for i in range(count(x)):
-        if data[i] != 0:
-            for d in range(x.rank):
-                rows[found * x.rank + d] = at[d]
-            found += 1
-        d = x.rank - 1
+    for row in range(count(x) // max(n, 1)):
+        for i in range(n):
+            if data[i] != 0:
+                for d in range(x.rank - 1):
+                    rows[d] = at[d]
+                if x.rank > 0:
+                    rows[x.rank - 1] = i
+                rows += x.rank
+                found += 1
+        data += n
+        d = x.rank - 2
         while d >= 0:
             at[d] += 1
             if at[d] < x.dims[d]:

@@ -10,14 +10,18 @@ from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32Kernels
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8Kernels
 from tflm_cy.simd.depthwise_f32_unfused cimport DepthwiseF32UnfusedKernels
 from tflm_cy.simd.requantize_double cimport RequantizeDoubleKernels
+from tflm_cy.simd.elementwise_i16 cimport ElementwiseI16Kernels
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.requantize_fixed cimport RequantizeFixedKernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.halves cimport HalfKernels
 from tflm_cy.simd.lstm_i8 cimport LstmI8Kernels
 from tflm_cy.simd.loops cimport LoopKernels
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32UnfusedKernels
 from tflm_cy.simd.peak cimport PeakKernels
 from tflm_cy.simd.pool_f32 cimport PoolF32Kernels
+from tflm_cy.simd.reductions cimport ReductionKernels
+from tflm_cy.simd.unary_f32 cimport UnaryF32Kernels
 from tflm_cy.simd.conv_f32 cimport ConvF32Kernels
 
 cdef struct Kernels:
@@ -36,3 +40,7 @@ cdef struct Kernels:
     LoopKernels loops
     DepthwiseF32UnfusedKernels depthwise_f32_unfused
     PeakKernels peak
+    HalfKernels halves
+    ReductionKernels reductions
+    UnaryF32Kernels unary_f32
+    ElementwiseI16Kernels elementwise_i16

@@ -9,6 +9,7 @@ include "lstm_i8.pxi"
 include "peak.pxi"
 include "requantize_fixed.pxi"
 include "loops.pxi"
+include "elementwise_i16.pxi"
 
 
 cdef void fill_portable_families(Kernels* table) noexcept:
@@ -20,3 +21,4 @@ cdef void fill_portable_families(Kernels* table) noexcept:
     fill_peak(&table.peak)
     fill_requantize_fixed(&table.requantize_fixed)
     fill_loops(&table.loops)
+    fill_elementwise_i16(&table.elementwise_i16)

@@ -12,7 +12,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport fabsf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32
+from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32, dequantize_bytes
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.fully_connected cimport round_away
 
@@ -60,6 +60,16 @@ cdef inline float dequantized_in_block(int32_t q, float scale, int32_t zero_poin
     return <float>q * scale + <float>(<double>-zero_point * <double>scale)
 
 
+cdef inline void dequantize_split_bytes(const void* how, const Narrow* x, float* y, int64_t n) noexcept nogil:
+    cdef Affine q = (<const Affine*>how)[0]
+    cdef float bias = <float>(<double>-q.zero_point * <double>q.scale)
+    cdef int64_t body = n - n % FLOAT_BLOCK
+    cdef int64_t i
+    for i in range(body):
+        y[i] = <float><int32_t>x[i] * q.scale + bias
+    dequantize_bytes(how, x + body, y + body, n - body)
+
+
 cdef inline void dequantize_split_s16(const void* how, const int16_t* x, float* y, int64_t n) noexcept nogil:
     """The zero point is 0, which a block adds: to a zero below zero, and to what a scale that is no number makes of it."""
     cdef float scale = (<const Affine*>how).scale
@@ -80,13 +90,3 @@ cdef inline void dequantize_split_4(const void* how, const uint8_t* x, float* y,
         y[i] = table.body[(x[i >> 1] >> (4 * (i & 1))) & 15]
     for i in range(body, n):
         y[i] = table.tail[(x[i >> 1] >> (4 * (i & 1))) & 15]
-
-
-cdef inline void dequantize_split(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    cdef const SplitFloats* table = <const SplitFloats*>how
-    cdef int64_t body = n - n % FLOAT_BLOCK
-    cdef int64_t i
-    for i in range(body):
-        y[i] = table.body[x[i]]
-    for i in range(body, n):
-        y[i] = table.tail[x[i]]

@@ -82,33 +82,40 @@ cdef inline void extremes_f32(bint largest, const FoldShape* s, const float* x, 
     cdef int64_t n = s.dims[s.rank - 1]
     cdef bint into_one = s.strides[s.rank - 1] == 0
     cdef int64_t row, i, out = 0
-    cdef float* a
+    cdef float one
     cdef int d
     for d in range(MAX_AXES):
         index[d] = 0
     for row in range(s.inputs / n):
-        for i in range(n):
-            a = y + out + (0 if into_one else i)
-            if largest:
-                a[0] = a[0] if a[0] > x[i] else x[i]
-            else:
-                a[0] = a[0] if a[0] < x[i] else x[i]
+        if into_one:
+            one = y[out]
+            for i in range(n):
+                one = kept_or_later(largest, one, x[i])
+            y[out] = one
+        else:
+            for i in range(n):
+                y[out + i] = kept_or_later(largest, y[out + i], x[i])
         x += n
         out = step(s, index, out)
 
 
+cdef inline float kept_or_later(bint largest, float a, float x) noexcept nogil:
+    if largest:
+        return a if a > x else x
+    return a if a < x else x
+
+
+cdef inline float first_accumulator(int folding, bint empty) noexcept nogil:
+    if empty:
+        return neutral(folding, <float>0)
+    return <float>1 if folding == FOLD_PROD else NAN if folding == FOLD_MAX or folding == FOLD_MIN else <float>-0.0
+
+
 cdef inline void fold_from_first_f32(int folding, const FoldShape* s, const float* x, float* y) noexcept nogil:
     """Folding: sum, product, maximum, minimum."""
-    cdef float start = <float>-0.0
     cdef int64_t i
-    if s.inputs == 0:
-        start = neutral(folding, <float>0)
-    elif folding == FOLD_PROD:
-        start = 1
-    elif folding == FOLD_MAX or folding == FOLD_MIN:
-        start = NAN
     for i in range(s.outputs):
-        y[i] = start
+        y[i] = first_accumulator(folding, s.inputs == 0)
     if s.inputs == 0:
         return
     if folding == FOLD_MAX or folding == FOLD_MIN:

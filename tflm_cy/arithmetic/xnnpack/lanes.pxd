@@ -1,4 +1,5 @@
-"""Eight floats side by side, with exactly the operations that the xnnpack arithmetic is defined by.
+"""Eight floats side by side, with exactly the operations that the xnnpack arithmetic is defined by. In the kernels for AVX-512
+(`simd/isa_avx512.pyx`) they are sixteen: functions of single values (`unary.pxd`) count in LANES.
 
     cdef f32x8 v = load8(x)
     v = min8(high, max8(low, fma8(v, scale, bias)))     # lane by lane
@@ -9,7 +10,7 @@
   the CPU's DAZ is set. A comparison and a choice in C would return it as it is, which is why these are functions.
 - add8, mul8: + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
 - less8, equal8 give all ones in a lane where it holds, `select8` chooses by them.
-- `part` functions touch the first n lanes of memory only, n in 1 .. 8; the others read +0.
+- `part` functions touch the first n lanes of memory only, n in 1 .. LANES; the others read +0.
 
 Lanes never depend on each other: this is scalar arithmetic, eight at a time. Without AVX2 the lanes are loops.
 """
@@ -22,14 +23,28 @@ cdef extern from *:
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
-    typedef float tflm_cy_f32x8 __attribute__((vector_size(32)));
-    typedef int32_t tflm_cy_i32x8 __attribute__((vector_size(32)));
+    #if defined(SIMD_ISA) && defined(__AVX512F__)
+    #if SIMD_ISA == 512
+    #define TFLM_CY_SIXTEEN
+    #endif
+    #endif
+    #ifdef TFLM_CY_SIXTEEN
+    enum { tflm_cy_lanes = 16 };
+    #else
+    enum { tflm_cy_lanes = 8 };
+    #endif
+    typedef float tflm_cy_f32x8 __attribute__((vector_size(4 * tflm_cy_lanes)));
+    typedef int32_t tflm_cy_i32x8 __attribute__((vector_size(4 * tflm_cy_lanes)));
     #ifdef __AVX2__
     #include <immintrin.h>
     #endif
+    #ifdef TFLM_CY_SIXTEEN
+    static inline tflm_cy_f32x8 tflm_cy_splat8(float v) { return (tflm_cy_f32x8)_mm512_set1_ps(v); }
+    #else
     static inline tflm_cy_f32x8 tflm_cy_splat8(float v) { return (tflm_cy_f32x8){v, v, v, v, v, v, v, v}; }
-    static inline tflm_cy_f32x8 tflm_cy_load8(const float *p) { tflm_cy_f32x8 v; memcpy(&v, p, 32); return v; }
-    static inline void tflm_cy_store8(float *p, tflm_cy_f32x8 v) { memcpy(p, &v, 32); }
+    #endif
+    static inline tflm_cy_f32x8 tflm_cy_load8(const float *p) { tflm_cy_f32x8 v; memcpy(&v, p, sizeof(v)); return v; }
+    static inline void tflm_cy_store8(float *p, tflm_cy_f32x8 v) { memcpy(p, &v, sizeof(v)); }
     static inline tflm_cy_i32x8 tflm_cy_bits8(tflm_cy_f32x8 v) { return (tflm_cy_i32x8)v; }
     static inline tflm_cy_f32x8 tflm_cy_floats8(tflm_cy_i32x8 v) { return (tflm_cy_f32x8)v; }
     static inline tflm_cy_i32x8 tflm_cy_less8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a < b; }
@@ -37,7 +52,37 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_select8(tflm_cy_i32x8 which, tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       return (tflm_cy_f32x8)((which & (tflm_cy_i32x8)a) | (~which & (tflm_cy_i32x8)b));
     }
-    #ifdef __AVX2__
+    #if defined(TFLM_CY_SIXTEEN)
+    static inline __mmask16 tflm_cy_first(ptrdiff_t n) { return (__mmask16)((1u << n) - 1); }
+    static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) {
+      return (tflm_cy_f32x8)_mm512_maskz_loadu_ps(tflm_cy_first(n), p);
+    }
+    static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) {
+      _mm512_mask_storeu_ps(p, tflm_cy_first(n), (__m512)v);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
+      return (tflm_cy_f32x8)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      return (tflm_cy_f32x8)_mm512_max_ps((__m512)a, (__m512)b);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      return (tflm_cy_f32x8)_mm512_min_ps((__m512)a, (__m512)b);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_nearest8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm512_roundscale_ps((__m512)v, 8); }
+    static inline tflm_cy_f32x8 tflm_cy_floor8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm512_roundscale_ps((__m512)v, 9); }
+    static inline tflm_cy_f32x8 tflm_cy_ceil8(tflm_cy_f32x8 v) { return (tflm_cy_f32x8)_mm512_roundscale_ps((__m512)v, 10); }
+    static inline tflm_cy_i32x8 tflm_cy_truncate8(tflm_cy_f32x8 v) { return (tflm_cy_i32x8)_mm512_cvttps_epi32((__m512)v); }
+    static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) {
+      return (tflm_cy_i32x8)_mm512_i32gather_epi32((__m512i)i, table, 4);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      __asm__("vaddps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a;
+    }
+    static inline tflm_cy_f32x8 tflm_cy_mul8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      __asm__("vmulps %2, %1, %0" : "=v"(a) : "v"(a), "v"(b)); return a;
+    }
+    #elif defined(__AVX2__)
     static inline __m256i tflm_cy_first(ptrdiff_t n) {
       return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     }
@@ -91,6 +136,8 @@ cdef extern from *:
     static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) { tflm_cy_i32x8 r; TFLM_CY_LANES(table[i[l]]); }
     #endif
     """
+    enum:
+        LANES "tflm_cy_lanes"
     ctypedef float f32x8 "tflm_cy_f32x8"
     ctypedef int32_t i32x8 "tflm_cy_i32x8"
     f32x8 splat8 "tflm_cy_splat8"(float v) noexcept nogil

@@ -1,4 +1,4 @@
-"""float32 functions of one value as XNNPACK approximates them, eight values at a time.
+"""float32 functions of one value as XNNPACK approximates them, LANES (lanes.pxd) values at a time.
 
     map8(tanh8, &parameters, x, y, n)
 
@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport rsqrt14, rsqrtps
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, max8, min8, nearest8, select8, splat8,
+    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, max8, min8, nearest8, select8, splat8,
     store8, store_part8,
 )
 
@@ -41,9 +41,9 @@ ctypedef f32x8 (*Function8)(const Parameters* p, f32x8 x) noexcept nogil
 
 cdef inline void map8(Function8 function, const Parameters* p, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i = 0
-    while i + 8 <= n:
+    while i + LANES <= n:
         store8(y + i, function(p, load8(x + i)))
-        i += 8
+        i += LANES
     if i < n:
         store_part8(y + i, function(p, load_part8(x + i, n - i)), n - i)
 
@@ -342,9 +342,9 @@ cdef inline void roots8(Approximation approximate, bint inverse, const float* x,
         now = min(n - done, <int64_t>ROOTS)
         approximate(x + done, first, now)
         i = 0
-        while i + 8 <= now:
+        while i + LANES <= now:
             store8(y + done + i, root8(inverse, load8(x + done + i), load8(first + i)))
-            i += 8
+            i += LANES
         if i < now:
             store_part8(y + done + i, root8(inverse, load_part8(x + done + i, now - i), load8(first + i)), now - i)
         done += now

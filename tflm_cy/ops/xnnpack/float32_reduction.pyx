@@ -6,12 +6,13 @@
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc; XNNPACK:src/operators/reduce-nd.c.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
-    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, sum_columns, sum_rows,
+    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, row_extreme, sum_columns, sum_rows,
 )
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
 from tflm_cy.arithmetic.xnnpack.softmax cimport softmax_row
@@ -22,6 +23,8 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.table cimport table_bool
+from tflm_cy.simd.reductions cimport ExtremeKernel
+from tflm_cy.simd.table cimport kernels
 
 cdef enum:                       # ReducerOptions
     KEEP_DIMS = 0
@@ -39,6 +42,7 @@ cdef struct Reduction:
     bint square
     bint wide                    # AVX-512's order
     int extreme
+    ExtremeKernel fast           # NULL: no vectors
 
 cdef struct Softmax:
     int64_t rows
@@ -73,6 +77,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     op.shape = reduce_shape(x.rank, x.dims, reduced)
     op.scale = 1
     op.wide = generation() == AVX512
+    op.fast = kernels().reductions.extreme
     node.data = op
     return op
 
@@ -156,11 +161,27 @@ cdef int extreme_values(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(x) == 0:
         memset(y.data, 0, y.bytes)
+    elif op.shape.last_reduced and op.fast != NULL and op.shape.dims[1] == 1 and op.shape.dims[3] == 1:
+        fast_extremes(op, <const float*>x.data, <float*>y.data)
     elif op.shape.last_reduced:
         extreme_rows(op.extreme, &op.shape, <const float*>x.data, op.wide, <float*>y.data)
     else:
         extreme_columns(op.extreme, &op.shape, <const float*>x.data, <float*>y.data)
     return 0
+
+
+cdef void fast_extremes(const Reduction* op, const float* x, float* y) noexcept nogil:
+    """As extreme_rows, where each row is one run."""
+    cdef const ReduceShape* s = &op.shape
+    cdef int64_t a, b, c
+    cdef const float* run
+    for a in range(s.dims[0]):
+        for b in range(s.dims[2]):
+            for c in range(s.dims[4]):
+                run = x + a * s.strides[0] + b * s.strides[2] + c * s.strides[4]
+                if not op.fast(run, s.dims[5], op.extreme == MAXIMUM, y):
+                    y[0] = row_extreme(op.extreme, run, s.dims[5], -INFINITY if op.extreme == MAXIMUM else INFINITY, op.wide)
+                y += 1
 
 
 # ---- SOFTMAX

@@ -206,6 +206,20 @@ cdef int choose(Context context, Node* node) except -1:
         m.run = kernels().float32.gelu
     elif m.function == gelu_tanh8:
         m.run = kernels().float32.gelu_tanh
+    elif m.function == neg8:
+        m.run = kernels().unary_f32.neg
+    elif m.function == square8:
+        m.run = kernels().unary_f32.square
+    elif m.function == round_down8:
+        m.run = kernels().unary_f32.round_down
+    elif m.function == round_up8:
+        m.run = kernels().unary_f32.round_up
+    elif m.function == round_nearest8:
+        m.run = kernels().unary_f32.round_nearest
+    elif m.function == sin8:
+        m.run = kernels().unary_f32.sin
+    elif m.function == cos8:
+        m.run = kernels().unary_f32.cos
     if m.run == NULL:
         m.run = loop_of(m.function)
     node.invoke = map_values
@@ -241,9 +255,11 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     return choose(context, node)
 
 
-cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512) except -1:
+cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512, UnaryKernel vector) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.unary.kernel = avx512 if generation() == AVX512 else avx2
+    if generation() == AVX512 and vector != NULL:
+        m.unary.kernel = vector
     node.invoke = map_array
     return share_function(context, node, FUNCTION_TIME)
 
@@ -334,11 +350,11 @@ cdef int prepare_cos(Context context, Node* node) except -1:
 
 
 cdef int prepare_sqrt(Context context, Node* node) except -1:
-    return prepare_root(context, node, <UnaryKernel>sqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx512)
+    return prepare_root(context, node, <UnaryKernel>sqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx512, kernels().unary_f32.sqrt)
 
 
 cdef int prepare_rsqrt(Context context, Node* node) except -1:
-    return prepare_root(context, node, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>rsqrt_f32_avx512)
+    return prepare_root(context, node, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>rsqrt_f32_avx512, kernels().unary_f32.rsqrt)
 
 
 OPERATORS = {

@@ -1,0 +1,61 @@
+"""Folds of float32 tensors by the vector kernels (simd/reductions.pxd), where there are such; else by the definitions.
+
+    fold_floats(&kernels().reductions, &shape, FOLD_MAX, optimized, x, y)
+    sum_floats(&kernels().reductions, &shape, x, y)
+"""
+from libc.stdint cimport int64_t
+
+from tflm_cy.arithmetic.optimized.reduction cimport first_accumulator, fold_from_first_f32
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, fold, fold_tensor, neutral, next_matrix
+from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, FloatFoldKernel, ReductionKernels
+
+
+cdef inline FloatFoldKernel float_kernel(const ReductionKernels* fast, const FoldShape* s, int folding, bint last) noexcept nogil:
+    """Of a fold whose largest and smallest take the first of equal values or the last; NULL: none."""
+    cdef int number = folding + (LARGEST_LAST - LARGEST if last and (folding == FOLD_MAX or folding == FOLD_MIN) else 0)
+    if s.inputs == 0 or folding > FOLD_MIN:
+        return NULL
+    return fast.rows[number] if s.strides[s.rank - 1] == 0 else fast.columns[number]
+
+
+cdef inline void fold_by(FloatFoldKernel kernel, const FoldShape* s, const float* x, float* y) noexcept nogil:
+    """As arithmetic.reduction's `fold`, by a kernel."""
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t n = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
+    cdef int64_t matrix, out = 0
+    cdef int d
+    for d in range(MAX_AXES):
+        index[d] = 0
+    for matrix in range(s.inputs / (n * rows)):
+        kernel(x, rows, n, y + out)
+        x += n * rows
+        out = next_matrix(s, index, out)
+
+
+cdef inline void sum_floats(const ReductionKernels* fast, const FoldShape* s, const float* x, float* y) noexcept nogil:
+    """Into accumulators that are already set."""
+    cdef FloatFoldKernel kernel = float_kernel(fast, s, FOLD_SUM, False)
+    if kernel != NULL:
+        fold_by(kernel, s, x, y)
+    else:
+        fold(FOLD_SUM, s, x, y)
+
+
+cdef inline void fold_floats(
+    const ReductionKernels* fast, const FoldShape* s, int folding, bint optimized, const float* x, float* y,
+) noexcept nogil:
+    """As arithmetic.reduction's `fold_tensor`, or the optimized arithmetic's `fold_from_first_f32`."""
+    cdef FloatFoldKernel kernel = float_kernel(fast, s, folding, optimized)
+    cdef int64_t i
+    if kernel == NULL and optimized:
+        fold_from_first_f32(folding, s, x, y)
+    elif kernel == NULL:
+        fold_tensor(folding, s, x, y)
+    elif s.whole and not optimized:
+        y[0] = x[0]
+        kernel(x + 1, 1, s.inputs - 1, y)
+    else:
+        for i in range(s.outputs):
+            y[i] = first_accumulator(folding, False) if optimized else neutral(folding, <float>0)
+        fold_by(kernel, s, x, y)

@@ -1,0 +1,144 @@
+/* The loops of reductions.pxi.
+ *
+ * A column's accumulator meets its values in their order, so lanes are columns. The largest value of a row is found in lanes in any order; only which
+ * zero it is, and what a NaN does, depends on the order: then the row is walked again. */
+#ifndef TFLM_CY_SIMD_REDUCTIONS_H
+#define TFLM_CY_SIMD_REDUCTIONS_H
+
+#include "float32.h"
+
+#define COLUMNS(NAME, STEP) /* STEP(a, v): the accumulator and a value */                                                  \
+  static void NAME##_columns(const float *x, int64_t rows, int64_t n, float *a) {                                          \
+    int64_t c = 0;                                                                                                         \
+    for (; c + 4 * VL <= n; c += 4 * VL) {                                                                                 \
+      const float *p = x + c;                                                                                              \
+      vf a0 = vf_load(a + c), a1 = vf_load(a + c + VL), a2 = vf_load(a + c + 2 * VL), a3 = vf_load(a + c + 3 * VL);        \
+      for (int64_t r = 0; r < rows; r++, p += n) {                                                                         \
+        a0 = STEP(a0, vf_load(p));                                                                                         \
+        a1 = STEP(a1, vf_load(p + VL));                                                                                    \
+        a2 = STEP(a2, vf_load(p + 2 * VL));                                                                                \
+        a3 = STEP(a3, vf_load(p + 3 * VL));                                                                                \
+      }                                                                                                                    \
+      vf_store(a + c, a0);                                                                                                 \
+      vf_store(a + c + VL, a1);                                                                                            \
+      vf_store(a + c + 2 * VL, a2);                                                                                        \
+      vf_store(a + c + 3 * VL, a3);                                                                                        \
+    }                                                                                                                      \
+    for (; c < n; c += VL) {                                                                                               \
+      const int64_t m = n - c < VL ? n - c : VL;                                                                           \
+      const float *p = x + c;                                                                                              \
+      vf a0 = vf_load_part(a + c, m);                                                                                      \
+      for (int64_t r = 0; r < rows; r++, p += n) a0 = STEP(a0, vf_load_part(p, m));                                        \
+      vf_store_part(a + c, a0, m);                                                                                         \
+    }                                                                                                                      \
+  }
+#define LARGEST_STEP(a, v) vf_max(v, a)
+#define SMALLEST_STEP(a, v) vf_min(v, a)
+COLUMNS(sum, vf_add_first)
+COLUMNS(product, vf_mul_first)
+COLUMNS(largest, LARGEST_STEP)
+COLUMNS(smallest, SMALLEST_STEP)
+COLUMNS(largest_last, vf_max)
+COLUMNS(smallest_last, vf_min)
+
+#if SIMD_ISA == 512
+SIMD_INLINE unsigned vf_any_nan(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+SIMD_INLINE float vf_reduce_max(vf a) { return _mm512_reduce_max_ps(a); }
+SIMD_INLINE float vf_reduce_min(vf a) { return _mm512_reduce_min_ps(a); }
+#else
+SIMD_INLINE unsigned vf_any_nan(vf a, vf b) { return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
+SIMD_INLINE float vf_reduce_max(vf a) {
+  __m128 m = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+  return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+SIMD_INLINE float vf_reduce_min(vf a) {
+  __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+  m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+  return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+#endif
+
+/* The extreme of n >= VL values; *nan: whether one is NaN. */
+#define EXTREME(NAME, BEST, REDUCE)                                                                    \
+  SIMD_INLINE float NAME##_of(const float *x, int64_t n, unsigned *nan) {                              \
+    vf a0 = vf_load(x), a1 = a0;                                                                       \
+    unsigned found = vf_any_nan(a0, a0);                                                               \
+    int64_t i = VL;                                                                                    \
+    for (; i + 2 * VL <= n; i += 2 * VL) {                                                             \
+      const vf u = vf_load(x + i), v = vf_load(x + i + VL);                                            \
+      found |= vf_any_nan(u, v);                                                                       \
+      a0 = BEST(a0, u);                                                                                \
+      a1 = BEST(a1, v);                                                                                \
+    }                                                                                                  \
+    for (; i < n; i += VL) { /* the last vector ends with the row */                                   \
+      const vf u = vf_load(x + (i + VL <= n ? i : n - VL));                                            \
+      found |= vf_any_nan(u, u);                                                                       \
+      a0 = BEST(a0, u);                                                                                \
+    }                                                                                                  \
+    *nan = found;                                                                                      \
+    return REDUCE(BEST(a0, a1));                                                                       \
+  }
+EXTREME(largest, vf_max, vf_reduce_max)
+EXTREME(smallest, vf_min, vf_reduce_min)
+
+/* TAKES(a, v): whether value v replaces accumulator a; EQUAL: whether one of two zeros does. */
+#define ROWS(NAME, EXTREME_OF, TAKES, EQUAL)                                                           \
+  static void NAME##_rows(const float *x, int64_t rows, int64_t n, float *a) {                         \
+    for (int64_t r = 0; r < rows; r++, x += n) {                                                       \
+      float best = a[r];                                                                               \
+      unsigned nan = 1;                                                                                \
+      if (n >= VL) {                                                                                   \
+        const float found = EXTREME_OF(x, n, &nan);                                                    \
+        if (!nan && TAKES(best, found)) {                                                              \
+          best = found;                                                                                \
+          if (found == 0) { /* of several zeros the first or the last */                               \
+            int64_t i = EQUAL ? n - 1 : 0;                                                             \
+            while (x[i] != 0) i += EQUAL ? -1 : 1;                                                     \
+            best = x[i];                                                                               \
+          }                                                                                            \
+        }                                                                                              \
+      }                                                                                                \
+      for (int64_t i = 0; nan && i < n; i++) best = TAKES(best, x[i]) ? x[i] : best;                   \
+      a[r] = best;                                                                                     \
+    }                                                                                                  \
+  }
+#define GREATER(a, v) ((v) > (a))
+#define LESS(a, v) ((v) < (a))
+#define NOT_GREATER(a, v) (!((a) > (v)))
+#define NOT_LESS(a, v) (!((a) < (v)))
+ROWS(largest, largest_of, GREATER, 0)
+ROWS(smallest, smallest_of, LESS, 0)
+ROWS(largest_last, largest_of, NOT_GREATER, 1)
+ROWS(smallest_last, smallest_of, NOT_LESS, 1)
+
+static int extreme_of(const float *x, int64_t n, int largest, float *value) {
+  unsigned nan = 0;
+  if (n < VL) return 0;
+  *value = largest ? largest_of(x, n, &nan) : smallest_of(x, n, &nan);
+  return !nan && *value != 0;
+}
+
+/* Where the first largest (smallest) value of a row is; 0: not found out, since the row is short or has a NaN. */
+SIMD_INLINE unsigned vf_equal_lanes(vf a, vf b) {
+#if SIMD_ISA == 512
+  return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+#else
+  return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+#endif
+}
+
+static int find_extreme(const float *x, int64_t n, int largest, int64_t *at) {
+  unsigned found = 1;
+  if (n < VL) return 0;
+  const float best = largest ? largest_of(x, n, &found) : smallest_of(x, n, &found);
+  if (found) return 0;
+  const vf wanted = vf_set1(best);
+  int64_t i = 0;
+  while (i + VL <= n && (found = vf_equal_lanes(vf_load(x + i), wanted)) == 0) i += VL;
+  if (!found) found = vf_equal_lanes(vf_load(x + (i = n - VL)), wanted);
+  *at = i + __builtin_ctz(found);
+  return 1;
+}
+
+#endif

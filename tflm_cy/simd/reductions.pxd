@@ -1,0 +1,28 @@
+"""Folds of float32 matrices as arithmetic/reduction.pxd and arithmetic/optimized/reduction.pxd define them.
+
+    table.reductions.columns[FOLD_SUM](x, rows, n, a)            # a[c] = fold of a[c] and x[r][c], row after row, for n columns
+    table.reductions.rows[LARGEST](x, rows, n, a)                # a[r] = fold of a[r] and x[r][c]; n >= 1
+
+`columns` and `rows` are indexed by FloatFold. Sums and products of rows have an order, so they have no vectors.
+"""
+from libc.stdint cimport int64_t
+
+cdef enum:                       # FloatFold; the first four have the numbers of reduction.Folding
+    COLUMN_SUM = 0
+    COLUMN_PRODUCT = 1
+    LARGEST = 2                  # the accumulator stays where a value is not greater
+    SMALLEST = 3
+    LARGEST_LAST = 4             # the value comes where the accumulator is not greater
+    SMALLEST_LAST = 5
+    FLOAT_FOLDS = 6
+
+ctypedef void (*FloatFoldKernel)(const float* x, int64_t rows, int64_t n, float* a) noexcept nogil
+ctypedef bint (*ExtremeKernel)(const float* x, int64_t n, bint largest, float* value) noexcept nogil
+
+cdef struct ReductionKernels:
+    FloatFoldKernel[FLOAT_FOLDS] columns
+    FloatFoldKernel[FLOAT_FOLDS] rows            # NULL: no vectors
+    # where the largest (smallest) value of each row is, as arithmetic/arg_reduction.pxd's arg_row_f32; wide: y is int64, else int32
+    void (*arg_rows)(const float* x, int64_t rows, int64_t n, bint largest, bint wide, void* y) noexcept nogil
+    # the largest (smallest) of n values; False: there are few, a NaN among them, or it is a zero, whose sign depends on the order
+    ExtremeKernel extreme

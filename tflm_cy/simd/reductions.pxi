@@ -1,0 +1,40 @@
+from libc.stdint cimport int32_t, int64_t
+
+from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
+from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels
+
+cdef extern from "reductions.h" nogil:
+    void sum_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void product_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void largest_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void smallest_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void largest_last_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void smallest_last_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void largest_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void smallest_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void largest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    void smallest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
+    bint extreme_of(const float* x, int64_t n, bint largest, float* value) noexcept
+    bint find_extreme(const float* x, int64_t n, bint largest, int64_t* at) noexcept
+
+
+cdef void arg_rows_f32(const float* x, int64_t rows, int64_t n, bint largest, bint wide, void* y) noexcept nogil:
+    cdef int64_t r
+    cdef int64_t at = 0
+    for r in range(rows):
+        if not find_extreme(x + r * n, n, largest, &at):
+            at = arg_row_f32(x + r * n, n, largest)
+        if wide:
+            (<int64_t*>y)[r] = at
+        else:
+            (<int32_t*>y)[r] = <int32_t>at
+
+
+cdef void fill_reductions(ReductionKernels* table) noexcept:
+    table.columns = [sum_columns, product_columns, largest_columns, smallest_columns, largest_last_columns, smallest_last_columns]
+    table.rows[LARGEST] = largest_rows
+    table.rows[SMALLEST] = smallest_rows
+    table.rows[LARGEST_LAST] = largest_last_rows
+    table.rows[SMALLEST_LAST] = smallest_last_rows
+    table.extreme = extreme_of
+    table.arg_rows = arg_rows_f32

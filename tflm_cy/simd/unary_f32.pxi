@@ -1,0 +1,51 @@
+from libc.stdint cimport int64_t
+
+from tflm_cy.arithmetic.xnnpack.unary cimport (
+    Parameters, cos8, map8, neg8, round_down8, round_nearest8, round_up8, sin8, square8,
+)
+from tflm_cy.simd.float32 cimport MapKernel
+from tflm_cy.simd.unary_f32 cimport UnaryF32Kernels
+
+cdef extern from "float32.h" nogil:
+    MapKernel sqrt_run32
+    MapKernel rsqrt_run32
+
+
+cdef void neg_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(neg8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void square_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(square8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void round_down_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_down8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void round_up_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_up8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void round_nearest_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_nearest8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void sin_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(sin8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void cos_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(cos8, <const Parameters*>how, <const float*>x, <float*>y, n)
+
+
+cdef void fill_unary_f32(UnaryF32Kernels* table) noexcept:
+    table.neg = neg_run32
+    table.square = square_run32
+    table.round_down = round_down_run32
+    table.round_up = round_up_run32
+    table.round_nearest = round_nearest_run32
+    table.sin = sin_run32
+    table.cos = cos_run32
+    table.sqrt = sqrt_run32
+    table.rsqrt = rsqrt_run32
