@@ -22,7 +22,8 @@ def draw_sum(rng, op):
     model = Model(op)
     graph = model.subgraph("main")
     a, b = (
-        graph.tensor(Tensor(n, "int16", scale=scale, zero_point=0)) for n, scale in zip((shape, other), scales, strict=False)
+        graph.tensor(Tensor(n, "int16", scale=scale, zero_point=0))
+        for n, scale in zip((shape, other), scales, strict=False)
     )
     graph.op(op, [a, b], [Tensor(shape, "int16", scale=scales[2], zero_point=0)], pot_scale_int16=False)
     graph.inputs = [a, b]

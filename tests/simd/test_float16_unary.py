@@ -11,10 +11,11 @@ from .instruction_sets import ISAS, check
 pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 PATTERNS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 FUNCTIONS = {
-    **dict.fromkeys(
-        ("ABS", "CEIL", "COS", "EXP", "FLOOR", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1", "ROUND"), {}
-    ),
-    **dict.fromkeys(("RSQRT", "SIN", "SQRT", "SQUARE"), {}),
+    **{
+        key: {}
+        for key in ("ABS", "CEIL", "COS", "EXP", "FLOOR", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1", "ROUND")
+    },
+    **{key: {} for key in ("RSQRT", "SIN", "SQRT", "SQUARE")},
     "GELU": {"approximate": False},
     "GELU approximate": {"approximate": True},
 }

@@ -38,19 +38,30 @@ cdef extern from *:
       }
     TFLM_CY_COPY_ENDS(2) TFLM_CY_COPY_ENDS(4) TFLM_CY_COPY_ENDS(8) TFLM_CY_COPY_ENDS(16) TFLM_CY_COPY_ENDS(32)
     #undef TFLM_CY_COPY_ENDS
-    /* Elements of N bytes in the opposite order: `src` is the first that is copied, the others lie before it. */
-    #define TFLM_CY_COPY_BACK(N, TYPE) \
-      static inline void copy_back_##N(char *to, const char *from, int64_t n) { \
-        TYPE *dst = (TYPE *)to; \
-        const TYPE *src = (const TYPE *)(from + N) - n; \
-        for (int64_t i = 0; i < n; i++) dst[i] = src[n - 1 - i]; \
+    /* Elements of N bytes in the opposite order: `src` is the first that is copied, the others lie before it. Eight bytes at a time, in which
+     * the elements change place. */
+    static inline uint64_t tflm_cy_turned_8(uint64_t w) { return w; }
+    static inline uint64_t tflm_cy_turned_4(uint64_t w) { return w >> 32 | w << 32; }
+    static inline uint64_t tflm_cy_turned_2(uint64_t w) {
+      w = tflm_cy_turned_4(w);
+      return (w >> 16 & 0x0000FFFF0000FFFFull) | (w & 0x0000FFFF0000FFFFull) << 16;
+    }
+    static inline uint64_t tflm_cy_turned_1(uint64_t w) {
+      w = tflm_cy_turned_2(w);
+      return (w >> 8 & 0x00FF00FF00FF00FFull) | (w & 0x00FF00FF00FF00FFull) << 8;
+    }
+    #define TFLM_CY_COPY_BACK(N) \
+      static inline void copy_back_##N(char *dst, const char *src, int64_t n) { \
+        src += N; \
+        for (; n >= 8 / N; n -= 8 / N, dst += 8) { \
+          uint64_t w; \
+          memcpy(&w, src -= 8, 8); \
+          w = tflm_cy_turned_##N(w); \
+          memcpy(dst, &w, 8); \
+        } \
+        for (; n > 0; n--, dst += N) memcpy(dst, src -= N, N); \
       }
-    typedef uint8_t tflm_cy_run_1 __attribute__((may_alias));
-    typedef uint16_t tflm_cy_run_2 __attribute__((may_alias, aligned(1)));
-    typedef uint32_t tflm_cy_run_4 __attribute__((may_alias, aligned(1)));
-    typedef uint64_t tflm_cy_run_8 __attribute__((may_alias, aligned(1)));
-    TFLM_CY_COPY_BACK(1, tflm_cy_run_1) TFLM_CY_COPY_BACK(2, tflm_cy_run_2) TFLM_CY_COPY_BACK(4, tflm_cy_run_4)
-    TFLM_CY_COPY_BACK(8, tflm_cy_run_8)
+    TFLM_CY_COPY_BACK(1) TFLM_CY_COPY_BACK(2) TFLM_CY_COPY_BACK(4) TFLM_CY_COPY_BACK(8)
     #undef TFLM_CY_COPY_BACK
     """
     void copy_1(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil

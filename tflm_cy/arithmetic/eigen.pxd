@@ -42,7 +42,7 @@ cdef inline float eigen_logistic(float v) noexcept nogil:
     x = x * <float>0.5
     t = x * <float>1.44269504088896341 + <float>0.5
     exponent = <int32_t>t
-    exponent = exponent - (1 if <float>exponent > t else 0)
+    exponent = exponent - <int32_t>(<float>exponent > t)
     m = <float>exponent
     r = m * <float>2.12194440e-4 + (m * <float>-0.693359375 + x)
     r2 = r * r
@@ -64,7 +64,7 @@ cdef inline float eigen_exp(float v) noexcept nogil:
     x = <float>-110 if x < <float>-110 else x
     t = x * <float>1.44269504088896341 + <float>0.5
     exponent = <int32_t>t
-    exponent = exponent - (1 if <float>exponent > t else 0)
+    exponent = exponent - <int32_t>(<float>exponent > t)
     m = <float>exponent
     r = m * <float>2.12194440e-4 + (m * <float>-0.693359375 + x)
     r2 = r * r

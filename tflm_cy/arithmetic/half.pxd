@@ -1,6 +1,7 @@
 """float16 and bfloat16 as 16-bit patterns, to and from float32.
 
-Both directions are written so that a compiler can vectorise them without F16C. float16 to float32 is exact; a signalling NaN becomes quiet and keeps its payload.
+Both directions are written so that a compiler can vectorise them without F16C. float16 to float32 is exact; a signalling NaN becomes quiet
+and keeps its payload.
 float32 to float16 rounds to nearest even; a NaN becomes quiet and keeps its sign and the upper bits of its payload.
 Source: the IEEE 754 formats; bytes checked against TensorFlow 2.21.
 """

@@ -237,7 +237,7 @@ cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int 
     cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
     cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + first * p.out_width * p.channels
     cdef int64_t image
-    cdef int32_t row, ow, c, nothing
+    cdef int32_t row, ow, nothing
     cdef Taps t
     if p.channels == 0:
         return

@@ -27,6 +27,7 @@ from tflm_cy.ops.elementwise cimport (
     required_input, type_limits, use_lookup, without_scales,
 )
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -123,6 +124,8 @@ cdef int prepare_rounding(Context context, Node* node, UnaryKernel single, Unary
     if x.type != FLOAT32 and x.type != FLOAT16:
         unsupported(x, name)
     op.kernel = single if x.type == FLOAT32 else half
+    if half == <UnaryKernel>floor_half and x.type == FLOAT16 and node.arithmetic != MICRO and kernels().halves.floor != NULL:
+        op.kernel = kernels().halves.floor
     return 0
 
 
