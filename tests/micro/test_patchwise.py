@@ -39,7 +39,8 @@ def stages_of(graph, rng):
             continue
         last = int(rng.choice(ends))
         height, width = segments(behind, last).size
-        found.append(Stage(behind, last, *(int(rng.integers(1, min(size, 5) + 1)) for size in (height, width))))
+        grid = (int(rng.integers(1, min(size, 5) + 1)) for size in (height, width))
+        found.append(Stage(behind, last, *grid, bool(rng.integers(2))))
         behind = last + 1
     return found
 

@@ -11,8 +11,9 @@ and the lowest offset outside of all of them is taken.
 The first orders are by size, by area, by what is alive with a buffer, by the offsets of the given plan, and backwards in
 time. Then two buffers are exchanged in the order, or one is moved to the other, again and again: one of those that carry
 the highest buffer (each lies on the next one), and one that it meets. An order that is not worse replaces it; after
-PATIENCE changes without a gain some buffers of the best order change their places. Placements are counted, not time, and
-random numbers come from a fixed seed, so the same problem gives the same plan everywhere.
+PATIENCE changes without a gain some buffers of the best order change their places. The first orders take turns, with twice
+the placements each time. Placements are counted, not time, and random numbers come from a fixed seed, so the same problem
+gives the same plan everywhere, and a larger budget none that is higher.
 
     >>> from tflm_cy.memory.overlap import overlap
     >>> from tflm_cy.memory.problem import Problem
@@ -110,7 +111,6 @@ cdef class Orders:
                 self.pairs[total] = Pair(above, below, other)
                 total += 1
         self.start[n] = total
-        self.state = 0x9E3779B97F4A7C15
         return 0
 
     cdef int64_t place_all(self, const Py_ssize_t* order, int64_t limit) noexcept nogil:
@@ -287,44 +287,34 @@ cdef Plan first_fit(Problem problem, Plan incumbent, int64_t lower, int64_t budg
     """The lowest plan that the search finds; `incumbent` itself if that is none, or if there are too many pairs."""
     cdef Orders search = Orders()
     cdef list rows = pairs_of(problem)
-    cdef Plan plan
+    cdef Plan plan = new_plan(problem)
     cdef Py_ssize_t i
+    cdef int64_t end = PLACEMENTS * budget, step = 8 * problem.count + 64
+    cdef int kind, round_number = 0
     if rows is None or problem.count == 0:
         return incumbent
     search.reserve(problem, rows)
     search.target = lower
-    run(search, incumbent, PLACEMENTS * budget)
-    if search.kept_height >= incumbent.high_water_mark:
-        return incumbent
-    plan = new_plan(problem)
-    for i in range(problem.count):
-        plan.offset_of[i] = search.kept[i]
-    plan.high_water_mark = search.kept_height
-    plan.lower_bound = min(lower, search.kept_height)
+    plan.high_water_mark = incumbent.high_water_mark
+    memcpy(plan.offset_of, incumbent.offset_of, problem.count * sizeof(int64_t))
+    while search.placements < end and plan.high_water_mark > lower:
+        for kind in range(KINDS):
+            order_by(search, kind, incumbent)
+            search.state = <uint64_t> (round_number * KINDS + kind + 1) * <uint64_t> 0x9E3779B97F4A7C15
+            search.height = LARGEST
+            with nogil:
+                search.attempt(search.order)
+                search.climb(min(step, end - search.placements))
+            if search.kept_height < plan.high_water_mark:
+                plan.high_water_mark = search.kept_height
+                for i in range(problem.count):
+                    plan.offset_of[i] = search.kept[i]
+            if plan.high_water_mark <= lower or search.placements >= end:
+                break
+        round_number += 1
+        step *= 2
+    plan.lower_bound = min(lower, plan.high_water_mark)
     return plan
-
-
-cdef int run(Orders search, Plan incumbent, int64_t budget) except -1:
-    """The first orders, each improved for a while; the best of them for the rest."""
-    cdef int kind, best_kind = 0
-    cdef int64_t best = -1
-    for kind in range(KINDS):
-        order_by(search, kind, incumbent)
-        search.height = LARGEST
-        with nogil:
-            search.attempt(search.order)
-            search.climb(budget // (3 * KINDS))
-        if best < 0 or search.kept_height < best:
-            best, best_kind = search.kept_height, kind
-        if best <= search.target:
-            return 0
-    search.state = 0x9E3779B97F4A7C15
-    order_by(search, best_kind, incumbent)
-    search.height = LARGEST
-    with nogil:
-        search.attempt(search.order)
-        search.climb(budget)
-    return 0
 
 
 cdef int order_by(Orders search, int kind, Plan incumbent) except -1:
@@ -360,13 +350,12 @@ cdef list pairs_of(Problem problem):
 
     A fixed offset off the alignment would spoil the others' alignment: such a problem is none of this search.
     """
-    cdef Py_ssize_t i, j, k, total = 0, n = problem.count
-    cdef int64_t alignment = problem.alignment
+    cdef Py_ssize_t i, j, total = 0, n = problem.count
+    cdef object alignment = problem.alignment
     cdef dict least = {}
     cdef list rows = [[] for _ in range(n)], alive = [], starts
-    for k in range(problem.relaxed_count):
-        i, j = problem.relaxed_of[3 * k], problem.relaxed_of[3 * k + 1]
-        distance = -(-problem.relaxed_of[3 * k + 2] // alignment) * alignment
+    for i, j, distance in problem.relaxed:
+        distance = -(-distance // alignment) * alignment         # of Python's integers: division rounds down
         least[i, j] = max(distance, least.get((i, j), distance))
     for i in range(n):
         if problem.fixed_of[i] != ONLINE and problem.fixed_of[i] % alignment:

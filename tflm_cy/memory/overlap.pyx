@@ -64,12 +64,18 @@ cpdef Plan overlap(Problem problem, object keep_inputs=(), int64_t budget=200_00
         plan.lower_bound = min(plan.lower_bound, lower)
         if plan.high_water_mark > lower:
             plan = first_fit(problem, plan, lower, budget)
-    if plan.high_water_mark > lower:
+    if plan.high_water_mark > lower and may_be_lower(problem, plan.high_water_mark):
         strict = optimal(problem, budget, seconds)
         if strict.high_water_mark < plan.high_water_mark:
             strict.lower_bound = plan.lower_bound
             return strict
     return plan
+
+
+cdef bint may_be_lower(Problem problem, int64_t height) except -1:
+    """Whether a plan without overlaps could be lower than this."""
+    cdef Packing packing = packing_of(problem, False, 1, 0)
+    return packing is None or packing.bound() < height
 
 
 def kept(Problem problem, object keep_inputs):
@@ -95,13 +101,13 @@ cdef int64_t bound_of_needs(Problem problem) except -1:
     A row (o, i, d) lets o lie over the first size(o) - d bytes of i, wherever it lies. So of each buffer those bytes are
     left out that a buffer of its rows, alive at the same time, may cover; what is left of all buffers is disjoint.
     """
-    cdef Py_ssize_t i, k, output
+    cdef Py_ssize_t i, output
     cdef int64_t most = 0, now, covered
+    cdef object alignment = problem.alignment
     cdef list births, above = [[] for _ in range(problem.count)]
     cdef dict least = {}
-    for k in range(problem.relaxed_count):
-        output, i = problem.relaxed_of[3 * k], problem.relaxed_of[3 * k + 1]
-        distance = -(-problem.relaxed_of[3 * k + 2] // problem.alignment) * problem.alignment
+    for output, i, distance in problem.relaxed:
+        distance = -(-distance // alignment) * alignment         # of Python's integers: division rounds down
         least[output, i] = max(distance, least.get((output, i), distance))
     for (output, i), distance in least.items():
         if distance < problem.rounded(output):

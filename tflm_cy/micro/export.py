@@ -8,7 +8,7 @@ The file gets the metadata entry `OfflineMemoryAllocation`; other runtimes do no
 fixed: TFLM's greedy planner places them around the tensors, wherever the exporter planned them. `exported` therefore
 plans the copy as TFLM will and says when the head is higher than that of the plan.
 
-A plan that lets an output overlap an input holds only for kernels that read ahead of what they write, as TFLM's portable
+A plan that lets an output overlap an input that dies there holds only for kernels that read ahead of what they write, as TFLM's portable
 reference kernels do; others (CMSIS-NN, Ethos-U, Xtensa) read inputs again after they have begun to write. Such a plan is
 written only with the assumption that it was made under, which becomes a second entry.
 """
@@ -16,6 +16,8 @@ written only with the assumption that it was made under, which becomes a second 
 from tflm_cy.memory.check import check
 from tflm_cy.micro.arena_usage import demand as demand_of
 from tflm_cy.micro.offline import ASSUMPTION, ENTRY, ONLINE, OfflinePlan
+from tflm_cy.micro.partial_reads import counted_reads, partial_rows
+from tflm_cy.micro.safe_overlaps import kernel_rows
 from tflm_cy.schema.model import Model
 from tflm_cy.schema.writer import rewritten
 
@@ -28,7 +30,7 @@ _STATEFUL = (
 )
 
 
-def exported(model, demand, plan, *, relaxed=(), assumption=None):
+def exported(model, demand, plan, *, relaxed=(), assumption=None, write=None):
     """The bytes of a copy of the model that carries the plan.
 
     Parameters
@@ -41,7 +43,9 @@ def exported(model, demand, plan, *, relaxed=(), assumption=None):
     relaxed : sequence of (int, int, int)
         The overlaps that the plan may make use of, as in `memory.Problem`.
     assumption : str, optional
-        About whose kernels the relaxed rows speak; needed with them.
+        About whose kernels the relaxed rows speak; needed where the plan relies on kernels.
+    write : function of a dict of metadata, optional
+        Gives the bytes of the copy; by default those of the model with the metadata.
 
     Raises
     ------
@@ -49,13 +53,15 @@ def exported(model, demand, plan, *, relaxed=(), assumption=None):
         The plan is not sound; it overlaps and there is no assumption; or TFLM, with its own planner for the scratch
         buffers, would need a larger head than the plan.
     """
-    check(demand.problem([*relaxed, *_given(demand)]), plan)
+    given = _given(demand)
+    check(demand.problem([*relaxed, *given]), plan)
+    check_reads(demand, plan, [*relaxed, *given])
     metadata = {ENTRY: _offline_plan(demand, plan).to_bytes()}
-    if _overlaps(demand, plan):
+    if relies_on_kernels(demand, plan):
         if assumption is None:
             raise ValueError("the plan overlaps outputs and inputs; say for whose kernels (assumption=...)")
         metadata[ASSUMPTION] = assumption.encode()
-    content = rewritten(model, metadata)
+    content = write(metadata) if write else rewritten(model, metadata)
     keeps = {"refuse": False} if demand.objections else {}
     head = demand_of(Model.from_buffer(content), demand.target.name, **keeps).plan().high_water_mark
     if head > plan.high_water_mark:
@@ -109,10 +115,25 @@ def _offline_plan(demand, plan):
     return OfflinePlan([offsets[place] for place in places], subgraphs=len(demand.graph.subgraphs))
 
 
-def _overlaps(demand, plan):
-    """Whether the plan makes use of an overlap that only the kernels' order of access permits."""
+def check_reads(demand, plan, rows):
+    """The judge's look at tensors that are read in parts: ValueError when a byte of them is lost before it is read.
+
+    It counts the elements that each SLICE reads, one by one. Rows of such tensors are not believed: in their place stand
+    the kernels' distances, which count for one step each.
+    """
+    reads = counted_reads(demand)
+    parts = {read[0] for read in reads}
+    kernels = kernel_rows(demand, dying=False)
+    permitted = [row for row in rows if row[1] not in parts]
+    permitted += [(*pair, d) for pair, d in kernels.items() if pair[1] in parts]
+    check(demand.problem(permitted), plan, reads)
+
+
+def relies_on_kernels(demand, plan):
+    """Whether the plan makes use of an overlap that only a kernel's order of access permits."""
     try:
-        check(demand.problem(_given(demand)), plan)
+        rows = [*_given(demand), *((*pair, d) for pair, d in partial_rows(demand).items())]
+        check(demand.problem(rows), plan)
     except ValueError:
         return True
     return False

@@ -14,6 +14,8 @@ This holds for any kernels. At the step itself, the operator that reads a part o
 kernel reads ahead of what it writes (`safe_overlaps.distance`).
 """
 
+import numpy as np
+
 from tflm_cy.micro.target import ARENA_ALIGNMENT
 
 
@@ -47,13 +49,15 @@ def partial_rows(demand, distances=None):
     return rows
 
 
-def partial_reads(demand):
-    """[(buffer, clock, first byte, end)] of the buffers that are read in parts, for the judge (`memory.check`)."""
-    return [(source, *read) for source, reads in _parts(demand).items() for read in reads]
+def counted_reads(demand):
+    """[(buffer, clock, first byte, end)] of the buffers that are read in parts, for the judge (`memory.check`): by
+    numbering the elements and looking which of them a SLICE takes."""
+    return [(source, *read) for source, reads in _parts(demand, _counted_bytes).items() for read in reads]
 
 
-def _parts(demand):
+def _parts(demand, part_of=None):
     """{buffer: [(clock, first byte, end)]} of the tensors of which some node reads a part, all their reads."""
+    part_of = part_of or sliced_bytes
     index = {buffer.place: i for i, buffer in enumerate(demand.buffers) if not buffer.scratch}
     kept = set(demand.graph.subgraphs[0].outputs)
     found, in_parts = {}, set()
@@ -64,7 +68,7 @@ def _parts(demand):
             source = index.get((0, t))
             if source is None or t in kept or node.tensors[t].variable:
                 continue
-            part = sliced_bytes(node) if k == 0 and node.op == "SLICE" else None
+            part = part_of(node) if k == 0 and node.op == "SLICE" else None
             if part:
                 in_parts.add(source)
             found.setdefault(source, []).append((clock, *(part or (0, node.tensors[t].nbytes))))
@@ -75,12 +79,25 @@ def _parts(demand):
 def sliced_bytes(node):
     """(first byte, end) that a SLICE reads; None when its begin or size is not constant, or beyond the input."""
     begin, size, source = node.constant_values(1), node.constant_values(2), node.input(0)
-    if begin is None or size is None or not len(begin) == len(size) == source.rank or not source.elements:
+    if begin is None or size is None or not source.elements or not node.outputs:
+        return None
+    taken = node.output(0).shape
+    if not len(begin) == len(size) == len(taken) == source.rank:
         return None
     first = last = 0
-    for start, count, length in zip(begin, size, source.shape, strict=True):
+    for start, count, length, out in zip(begin, size, source.shape, taken, strict=True):
         count = length - start if count == -1 else count
-        if start < 0 or count <= 0 or start + count > length:
+        if start < 0 or count <= 0 or start + count > length or count != out:
             return None
         first, last = first * length + start, last * length + start + count - 1
     return first * source.element_bytes, (last + 1) * source.element_bytes
+
+
+def _counted_bytes(node):
+    if sliced_bytes(node) is None:
+        return None
+    source, begin, shape = node.input(0), node.constant_values(1), node.output(0).shape
+    numbers = np.arange(source.elements).reshape(source.shape)
+    for axis, (start, count) in enumerate(zip(begin, shape, strict=True)):
+        numbers = numbers.take(range(start, start + count), axis)
+    return int(numbers.min()) * source.element_bytes, (int(numbers.max()) + 1) * source.element_bytes

@@ -74,13 +74,25 @@ def live_bytes(buffers, apart=False):
     return live
 
 
-def _overlap(planner, demand):
+def plan_overlaps(demand, strict=False, budget=None):
+    """(plan, rows) of the planner `overlap`; `strict`: no kernel is relied on (`safe_overlaps.relaxed_rows`), `budget` as
+    the planner's."""
+    from tflm_cy.memory.overlap import overlap
+
+    def planner(problem):
+        return overlap(problem) if budget is None else overlap(problem, budget=budget)
+
+    plan, rows = _overlap(planner, demand, strict)
+    return _with_true_bound(plan, demand), rows
+
+
+def _overlap(planner, demand, strict=False):
     """The best plan over the ways to treat copies (RESHAPE): apart from what they copy, or in its place.
 
     With few copies all ways are tried, and the least of their bounds is proven for all; with many all apart and all in
     place, and the bound is that of `_taking_turns`.
     """
-    rows, copies = relaxed_rows(demand), aliases(demand)
+    rows, copies = relaxed_rows(demand, strict=strict), aliases(demand)
     if not copies:
         return planner(demand.problem(rows)), rows
     few = len(copies) <= _MOST_COPIES

@@ -30,7 +30,11 @@ import numpy as np
 from tflm_cy.micro.partial_reads import partial_rows
 from tflm_cy.micro.target import ARENA_ALIGNMENT
 from tflm_cy.micro.walks.walk import replaced
+from tflm_cy.schema.reader import Table, slots
 
+_MOST_KNOWN = 1 << 12
+_known: dict = {}  # distances that were counted
+_OF_CONSTANTS = ("MEAN", "PAD", "PADV2", "SLICE", "SPLIT", "SPLIT_V")
 _MOST_ELEMENTS = 1 << 24  # larger ones are kept apart rather than walked: a second and half a gigabyte
 NONE = np.iinfo(np.int64).max  # of an output element that reads nothing
 
@@ -100,17 +104,41 @@ def distance(node, input_index, output_index=0):
         return None
     if max(source.elements, output.elements) > _MOST_ELEMENTS:
         return None
+    key = _key(node, input_index, output_index)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _counted_distance(node, lowest, input_index, output_index)
+    return _known[key]
+
+
+def _key(node, input_index, output_index):
+    """What the distance depends on: tiles of a model have equal ones."""
+    options = node.options
+    fields = slots(options.kind) if isinstance(options, Table) else vars(options)
+    shapes = tuple((t.shape, t.type) if t else None for t in map(node.input, range(len(node.inputs))))
+    outputs = tuple((node.tensors[t].shape, node.tensors[t].type) for t in node.outputs)
+    constants = tuple(node.constant_values(i) for i in (1, 2)) if node.op in _OF_CONSTANTS else ()
+    values = tuple(getattr(options, name) for name in fields)
+    return node.op, input_index, output_index, shapes, outputs, values, constants
+
+
+def _counted_distance(node, lowest, input_index, output_index):
+    source, output = node.input(input_index), node.output(output_index)
     try:
         elements = lowest(node, input_index, output_index)
     except (ValueError, IndexError, TypeError, ZeroDivisionError):  # shapes that do not belong together
         return None
     if elements is None or elements.size != output.elements:
         return None
-    return _round_up(safe_distance(elements.reshape(-1), output.element_bytes, source.element_bytes))
+    least = (
+        -source.nbytes if node.op == "SLICE" else 0
+    )  # what stands before the part is nobody's: the output may begin there
+    return _round_up(safe_distance(elements.reshape(-1), output.element_bytes, source.element_bytes, least))
 
 
-def safe_distance(lowest, output_bytes, input_bytes):
-    """The formula above; `lowest` per output element, NONE where nothing is read.
+def safe_distance(lowest, output_bytes, input_bytes, least=0):
+    """The formula above, at least `least`; `lowest` per output element, NONE where nothing is read.
 
     >>> safe_distance(np.array([0, 0, 2, 3]), 1, 1), safe_distance(np.arange(5), 4, 1)
     (1, 12)
@@ -118,7 +146,7 @@ def safe_distance(lowest, output_bytes, input_bytes):
     later = np.minimum.accumulate(lowest[::-1])[::-1][1:]
     written = np.arange(1, len(later) + 1, dtype=np.int64) * output_bytes
     reads = later < NONE
-    return max(0, int((written[reads] - later[reads] * input_bytes).max(initial=0)))
+    return max(least, int((written[reads] - later[reads] * input_bytes).max(initial=least)))
 
 
 def _round_up(size):

@@ -44,9 +44,13 @@ class Patched:
         """How many there are."""
         return len(self.draft.nodes)
 
+    def content(self, metadata=None):
+        """The bytes of the model; `metadata` as in `schema.writer.rewritten`."""
+        return rewritten(self.source, metadata, main=_Writer(self.source, self.draft).main())
+
     def model(self, metadata=None):
-        """The Model; `metadata` as in `schema.writer.rewritten`."""
-        return Model.from_buffer(rewritten(self.source, metadata, main=_Writer(self.source, self.draft).main()))
+        """The same as a Model."""
+        return Model.from_buffer(self.content(metadata))
 
 
 def rewrite(model, stages, graph=None, segments=None):
@@ -80,7 +84,7 @@ def rewrite(model, stages, graph=None, segments=None):
     for node in graph.subgraphs[0].nodes:
         if node.index in found:
             stage, segment = found[node.index]
-            draw_stage(draft, segment, stage.rows, stage.columns)
+            draw_stage(draft, segment, stage)
         elif node.index not in inside:
             draft.keep(node.index)
     return Patched(model, stages, draft.view(), draft)

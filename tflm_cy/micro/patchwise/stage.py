@@ -14,12 +14,17 @@ MOST_PARTS = 10  # tensors that TFLM's CONCATENATION takes
 
 
 class Stage(NamedTuple):
-    """Operators `first` to `last` of the main graph in `rows` by `columns` tiles."""
+    """Operators `first` to `last` of the main graph in `rows` by `columns` tiles.
+
+    `early`: a tile cuts all that its operators read of its sources at its start, so that these rows of the sources are
+    not needed any more; otherwise each operator's part is cut right before it runs.
+    """
 
     first: int
     last: int
     rows: int
     columns: int
+    early: bool = False
 
     def __str__(self):
         return f"operators {self.first} to {self.last} in {self.rows} x {self.columns} tiles"
@@ -48,6 +53,8 @@ class Segment:
         cut = (operator.node.inputs[i] for operator in operators for i in operator.windows)
         self.sources = list(dict.fromkeys(t for t in cut if t not in inside))
         self.inside = inside
+        readers = [operator.node.inputs[i] for operator in operators for i in operator.windows]
+        self.has_choice = any(readers.count(t) > 1 for t in self.sources)  # whether `early` makes a difference
 
     @property
     def size(self):

@@ -1,8 +1,8 @@
 """A stage as operators: each tile depth first, then the tiles joined.
 
-    draw_stage(draft, segment, rows=3, columns=1)        # appends the operators to a `drafts.Draft`
+    draw_stage(draft, segment, Stage(0, 3, 3, 1))        # appends the operators to a `drafts.Draft`
 
-Per tile every image that stands in front of the stage is cut by a SLICE right before the operator that reads it; where a
+Per tile every image that stands in front of the stage is cut by a SLICE before the operator that reads it; where a
 window leaves the image a PAD follows; then the operator, with VALID padding. The columns of a band are joined, then the
 bands. All tiles share weights; SLICE rather than STRIDED_SLICE, because equal sizes are one constant.
 """
@@ -16,13 +16,14 @@ from tflm_cy.micro.patchwise.stage import MOST_PARTS
 _LOWEST = {"FLOAT32": struct.pack("<f", float("-inf")), "INT8": b"\x80", "INT16": b"\x00\x80"}
 
 
-def draw_stage(draft, segment, rows, columns):
-    """Append the operators of a stage in so many tiles; ValueError when a tile would read its padding only."""
+def draw_stage(draft, segment, stage):
+    """Append the operators of a stage; ValueError when a tile would read its padding only."""
+    rows, columns = stage.rows, stage.columns
     height, width = segment.size
     bands = []
     for r, band in enumerate(bounds(height, rows)):
         tiles = [
-            _Tile(draft, segment, band, column, f"tile {r},{c}").draw()
+            _Tile(draft, segment, band, column, stage.early, f"tile {r},{c}").draw()
             for c, column in enumerate(bounds(width, columns))
         ]
         bands.append(_joined(draft, segment, tiles, WIDTH, segment.output if rows == 1 else None))
@@ -41,18 +42,23 @@ def tile_needs(segment, band, column):
 class _Tile:
     """The operators of one tile. A piece is (tensor, its rows, its columns): a part of an image, made for this tile."""
 
-    def __init__(self, draft, segment, band, column, name):
+    def __init__(self, draft, segment, band, column, early, name):
         self._draft, self._segment = draft, segment
         self._needs = tile_needs(segment, band, column)
+        self._early = early
         self._name = name
         self._pieces = {}
         self._cut = {}
 
     def draw(self):
         """The tensor that holds the tile of the stage's output."""
-        for operator in self._segment.operators:
-            if operator.output in self._needs[0]:
-                self._pieces[operator.output] = self._operator(operator)
+        operators = [operator for operator in self._segment.operators if operator.output in self._needs[0]]
+        for operator in operators if self._early else ():
+            for i in operator.windows:
+                if operator.node.inputs[i] in self._segment.sources:
+                    self._region(operator.node.inputs[i], *self._reach(operator, i, clipped))
+        for operator in operators:
+            self._pieces[operator.output] = self._operator(operator)
         return self._pieces[self._segment.output][0]
 
     def _operator(self, operator):
@@ -61,9 +67,8 @@ class _Tile:
         inputs = list(node.inputs)
         pads = (0, 0)
         for i in operator.windows:
-            region = [clipped(self._segment, operator, i, axis, wanted[axis - 1]) for axis in (HEIGHT, WIDTH)]
-            pads = [margins(self._segment, operator, i, axis, wanted[axis - 1]) for axis in (HEIGHT, WIDTH)]
-            inputs[i] = self._region(node.inputs[i], *region)
+            pads = self._reach(operator, i, margins)
+            inputs[i] = self._region(node.inputs[i], *self._reach(operator, i, clipped))
         if node.op in PADS:
             return self._explicit_pad(node, inputs, pads), *wanted
         options = {}
@@ -74,6 +79,13 @@ class _Tile:
         output = self._new(operator.output, shape)
         self._draft.copy(node.index, inputs, output, **options)
         return output, *wanted
+
+    def _reach(self, operator, i, along):
+        """Along height and width what `regions.clipped` or `regions.margins` says of an input."""
+        return [
+            along(self._segment, operator, i, axis, self._needs[axis - HEIGHT][operator.output])
+            for axis in (HEIGHT, WIDTH)
+        ]
 
     def _is_same(self, operator, t, pads):
         """Whether SAME padding of the tile leaves it where the whole image's does."""
