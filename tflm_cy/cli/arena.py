@@ -1,13 +1,14 @@
 """`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run.
 
-Keys of --json: model, and those of `tflm_cy.micro.survey.Survey.as_json`: planners, lower_bound, reorder, peak, tflm (by target), operators
-(what their kernels ask for, by target), refusals, failures, offline_plan, live_bytes, nodes, buffers. Targets with kernels in their names
-(cortex-m4+cmsis-nn) say under `tflm` what RecordingMicroInterpreter prints, and `plain`: the total without recording.
+Keys of --json: model, patches (with --patches; the rest is then about the copy), and those of `tflm_cy.micro.survey.Survey.as_json`:
+planners, lower_bound, reorder, peak, tflm (by target), operators (what their kernels ask for, by target), refusals, failures, offline_plan,
+live_bytes, nodes, buffers. Targets with kernels in their names (cortex-m4+cmsis-nn) say under `tflm` what RecordingMicroInterpreter prints,
+and `plain`: the total without recording.
 """
 
 import argparse
 
-from tflm_cy.cli import targets
+from tflm_cy.cli import patches, targets
 from tflm_cy.cli.arena_against import against_text, changes
 from tflm_cy.cli.arena_layouts import add_layout_arguments, layouts, wanted
 from tflm_cy.cli.arena_tables import TABLES, planner_rows
@@ -39,7 +40,7 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "arena",
         help=_HELP,
-        description=_DESCRIPTION + targets.TEXT + _PLANNERS_TEXT,
+        description=_DESCRIPTION + targets.TEXT + _PLANNERS_TEXT + patches.TEXT,
         epilog=exit_codes("TFLM refuses the model, fails when it runs, or --arena is too small"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -70,6 +71,7 @@ def add_parser(subparsers):
         "--csv", metavar="F.csv", help="write the planning problem and the plan, in minimalloc's format"
     )
     parser.add_argument("--export-plan", metavar="OUT.tflite", help="write a copy of the model that carries the plan")
+    patches.add_patches_arguments(parser)
     parser.set_defaults(command=arena)
 
 
@@ -86,10 +88,15 @@ def arena(args):
         given = Survey(file.source, args.arena, names, args.keep_inputs)
         survey = given.in_better_order(args.planner, args.budget) if args.reorder else given
         name = file.title
+        patched = patches.Patches(args, survey) if args.patches else None
+        if patched:
+            survey, args.planner = patched.survey, "greedy"  # TFLM's own planner obeys the plan that the copy carries
         tables = [(title, table(given if table is planner_rows else survey, args)) for title, table in TABLES]
-        files = list(_files(args, given, survey, name, tables))
+        if patched:
+            tables = [*patched.tables, *(table for table in tables if table[0] != "Planners")]
+        files = list(_files(args, given, survey, name, tables, patched))
     lines = [f"{printable(name)}: {_counted(survey)}\n"]
-    lines += [f"{text}\n" for text in [*remarks(survey), *_reordering(given, args)]]
+    lines += [f"{text}\n" for text in [*remarks(survey), *_searched(given, args, patched)]]
     if args.against:
         with refused(args.against):
             old = Survey(ModelFile(args.against).source, args.arena, names, args.keep_inputs)
@@ -100,7 +107,8 @@ def arena(args):
     if args.export_plan:
         order = " and another order of its operators" if survey is not given else ""
         size = byte_size(len(dict(files)[args.export_plan]))
-        lines.append(f"\n{args.export_plan}: {size}, carries the {args.planner} plan{order}")
+        plan = "a patch-wise" if patched else f"the {args.planner}"
+        lines.append(f"\n{args.export_plan}: {size}, carries {plan} plan{'' if patched else order}")
     deliver("\n".join(lines), files)
     found = survey.figures(args.target, args.planner)
     if args.arena is not None and not found.fits:
@@ -196,19 +204,28 @@ def _against(survey, args):
     return [dict(zip(("what", "old", "new", "change"), row, strict=True)) for row in changes(survey, old, args.target)]
 
 
-def _files(args, given, survey, name, tables):
+def _searched(given, args, found):
+    """What --reorder and --patches came to."""
+    yield from _reordering(given, args) if not found else ()
+    yield from found.remarks if found else ()
+
+
+def _files(args, given, survey, name, tables, found):
     """(path, content) of what was asked for."""
     if args.svg:
         yield args.svg, picture(name, survey, args.planner)
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
         svg = picture(name, survey, args.planner)
-        texts = [line.strip() for text in (*remarks(survey), *_reordering(given, args)) for line in text.split("\n")]
+        texts = [
+            line.strip() for text in (*remarks(survey), *_searched(given, args, found)) for line in text.split("\n")
+        ]
         yield args.html, arena_page(name, texts, svg, tables, ("For a firmware", lines))
     if args.json:
         old = {"against": _against(survey, args)} if args.against else {}
-        yield args.json, as_json({"model": name, **given.as_json(), **old})
+        more = {"patches": found.as_json()} if found else {}
+        yield args.json, as_json({"model": name, **more, **(survey if found else given).as_json(), **old})
     if args.csv:
         yield args.csv, survey.csv(args.planner)
     if args.export_plan:
-        yield args.export_plan, survey.export(args.planner)
+        yield args.export_plan, found.content if found else survey.export(args.planner)

@@ -11,8 +11,9 @@ behind them, not the other way round. A table is written from a dict of its fiel
 - a table is a dict, or a `schema.reader.Table`, which is referred to where it is, not copied; so is a vector that is
   given as `Old(position)`; a union is (name of the member, dict or Table).
 
-What is one object in several places (a dict of options, a sequence) or an equal vector of scalars is written once. A
-front can also be `whole`: then old tables and vectors are copied, and the old content is not needed behind it.
+What is one object in several places (a dict of options, a sequence) is written once; so are equal strings and equal
+vectors of scalars. A front can also be `whole`: then old tables and vectors are copied, and the old content is not needed
+behind it.
 """
 
 import struct
@@ -94,8 +95,8 @@ class Front:
                 return
             key = (kind, "old", value.position)
         else:
-            equal = kind[0] == "[" and kind[1:-1] in SCALARS and kind != "[u8]"
-            key = (kind, tuple(value)) if equal else (kind, id(value))
+            equal = kind == "str" or (kind[0] == "[" and kind[1:-1] in SCALARS and kind != "[u8]")
+            key = (kind, value if kind == "str" else tuple(value)) if equal else (kind, id(value))
         if key not in self._places:
             self._places[key] = []
             self._waiting.append((key, kind, value))
