@@ -19,7 +19,7 @@ def show_config() -> dict[str, str]:
     >>> import tflm_cy
     >>> sorted(tflm_cy.show_config())  # doctest: +ELLIPSIS
     version...
-    ['available', 'kernels', 'version', 'xnnpack bytes']
+    ['available', 'definitions', 'kernels', 'version', 'xnnpack bytes']
     """
     from tflm_cy import __version__
     from tflm_cy.ops import generation
@@ -29,14 +29,20 @@ def show_config() -> dict[str, str]:
         value = os.environ.get(variable)
         return f"{variable}={value}" if value else otherwise
 
-    xnnpack = "none: wants x86-64 with AVX2 and FMA"
+    xnnpack = "none: wants x86-64 with AVX2 and FMA, or aarch64"
+    definitions = "none"
     if generation.supported():
+        from tflm_cy.ops.xnnpack.definitions import table as taken
+
+        forms = taken()
+        definitions = ", ".join(f"{name} {forms[name]}" for name in sorted(forms))
         xnnpack = f"{generation.generation_name()} ({because('TFLM_CY_XNNPACK', 'what TensorFlow takes on this CPU')})"
     config = {
         "version": __version__,
         "kernels": f"{table.name()} ({because('TFLM_CY_ISA', 'the best that this CPU has')})",
         "available": ", ".join(table.available()),
         "xnnpack bytes": xnnpack,
+        "definitions": definitions,
     }
     for key, value in config.items():
         print(f"{key:14} {value}")

@@ -15,7 +15,7 @@ from tests.harness import allocated
 from tests.harness import run as run_interpreter
 
 only_where_supported = pytest.mark.skipif(
-    not supported(), reason="the xnnpack arithmetic wants x86-64 with AVX2 and FMA"
+    not supported(), reason="the xnnpack arithmetic wants x86-64 with AVX2 and FMA, or aarch64"
 )
 
 

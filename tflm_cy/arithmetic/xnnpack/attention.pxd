@@ -16,7 +16,8 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters
-from tflm_cy.arithmetic.xnnpack.softmax cimport softmax_row
+from tflm_cy.arithmetic.xnnpack.product_order cimport ProductRules, order_of_rows
+from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, tanh8
 
 cdef struct Operand:             # a tensor of four dimensions, of which any may be 1 where the result's is not
@@ -37,7 +38,8 @@ cdef struct Attention:
     ptrdiff_t depth
     bint one_head                # of keys
     bint has_cap
-    bint wide                    # AVX512's order of sums
+    SoftmaxRow softmax
+    ProductRules products
     float scale
     float cap
 
@@ -68,7 +70,7 @@ cdef inline void logits_of_head(
     if not a.one_head:
         k += (only(b, a.k.batches) * a.k.rows * a.k.heads + only(n, a.q.heads) / (a.q.heads / a.k.heads)) * a.depth
     pack_filters(k, NULL, a.keys, a.depth, a.k.heads * a.depth, 1, s.columns)
-    matrix_f32(s.rows, a.q.rows, a.depth, s.columns, a.keys, -INFINITY, INFINITY, s.logits)
+    matrix_f32(s.rows, a.q.rows, a.depth, s.columns, a.keys, -INFINITY, INFINITY, order_of_rows(&a.products, a.q.rows), s.logits)
     if a.has_cap:
         for i in range(a.q.rows * a.keys):
             s.logits[i] = s.logits[i] / a.cap
@@ -86,14 +88,14 @@ cdef inline void weights_of_head(const Attention* a, ptrdiff_t b, ptrdiff_t n, c
         w = s.weights + t * a.keys
         row = s.logits + only(t, a.q.rows) * a.keys
         if mask == NULL:
-            softmax_row(row, a.keys, a.wide, w)
+            a.softmax(row, a.keys, w)
             continue
         for i in range(a.keys):
             w[i] = mask[
                 ((only(b, a.mask.batches) * a.mask.heads + only(n, a.mask.heads)) * a.mask.rows + only(t, a.mask.rows)) * a.mask_keys
                 + only(i, a.mask_keys)
             ] + row[i]
-        softmax_row(w, a.keys, a.wide, w)
+        a.softmax(w, a.keys, w)
 
 
 cdef inline void turn_values(const Attention* a, const float* v, float* turned) noexcept nogil:
@@ -122,7 +124,8 @@ cdef inline void attention_f32(
             else:
                 values = v + (only(b, a.v.batches) * a.v.rows * a.v.heads + n / (a.heads / a.v.heads)) * a.depth
                 pack_filters(values, NULL, a.depth, a.keys, 1, a.v.heads * a.depth, s.columns)
-            matrix_f32(s.weights, a.queries, a.keys, s.columns, a.depth, -INFINITY, INFINITY, s.rows)
+            matrix_f32(
+                s.weights, a.queries, a.keys, s.columns, a.depth, -INFINITY, INFINITY, order_of_rows(&a.products, a.queries), s.rows)
             for t in range(a.queries):
                 for c in range(a.depth):
                     y[((b * a.queries + t) * a.heads + n) * a.depth + c] = s.rows[t * a.depth + c]

@@ -7,13 +7,18 @@
   columns of kh pointers each, which neighbouring windows share; the surplus taps are the next entries of that table, in the end those of the next
   output row, and after the last row the very last tap again.
 - More taps go through the matrix kernels: filter row, then filter column, none surplus. The chain is the same, so it is computed here.
+- On aarch64 the kernel of 25 taps has two: taps 0, 2 .. 24 from the bias on, taps 1, 3 .. 23 from the first product on, which
+  are added in the end; and the matrix kernels add +0 (product_order.TWO_CHAINS with taps of one value).
 
 Source: XNNPACK's f32-dwconv microkernels and xnn_indirection_init_dwconv2d.
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, fma8, load8, load_part8, max8, min8, splat8, store8, store_part8
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.xnnpack.lanes cimport (
+    add8, f32x8, fma8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
+)
 
 cdef enum:
     LARGEST_TILE = 25
@@ -109,6 +114,26 @@ cdef inline void depthwise_pixel(
         c += 8
 
 
+cdef inline void depthwise_pixel_two_sums(
+    const float** at, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, f32x8 low, f32x8 high, float* y,
+) noexcept nogil:
+    """tile >= LARGEST_TILE."""
+    cdef f32x8 a, b
+    cdef ptrdiff_t c, t, left
+    for c in range(0, channels, 8):
+        left = min(channels - c, <ptrdiff_t>8)
+        a = load_part8(bias + c, left)
+        b = splat8(0)
+        for t in range(tile):
+            if tile > LARGEST_TILE or t % 2 == 0:
+                a = fma8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), a)
+            elif t == 1:
+                b = mul8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left))
+            else:
+                b = fma8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), b)
+        store_part8(y + c, min8(high, max8(low, add8(a, b))), left)
+
+
 cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* packed, const float* bias, const float* zeros, float low, float high,
     const float** at, float* y,
@@ -120,6 +145,9 @@ cdef inline void depthwise_f32(
         for oy in range(g.oh):
             for ox in range(g.ow):
                 depthwise_taps(g, x, zeros, oy, ox, tile, at)
-                depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+                if AARCH64 and tile >= LARGEST_TILE:
+                    depthwise_pixel_two_sums(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+                else:
+                    depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
                 y += g.ic
         x += g.ih * g.iw * g.ic

@@ -6,13 +6,14 @@
     store8(y, v)
 
 `+ - * /` between `f32x8` round as floats do; `& | << +` between `i32x8` wrap. A scalar operand must be a float (an int), not a double.
-- fma8 rounds once. max8, min8: the SECOND operand is returned when one is NaN or both are zeros, and a denormal counts as zero while
-  the CPU's DAZ is set. A comparison and a choice in C would return it as it is, which is why these are functions.
+- fma8 rounds once. max8, min8 are the CPU's instructions, and a denormal counts as zero while its DAZ (FZ) is set. On x86-64 the SECOND
+  operand is returned when one is NaN or both are zeros; on aarch64 a NaN stays, and +0 is greater than -0. A comparison and a choice in C
+  would return it as it is, which is why these are functions.
 - add8, mul8: + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
 - less8, equal8 give all ones in a lane where it holds, `select8` chooses by them.
 - `part` functions touch the first n lanes of memory only, n in 1 .. LANES; the others read +0.
 
-Lanes never depend on each other: this is scalar arithmetic, eight at a time. Without AVX2 the lanes are loops.
+Lanes never depend on each other: this is scalar arithmetic, eight at a time. Without AVX2 or NEON the lanes are loops.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
@@ -111,6 +112,58 @@ cdef extern from *:
     }
     static inline tflm_cy_f32x8 tflm_cy_mul8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       __asm__("vmulps %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); return a;
+    }
+    #elif defined(__aarch64__)
+    #include <arm_neon.h>
+    typedef union { tflm_cy_f32x8 v; float32x4_t h[2]; } tflm_cy_halves;
+    #define TFLM_CY_HALVES(result) \
+      tflm_cy_halves r; \
+      for (int i = 0; i < 2; i++) r.h[i] = (result); \
+      return r.v
+    static inline tflm_cy_f32x8 tflm_cy_load_part8(const float *p, ptrdiff_t n) {
+      tflm_cy_f32x8 r = tflm_cy_splat8(0.0f);
+      for (ptrdiff_t l = 0; l < n; l++) r[l] = p[l];
+      return r;
+    }
+    static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { for (ptrdiff_t l = 0; l < n; l++) p[l] = v[l]; }
+    static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
+      tflm_cy_halves x = {a}, y = {b}, z = {c};
+      TFLM_CY_HALVES(vfmaq_f32(z.h[i], x.h[i], y.h[i]));
+    }
+    static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_halves x = {a}, y = {b};
+      TFLM_CY_HALVES(vmaxq_f32(x.h[i], y.h[i]));
+    }
+    static inline tflm_cy_f32x8 tflm_cy_min8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_halves x = {a}, y = {b};
+      TFLM_CY_HALVES(vminq_f32(x.h[i], y.h[i]));
+    }
+    static inline tflm_cy_f32x8 tflm_cy_nearest8(tflm_cy_f32x8 v) { tflm_cy_halves x = {v}; TFLM_CY_HALVES(vrndnq_f32(x.h[i])); }
+    static inline tflm_cy_f32x8 tflm_cy_floor8(tflm_cy_f32x8 v) { tflm_cy_halves x = {v}; TFLM_CY_HALVES(vrndmq_f32(x.h[i])); }
+    static inline tflm_cy_f32x8 tflm_cy_ceil8(tflm_cy_f32x8 v) { tflm_cy_halves x = {v}; TFLM_CY_HALVES(vrndpq_f32(x.h[i])); }
+    static inline tflm_cy_i32x8 tflm_cy_truncate8(tflm_cy_f32x8 v) {
+      tflm_cy_i32x8 r;
+      for (int l = 0; l < 8; l++) r[l] = fabsf(v[l]) < 2147483648.0f ? (int32_t)v[l] : INT32_MIN;
+      return r;
+    }
+    static inline tflm_cy_i32x8 tflm_cy_lookup8(const int32_t *table, tflm_cy_i32x8 i) {
+      tflm_cy_i32x8 r;
+      for (int l = 0; l < 8; l++) r[l] = table[i[l]];
+      return r;
+    }
+    static inline float32x4_t tflm_cy_add4(float32x4_t a, float32x4_t b) {
+      __asm__("fadd %0.4s, %1.4s, %2.4s" : "=w"(a) : "w"(a), "w"(b)); return a;
+    }
+    static inline float32x4_t tflm_cy_mul4(float32x4_t a, float32x4_t b) {
+      __asm__("fmul %0.4s, %1.4s, %2.4s" : "=w"(a) : "w"(a), "w"(b)); return a;
+    }
+    static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_halves x = {a}, y = {b};
+      TFLM_CY_HALVES(tflm_cy_add4(x.h[i], y.h[i]));
+    }
+    static inline tflm_cy_f32x8 tflm_cy_mul8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
+      tflm_cy_halves x = {a}, y = {b};
+      TFLM_CY_HALVES(tflm_cy_mul4(x.h[i], y.h[i]));
     }
     #else
     static inline tflm_cy_f32x8 tflm_cy_add8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) { return a + b; }

@@ -4,12 +4,12 @@ Every output is one chain of fused multiply-adds from the bias on, in the order 
 
     acc = bias;  acc = fma(x, w, acc) tap after tap;  y = min(high, max(low, acc))
 
-A chain may not be split or reordered, so the outputs are what runs side by side: sixteen columns (output channels) of four rows (output
+Kernels for aarch64 split some (product_order.pxd). A chain may not be reordered, so the outputs are what runs side by side: sixteen columns (output channels) of four rows (output
 positions). A tap is a stretch of `n` input values that meets `n` rows of packed weights; each row brings its own pointer to it, a tap
 outside of the image points to zeros, which take part like any value (they turn a sum of -0 into +0, and an infinite weight into NaN).
 
     pack_filters(w, bias, columns, depth, depth, 1, packed)         # room for packed_size(columns, depth) floats
-    multiply(&taps, rows, packed, columns, depth, low, high)
+    multiply(&taps, rows, packed, columns, depth, low, high)        # in taps.order
 
 A SAME convolution whose total padding is negative reads nothing but padding: XNNPACK's unsigned padding wraps around, and its outputs are
 clamp(bias + 0 * weights). Smallest case: a 1x2 filter with stride 3 on 3 columns.
@@ -21,7 +21,8 @@ Source: XNNPACK's f32-gemm and f32-igemm microkernels and its indirection buffer
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, fma8, load8, max8, min8, splat8, store8, store_part8
+from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, load8, max8, min8, splat8, store8, store_part8
+from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, FOUR_LANES, ONE_CHAIN, TWO_CHAINS
 
 cdef enum:
     ROWS = 4                     # computed at once
@@ -31,6 +32,7 @@ cdef struct Taps:
     ptrdiff_t* k                 # [tap]: the row of packed weights where it starts
     ptrdiff_t count
     ptrdiff_t n
+    int order                    # of the terms: product_order.Order
     float* y[ROWS]               # outputs of each row
 
 
@@ -181,6 +183,49 @@ cdef inline void one_row_64(const Taps* t, const float* w, ptrdiff_t depth, ptrd
     put8(t.y[0] + c + 56, d1, 8, low, high)
 
 
+cdef inline f32x8 eight_columns(const Taps* t, int row, const float* bias, const float* w, ptrdiff_t width) noexcept nogil:
+    """One row in an order of several chains; rows of packed weights have `width` columns, of which eight are computed."""
+    cdef f32x8[4] s
+    cdef const float* p
+    cdef const float* x
+    cdef ptrdiff_t whole = t.n / 4 * 4 if t.order != TWO_CHAINS else 0
+    cdef ptrdiff_t i, k
+    s[0] = load8(bias)
+    s[1] = s[2] = s[3] = splat8(0)
+    for i in range(t.count):
+        x = t.x[ROWS * i + row]
+        p = w + width * t.k[i]
+        for k in range(whole):
+            s[k % 4] = fma8(splat8(x[k]), load8(p + width * k), s[k % 4])
+        if t.order == FOUR_LANES:
+            s[0] = add8(add8(s[0], s[1]), add8(s[2], s[3]))
+            s[1] = splat8(0)
+        elif t.order == FOUR_CHAINS and whole > 0:
+            s[0], s[1] = add8(s[0], s[2]), add8(s[1], s[3])
+        for k in range(whole, t.n):
+            if t.order == FOUR_LANES or k % 2 == 0:
+                s[0] = fma8(splat8(x[k]), load8(p + width * k), s[0])
+            else:
+                s[1] = fma8(splat8(x[k]), load8(p + width * k), s[1])
+    return s[0] if t.order == FOUR_LANES else add8(s[0], s[1])
+
+
+cdef inline void multiply_split(
+    const Taps* t, int rows, const float* packed, ptrdiff_t columns, ptrdiff_t depth, f32x8 low, f32x8 high,
+) noexcept nogil:
+    """All columns of some rows in an order of several chains."""
+    cdef ptrdiff_t c = 0
+    cdef ptrdiff_t width, j
+    cdef int r
+    while c < columns:
+        width = block_width(columns - c)
+        for j in range(0, width, 8):
+            for r in range(rows):
+                put8(t.y[r] + c + j, eight_columns(t, r, packed + j, packed + width + j, width), columns - c - j, low, high)
+        packed += width * (depth + 1)
+        c += width
+
+
 cdef inline void multiply(Taps* t, int rows, const float* packed, ptrdiff_t columns, ptrdiff_t depth, float low, float high) noexcept nogil:
     """All columns of 1 .. ROWS rows; the missing rows repeat the last one."""
     cdef f32x8 lows = splat8(low)
@@ -188,6 +233,9 @@ cdef inline void multiply(Taps* t, int rows, const float* packed, ptrdiff_t colu
     cdef ptrdiff_t c = 0
     cdef ptrdiff_t i
     cdef int r
+    if t.order != ONE_CHAIN:
+        multiply_split(t, rows, packed, columns, depth, lows, highs)
+        return
     for r in range(rows, ROWS):
         t.y[r] = t.y[rows - 1]
         for i in range(t.count):
@@ -237,7 +285,7 @@ cdef inline void window_taps(
 cdef inline void conv_f32(
     const ConvShape* g, const float* x, const float* packed, const float* zeros, float low, float high, Taps* t, float* y,
 ) noexcept nogil:
-    """packed: each group's filters; zeros: group_ic of them; t has room for kh * kw taps, t.k counts in steps of group_ic."""
+    """packed: each group's filters; zeros: group_ic of them; t has room for kh * kw taps, t.k counts in steps of group_ic, and its order."""
     cdef ptrdiff_t group_oc = g.oc / g.groups
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t group_size = packed_size(group_oc, depth)
@@ -261,7 +309,7 @@ cdef inline void conv_f32(
 
 
 cdef inline void matrix_f32(
-    const float* x, ptrdiff_t rows, ptrdiff_t depth, const float* packed, ptrdiff_t columns, float low, float high, float* y,
+    const float* x, ptrdiff_t rows, ptrdiff_t depth, const float* packed, ptrdiff_t columns, float low, float high, int order, float* y,
 ) noexcept nogil:
     """y[r][c] = bias[c] + x[r] . w[c]."""
     cdef const float* at[ROWS]
@@ -273,6 +321,7 @@ cdef inline void matrix_f32(
     t.k = &start
     t.count = 1
     t.n = depth
+    t.order = order
     while done < rows:
         now = <int>min(rows - done, <ptrdiff_t>ROWS)
         for r in range(now):

@@ -1,12 +1,16 @@
 """float32 RESIZE_BILINEAR as XNNPACK computes it: rows and columns are interpolated from tables that prepare fills.
 
-    t = tl + (tr - tl) * u;  b = bl + (br - bl) * u;  y = t + (b - t) * v          every operation rounded
+    t = tl + (tr - tl) * u;  b = bl + (br - bl) * u;  y = t + (b - t) * v
+
+Every operation is rounded on x86-64; on aarch64 each product is fused with its sum, that of a position with its shift,
+too.
 
 Source: XNNPACK's f32-ibilinear microkernels and xnn_indirection_init_resize_bilinear2d_hwc.
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, load8, load_part8, splat8, store8, store_part8
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
+from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, fma8, load8, load_part8, splat8, store8, store_part8
 
 cdef struct Step:                # from one output row or column to the input
     int64_t first                # the nearer one below, the next one
@@ -27,7 +31,7 @@ cdef inline void fill_steps(int64_t size, int64_t out, bint align_corners, bint 
     for i in range(out):
         at = <float>i * scale
         if half_pixel_centers and not align_corners:
-            at = at + shift
+            at = fmaf(<float>i, scale, shift) if AARCH64 else at + shift
             at = at if at > 0 else <float>0
             at = at if at < <float>(size - 1) else <float>(size - 1)
         steps[i].first = min(<int64_t>at, size - 1)
@@ -36,7 +40,7 @@ cdef inline void fill_steps(int64_t size, int64_t out, bint align_corners, bint 
 
 
 cdef inline f32x8 between(f32x8 a, f32x8 b, f32x8 weight) noexcept nogil:
-    return a + (b - a) * weight
+    return fma8(b - a, weight, a) if AARCH64 else a + (b - a) * weight
 
 
 cdef inline void resize_pixel(

@@ -16,6 +16,8 @@ from tflm_cy.arithmetic.xnnpack.lanes cimport (
 from tflm_cy.arithmetic.xnnpack.reduction cimport MAXIMUM, part_or_zero, row_extreme, tree_sum
 from tflm_cy.arithmetic.xnnpack.unary cimport exp_poly8
 
+ctypedef void (*SoftmaxRow)(const float* x, int64_t n, float* y) noexcept nogil
+
 
 cdef inline f32x8 exp_minus8(f32x8 x) noexcept nogil:
     """e^x for x <= 0; 0 below -87.34."""

@@ -1,7 +1,7 @@
 """The default delegate on the contract of `graph.delegate`: support, partitions' steps, and which bodies run.
 
 Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the
-same), with denormals counted as zeros; a CPU without AVX2 and FMA has no delegate, and everything is computed as in
+same), with denormals counted as zeros; an x86-64 without AVX2 and FMA has no delegate, and everything is computed as in
 BUILTIN_WITHOUT_DEFAULT_DELEGATES. What DEQUANTIZE and DENSIFY make of constants is computed once, in prepare, by the optimized body.
 """
 from tflm_cy.delegates.xnnpack.support cimport Support

@@ -115,7 +115,7 @@ cdef inline int prepare_requantize(
     out.low = limits.low - y.zero_point
     out.high = limits.high - y.zero_point
     out.wrap_below = -INFINITY
-    if matrix and y.type == INT8 and y.zero_point < 0 and generation() >= AVX512:
+    if matrix and y.type == INT8 and y.zero_point < 0 and generation() == AVX512:
         out.wrap_below = <float>-2147483648.0
     return 0
 
@@ -139,6 +139,6 @@ cdef inline int prepare_scaling(
     out.scales = scales
     out.low = limits.low
     out.high = limits.high
-    out.lanes = 16 if generation() >= AVX512 else 8
-    out.keeps_nan = matrix and w.type == INT8 and generation() >= AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8()
+    out.lanes = 16 if generation() == AVX512 else 8
+    out.keeps_nan = matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8()
     return 0

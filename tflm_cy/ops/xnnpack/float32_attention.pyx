@@ -11,11 +11,10 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
 from tflm_cy.arithmetic.xnnpack.attention cimport Attention, AttentionScratch, Operand, attention_f32
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.product cimport packed_size
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
-from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
 from tflm_cy.schema.flexbuffer import float_slot
 from tflm_cy.schema.table cimport Vector, table_vector
 
@@ -123,7 +122,8 @@ cdef int prepare(Context context, Node* node) except -1:
         context.input(node, 3) if node.input_count > 3 else NULL,
     )
     set_attributes(context, node, a)
-    a.wide = generation() == AVX512
+    a.softmax = definitions().softmax
+    a.products = product_rules()[0]
     op.scratch[0] = context.request_scratch(sizeof(float) * max(packed_size(a.keys, a.depth), packed_size(a.depth, a.keys)))
     op.scratch[1] = context.request_scratch(sizeof(float) * max(a.queries, a.q.rows) * a.depth)
     op.scratch[2] = context.request_scratch(sizeof(float) * a.q.rows * a.keys)

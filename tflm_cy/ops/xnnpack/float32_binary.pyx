@@ -23,12 +23,12 @@ from tflm_cy.arithmetic.xnnpack.binary cimport (
     add_f32, div_f32, maximum_f32, minimum_f32, mul_f32, prelu_f32_avx2, prelu_f32_avx512, prelu_one_f32_avx2, squared_difference_f32,
     standing_operand, sub_f32,
 )
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
+from tflm_cy.arithmetic.xnnpack.unary_neon cimport logistic8_neon
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, FUSED_GATE, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_binary, required_input, share_single, share_values
-from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.table cimport table_i8
@@ -168,8 +168,8 @@ cdef int prepare_gate(Context context, Node* node) except -1:
     context.set_shape(y, x.rank, x.dims)
     gate.range = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
     gate.operand = i
-    gate.function = logistic8_avx512 if generation() == AVX512 else logistic8_avx2
-    if generation() == AVX512:
+    gate.function = of_form(definitions().logistic, logistic8_avx2, logistic8_avx512, logistic8_neon)
+    if gate.function == logistic8_avx512:
         gate.fast = kernels().float32.logistic
     gate.multiply = <BinaryKernel>mul_f32 if kernels().float32.mul == NULL else kernels().float32.mul
     node.data = gate
@@ -305,7 +305,7 @@ cdef int copy_operand(Context context, Node* node) noexcept nogil:
 cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef bint one = standing(context, node) == 1
     cdef Binary* op
-    if generation() == AVX512:
+    if not definitions().slope_by_sign:
         op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx512)
         offer_bend(context, node, EPILOGUE_PRELU)
         return use_vectors(node, op, kernels().float32.prelu, kernels().float32.prelu_rows)

@@ -27,6 +27,8 @@ from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, regist
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
+from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows
+from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.kernels.gemm_f32 cimport (
     GemmF32, PackedDepthwiseF32, parallelize_f32, parallelize_depthwise_f32, run_range_f32, range_depthwise_f32, ready_depthwise_f32, ready_conv_f32, run_f32,
@@ -56,6 +58,7 @@ cdef enum:                       # TransposeConvOptions; the others are as above
 cdef struct Convolution:
     ConvShape shape
     RangeF range
+    int order                    # of a product's terms, without a vector kernel
     float* packed
     const float* bias            # depthwise; else part of the packed filters
     const float* zeros           # what a tap outside of the image reads
@@ -200,6 +203,9 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
         op.starts[tap] = tap * g.group_ic
     op.zeros = <const float*>context.persistent(sizeof(float) * g.group_ic)
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
+    op.order = order_of_windows(product_rules(), g.oh * g.ow, group_oc)
+    if depth == g.group_ic == g.ic and g.stride_h == g.stride_w == 1:
+        op.order = order_of_matrix(product_rules(), g.batches * g.oh * g.ow, g.oc)
     node.invoke = convolve
     return 0
 
@@ -283,8 +289,16 @@ cdef int finish_transposed(
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
+    op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
     node.invoke = convolve_transposed if op.x == 2 else convolve_transposed_custom
     return 0
+
+
+cdef ptrdiff_t transposed_positions(const ConvShape* g) noexcept nogil:
+    """What XNNPACK takes for the number of rows of a kernel: with strides, when each phase is a product of its own, the number of images."""
+    if (g.stride_h > 1 or g.stride_w > 1) and g.kh >= g.stride_h and g.kw >= g.stride_w:
+        return g.batches
+    return g.oh * g.ow
 
 
 cdef bint prepare_spread(Context context, Convolution* op, const float* w, const float* bias) except -1:
@@ -339,6 +353,7 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
     cdef Taps t
     t.x = <const float**>context.scratch(op.taps)
     t.k = op.starts
+    t.order = op.order
     conv_f32(
         &op.shape, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t,
         <float*>context.output(node, 0).data,
@@ -389,6 +404,7 @@ cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil
     cdef Taps t
     t.x = <const float**>context.scratch(op.taps)
     t.k = op.starts
+    t.order = op.order
     transpose_conv_f32(
         &op.shape, <const float*>x.data, op.packed, op.zeros, op.range.low, op.range.high, &t, <float*>context.output(node, 0).data,
     )

@@ -15,6 +15,8 @@ from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed
 from tflm_cy.graph.context cimport Context, Node, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
 from tflm_cy.ops.densify cimport dense_constant
+from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_rows
+from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, parallelize_f32, run_range_f32, ready_conv_f32, run_f32, try_fuse_f32
@@ -40,6 +42,7 @@ cdef struct FullyConnected:
     ptrdiff_t rows
     ptrdiff_t depth
     ptrdiff_t outputs
+    int order                    # without a vector kernel, as `packed`
     RangeF range
     float* packed                # without a vector kernel
 
@@ -48,6 +51,7 @@ cdef struct BatchMatmul:
     ptrdiff_t m
     ptrdiff_t k
     ptrdiff_t n
+    int order
     int64_t[BATCH_DIMS] batches  # of the output
     int64_t[BATCH_DIMS] x_step   # matrices to the next index, 0 where x broadcasts
     int64_t[BATCH_DIMS] y_step
@@ -88,6 +92,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
         return parallelize_f32(context, node, &op.fast, multiply_range)
+    op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
@@ -151,7 +156,7 @@ cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand,
 cdef int fully_connected(Context context, Node* node) noexcept nogil:
     cdef FullyConnected* op = <FullyConnected*>node.data
     matrix_f32(
-        <const float*>context.input(node, 0).data, op.rows, op.depth, op.packed, op.outputs, op.range.low, op.range.high,
+        <const float*>context.input(node, 0).data, op.rows, op.depth, op.packed, op.outputs, op.range.low, op.range.high, op.order,
         <float*>context.output(node, 0).data,
     )
     return 0
@@ -173,6 +178,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     op.adj_x = table_bool(node.options, ADJ_X, False)
     op.adj_y = table_bool(node.options, ADJ_Y, False)
     set_product_shape(context, op, x, y, z)
+    op.order = order_of_rows(product_rules(), op.m)
     node.data = op
     node.invoke = batch_matmul
     matrices = count_range(y, 0, y.rank - 2)
@@ -257,7 +263,7 @@ cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) n
 cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
     cdef ConvF32 plan = op.fast.plan
     if op.vector == NULL:
-        matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, z)
+        matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, op.order, z)
         return
     plan.packed = columns
     op.vector.run(&plan, rows, context.scratch(op.fast.scratch), z)

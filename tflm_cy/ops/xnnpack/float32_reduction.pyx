@@ -12,14 +12,15 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
-    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, row_extreme, sum_columns, sum_rows,
+    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, row_extreme,
 )
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
-from tflm_cy.arithmetic.xnnpack.softmax cimport softmax_row
+from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.table cimport table_bool
@@ -39,15 +40,15 @@ cdef enum:
 cdef struct Reduction:
     ReduceShape shape
     float scale
-    bint square
-    bint wide                    # AVX-512's order
+    SumAxes sum
+    bint wide                    # extremes: AVX-512's order
     int extreme
     ExtremeKernel fast           # NULL: no vectors
 
 cdef struct Softmax:
     int64_t rows
     int64_t depth
-    bint wide
+    SoftmaxRow row
 
 cdef struct Resizing:
     ResizeShape shape
@@ -117,14 +118,21 @@ cdef int set_reduced_shape(Context context, const Tensor* x, uint32_t reduced, b
 
 cdef int prepare_sum(Context context, Node* node) except -1:
     cdef Reduction* op = prepare_reduction(context, node)
-    op.square = node.fusion == FUSED_SQUARE
+    op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
     node.invoke = sum_values
     return 0
 
 
+cdef SumAxes sum_of(const Reduction* op, bint square) except NULL:
+    cdef const Definitions* d = definitions()
+    if op.shape.last_reduced:
+        return d.square_rows if square else d.sum_rows
+    return d.square_columns if square else d.sum_columns
+
+
 cdef int prepare_mean(Context context, Node* node) except -1:
     cdef Reduction* op = prepare_reduction(context, node)
-    op.square = node.fusion == FUSED_SQUARE
+    op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
     op.scale = <float>1 / <float>op.shape.count
     node.invoke = sum_values
     return 0
@@ -148,10 +156,8 @@ cdef int sum_values(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(x) == 0:
         memset(y.data, 0, y.bytes)
-    elif op.shape.last_reduced:
-        sum_rows(&op.shape, <const float*>x.data, op.scale, op.square, op.wide, <float*>y.data)
     else:
-        sum_columns(&op.shape, <const float*>x.data, op.scale, op.square, op.wide, <float*>y.data)
+        op.sum(&op.shape, <const float*>x.data, op.scale, <float*>y.data)
     return 0
 
 
@@ -196,7 +202,7 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     op = <Softmax*>context.persistent(sizeof(Softmax))
     op.depth = x.dims[x.rank - 1]
     op.rows = count(x) / op.depth
-    op.wide = generation() == AVX512
+    op.row = definitions().softmax
     context.set_shape(context.output(node, 0), x.rank, x.dims)
     node.data = op
     node.invoke = softmax
@@ -209,7 +215,7 @@ cdef int softmax(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t r
     for r in range(op.rows):
-        softmax_row(x + r * op.depth, op.depth, op.wide, y + r * op.depth)
+        op.row(x + r * op.depth, op.depth, y + r * op.depth)
     return 0
 
 

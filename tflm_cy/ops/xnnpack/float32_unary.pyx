@@ -1,6 +1,6 @@
 """Functions of one float32 value, of any shape up to six dimensions, as XNNPACK approximates them.
 
-Definitions in arithmetic/xnnpack/unary.pxd. LOGISTIC, ELU, SQRT, RSQRT and LEAKY_RELU follow the CPU's generation.
+Definitions in arithmetic/xnnpack/unary.pxd and unary_neon.pxd. LOGISTIC, ELU, NEG, SQRT, RSQRT and LEAKY_RELU follow the CPU's generation.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
@@ -10,13 +10,14 @@ from libc.stdint cimport int64_t
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
 from tflm_cy.arithmetic.xnnpack.unary cimport (
     Function8, Parameters, abs8, cos8, elu8_avx2, elu8_avx512, exp8, gelu8, gelu_tanh8, hard_swish8, leaky8_avx2, leaky8_avx512,
-    logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, rsqrt_f32_avx2, rsqrt_f32_avx512, sin8,
-    sqrt_f32_avx2, sqrt_f32_avx512, square8, tanh8,
+    logistic8_avx2, logistic8_avx512, map8, neg8, relu8, round_down8, round_nearest8, round_up8, sin8, square8, tanh8,
 )
+from tflm_cy.arithmetic.xnnpack.unary_neon cimport elu8_neon, logistic8_neon, neg8_neon
 from tflm_cy.graph.context cimport EPILOGUE_CLAMP, EPILOGUE_PRELU, EPILOGUE_PRELU_SIGNED, Context, Node, epilogue_of, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_unary, share_function, share_single
 from tflm_cy.ops.generation cimport generation
+from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.table cimport kernels
@@ -45,6 +46,10 @@ cdef void map_abs(const void* p, const void* x, void* y, int64_t n) noexcept nog
 
 cdef void map_neg(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
     map8(neg8, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
+cdef void map_neg_neon(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(neg8_neon, <const Parameters*>p, <const float*>x, <float*>y, n)
 
 
 cdef void map_square(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
@@ -95,6 +100,10 @@ cdef void map_logistic_avx512(const void* p, const void* x, void* y, int64_t n) 
     map8(logistic8_avx512, <const Parameters*>p, <const float*>x, <float*>y, n)
 
 
+cdef void map_logistic_neon(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(logistic8_neon, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
 cdef void map_tanh(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
     map8(tanh8, <const Parameters*>p, <const float*>x, <float*>y, n)
 
@@ -111,6 +120,10 @@ cdef void map_elu_avx512(const void* p, const void* x, void* y, int64_t n) noexc
     map8(elu8_avx512, <const Parameters*>p, <const float*>x, <float*>y, n)
 
 
+cdef void map_elu_neon(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(elu8_neon, <const Parameters*>p, <const float*>x, <float*>y, n)
+
+
 cdef void map_gelu(const void* p, const void* x, void* y, int64_t n) noexcept nogil:
     map8(gelu8, <const Parameters*>p, <const float*>x, <float*>y, n)
 
@@ -124,6 +137,8 @@ cdef MapKernel loop_of(Function8 f) noexcept:
         return map_abs
     if f == neg8:
         return map_neg
+    if f == neg8_neon:
+        return map_neg_neon
     if f == square8:
         return map_square
     if f == round_down8:
@@ -148,6 +163,8 @@ cdef MapKernel loop_of(Function8 f) noexcept:
         return map_logistic_avx2
     if f == logistic8_avx512:
         return map_logistic_avx512
+    if f == logistic8_neon:
+        return map_logistic_neon
     if f == tanh8:
         return map_tanh
     if f == exp8:
@@ -156,6 +173,8 @@ cdef MapKernel loop_of(Function8 f) noexcept:
         return map_elu_avx2
     if f == elu8_avx512:
         return map_elu_avx512
+    if f == elu8_neon:
+        return map_elu_neon
     if f == gelu8:
         return map_gelu
     return map_gelu_tanh
@@ -228,7 +247,7 @@ cdef int choose(Context context, Node* node) except -1:
 
 cdef bint is_cheap(Function8 f) noexcept:
     return (
-        f == relu8 or f == leaky8_avx512 or f == leaky8_avx2 or f == hard_swish8 or f == abs8 or f == neg8 or f == square8
+        f == relu8 or f == leaky8_avx512 or f == leaky8_avx2 or f == hard_swish8 or f == abs8 or f == neg8 or f == neg8_neon or f == square8
         or f == round_down8 or f == round_up8 or f == round_nearest8
     )
 
@@ -255,9 +274,9 @@ cdef int prepare_clamp(Context context, Node* node, float low, float high) excep
     return choose(context, node)
 
 
-cdef int prepare_root(Context context, Node* node, UnaryKernel avx2, UnaryKernel avx512, UnaryKernel vector) except -1:
+cdef int prepare_root(Context context, Node* node, UnaryKernel kernel, UnaryKernel vector) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
-    m.unary.kernel = avx512 if generation() == AVX512 else avx2
+    m.unary.kernel = kernel
     if generation() == AVX512 and vector != NULL:
         m.unary.kernel = vector
     node.invoke = map_array
@@ -275,7 +294,7 @@ cdef int prepare_abs(Context context, Node* node) except -1:
 
 
 cdef int prepare_neg(Context context, Node* node) except -1:
-    return prepare_function(context, node, neg8)
+    return prepare_function(context, node, of_form(definitions().neg, neg8, neg8, neg8_neon))
 
 
 cdef int prepare_square(Context context, Node* node) except -1:
@@ -313,13 +332,14 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
 cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = table_f32(node.options, ALPHA, 0)
-    m.function = leaky8_avx512 if generation() == AVX512 else leaky8_avx2
-    node.epilogue = epilogue_of(EPILOGUE_PRELU if generation() == AVX512 else EPILOGUE_PRELU_SIGNED, 0, 0, 0, m.parameters.slope)
+    m.function = of_form(definitions().leaky, leaky8_avx2, leaky8_avx512, leaky8_avx2)
+    node.epilogue = epilogue_of(EPILOGUE_PRELU_SIGNED if definitions().slope_by_sign else EPILOGUE_PRELU, 0, 0, 0, m.parameters.slope)
     return choose(context, node)
 
 
 cdef int prepare_logistic(Context context, Node* node) except -1:
-    return prepare_function(context, node, logistic8_avx512 if generation() == AVX512 else logistic8_avx2)
+    return prepare_function(
+        context, node, of_form(definitions().logistic, logistic8_avx2, logistic8_avx512, logistic8_neon))
 
 
 cdef int prepare_tanh(Context context, Node* node) except -1:
@@ -333,7 +353,7 @@ cdef int prepare_exp(Context context, Node* node) except -1:
 cdef int prepare_elu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
     m.parameters.slope = 1
-    m.function = elu8_avx512 if generation() == AVX512 else elu8_avx2
+    m.function = of_form(definitions().elu, elu8_avx2, elu8_avx512, elu8_neon)
     return choose(context, node)
 
 
@@ -350,11 +370,11 @@ cdef int prepare_cos(Context context, Node* node) except -1:
 
 
 cdef int prepare_sqrt(Context context, Node* node) except -1:
-    return prepare_root(context, node, <UnaryKernel>sqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx512, kernels().unary_f32.sqrt)
+    return prepare_root(context, node, definitions().sqrt, kernels().unary_f32.sqrt)
 
 
 cdef int prepare_rsqrt(Context context, Node* node) except -1:
-    return prepare_root(context, node, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>rsqrt_f32_avx512, kernels().unary_f32.rsqrt)
+    return prepare_root(context, node, definitions().rsqrt, kernels().unary_f32.rsqrt)
 
 
 OPERATORS = {

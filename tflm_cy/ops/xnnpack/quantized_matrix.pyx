@@ -198,7 +198,7 @@ cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
     op.blocks.size = w.block_size
     op.blocks.scales = scales
     op.blocks.sums = sums
-    op.blocks.vnni = generation() >= AVX512 and cpu_has_avx512vnni()
+    op.blocks.vnni = generation() == AVX512 and cpu_has_avx512vnni()
     fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
     return 0
 
