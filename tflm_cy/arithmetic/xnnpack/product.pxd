@@ -4,8 +4,9 @@ Every output is one chain of fused multiply-adds from the bias on, in the order 
 
     acc = bias;  acc = fma(x, w, acc) tap after tap;  y = min(high, max(low, acc))
 
-Kernels for aarch64 split some (product_order.pxd). A chain may not be reordered, so the outputs are what runs side by side: sixteen columns (output channels) of four rows (output
-positions). A tap is a stretch of `n` input values that meets `n` rows of packed weights; each row brings its own pointer to it, a tap
+Kernels for aarch64 split some (product_order.pxd). A chain may not be reordered, so the outputs are what runs side by side: sixteen
+columns (output channels) of four rows (output positions). A tap is a stretch of `n` input values that meets `n` rows of packed weights;
+each row brings its own pointer to it, a tap
 outside of the image points to zeros, which take part like any value (they turn a sum of -0 into +0, and an infinite weight into NaN).
 
     pack_filters(w, bias, columns, depth, depth, 1, packed)         # room for packed_size(columns, depth) floats

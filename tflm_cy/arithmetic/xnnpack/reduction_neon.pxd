@@ -1,10 +1,9 @@
 """float32 sums, sums of squares and SOFTMAX of the xnnpack arithmetic on aarch64; shapes, maxima and minima are those of reduction.pxd.
 
-| | order |
-| --- | --- |
-| a row | sixteen sums, value i to sum i % 16; vectors of four left over go to the first sums; lanes (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j]); then lanes 2 apart, two values left over, lanes 1 apart, the last value |
-| a column | from +0 on, the rows in rising order |
-| SOFTMAX | four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value |
+- A row: sixteen sums, value i to sum i % 16, also of whole fours that are left over; (s[j] + s[8 + j]) + (s[4 + j] + s[12 + j]); then
+  lanes 2 apart, two values left over, lanes 1 apart, the last value.
+- A column: from +0 on, the rows in rising order.
+- SOFTMAX: four sums, value i to sum i % 4; (s0 + s1) + (s2 + s3), then the sum of two values left over, then the last value.
 
 Squares are fused with their sum, but for the last one to three values of a row, and so is the product with the scale of a row's sum.
 
