@@ -6,6 +6,22 @@
 
 enum TfLiteStatus { kTfLiteOk = 0, kTfLiteError = 1 };
 
+union TfLitePtrUnion {
+  float* f;
+  int8_t* int8;
+};
+
+struct TfLiteQuantizationParams {
+  float scale;
+  int32_t zero_point;
+};
+
+struct TfLiteTensor {
+  TfLiteQuantizationParams params;
+  TfLitePtrUnion data;
+  size_t bytes;
+};
+
 struct TfLiteContext;
 struct TfLiteNode;
 

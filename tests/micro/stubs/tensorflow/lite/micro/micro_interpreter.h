@@ -17,6 +17,10 @@ class MicroInterpreter {
                    bool preserve_all_tensors = false);
   MicroInterpreter(const Model* model, const MicroOpResolver& op_resolver, MicroAllocator* allocator,
                    MicroResourceVariables* resource_variables = nullptr, MicroProfilerInterface* profiler = nullptr);
+  TfLiteStatus AllocateTensors();
+  TfLiteStatus Invoke();
+  TfLiteTensor* input(size_t index);
+  TfLiteTensor* output(size_t index);
 };
 
 }  // namespace tflite

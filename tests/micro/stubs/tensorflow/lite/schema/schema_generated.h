@@ -3,4 +3,5 @@
 
 namespace tflite {
 struct Model;
+const Model* GetModel(const void* buffer);
 }
