@@ -80,6 +80,7 @@ cdef extern from *:
     void copy_back_8(char* dst, const char* src, int64_t n) noexcept nogil
 
 cdef enum:
+    FEW = 4                  # repetitions that are copied one by one
     FILL_BLOCK = 4096        # bytes that are repeated as a whole once they are written
 
 
@@ -92,7 +93,7 @@ cdef inline void copy_runs(
         return
     if run == dst_stride and run == src_stride:
         memcpy(dst, src, run * n)
-    elif run == dst_stride and src_stride == 0:
+    elif run == dst_stride and src_stride == 0 and n > FEW:
         repeat_run(dst, src, run, n)
     elif run == dst_stride and run == -src_stride and run <= 8 and run & (run - 1) == 0:
         copy_back(dst, src, run, n)

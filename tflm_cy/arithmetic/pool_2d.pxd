@@ -61,11 +61,21 @@ ctypedef fused quantized:
     int16_t
 
 
+cdef inline void average_sums(const Pool2D* p, const int32_t* sums, int32_t taps, int32_t n, quantized* y) noexcept nogil:
+    cdef int32_t half = taps / 2
+    cdef int32_t c, value
+    for c in range(n):
+        # a quotient of int32 in double, truncated, is exact, and a vector division
+        value = <int32_t>(<double>(sums[c] + (half if sums[c] > 0 else -half)) / taps)
+        value = max(value, p.low)
+        y[c] = <quantized>min(value, p.high)
+
+
 cdef inline int average_pool(const Pool2D* p, const quantized* x, quantized* y) noexcept nogil:
     """Rounded half away from zero. Returns -1 when a window has no tap inside."""
     cdef int32_t[CHANNEL_BLOCK] acc
     cdef const quantized* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block, taps, half, value
+    cdef int32_t n, oh, ow, ih, iw, c, c0, block, taps
     cdef Taps t
     if p.channels == 0:
         return 0
@@ -76,7 +86,6 @@ cdef inline int average_pool(const Pool2D* p, const quantized* x, quantized* y) 
                 taps = tap_count(t)
                 if taps == 0:
                     return -1
-                half = taps / 2
                 for c0 in range(0, p.channels, 64):
                     block = min(CHANNEL_BLOCK, p.channels - c0)
                     for c in range(block):
@@ -87,11 +96,7 @@ cdef inline int average_pool(const Pool2D* p, const quantized* x, quantized* y) 
                             for c in range(block):
                                 acc[c] = <int32_t>(<uint32_t>acc[c] + <uint32_t><int32_t>tap[c])
                             tap += p.channels
-                    for c in range(block):
-                        # a quotient of int32 in double, truncated, is exact, and a vector division
-                        value = <int32_t>(<double>(acc[c] + (half if acc[c] > 0 else -half)) / taps)
-                        value = max(value, p.low)
-                        y[c0 + c] = <quantized>min(value, p.high)
+                    average_sums(p, acc, taps, block, y + c0)
                 y += p.channels
     return 0
 

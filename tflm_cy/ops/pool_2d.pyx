@@ -15,9 +15,11 @@ from tflm_cy.arithmetic.pool_2d cimport (
     Taps,
     average_pool,
     average_pool_f32,
+    average_sums,
     l2_pool_f32,
     max_pool,
     max_pool_f32,
+    tap_count,
     taps_at,
 )
 from tflm_cy.arithmetic.window cimport padding_before, window_size
@@ -32,6 +34,7 @@ from tflm_cy.simd.loops cimport PoolLoop
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
+from tflm_cy.simd import table
 
 cdef enum:                       # Pool2DOptions
     PADDING = 0
@@ -41,6 +44,9 @@ cdef enum:                       # Pool2DOptions
     FILTER_HEIGHT = 4
     FUSED_ACTIVATION_FUNCTION = 5
 
+
+cdef enum:
+    MOST_SUMS = 512              # channels whose sums lie on the stack
 
 cdef struct Pool:
     Pool2D shape                 # first: what the scalar definitions take
@@ -145,10 +151,20 @@ cdef int prepare_average(Context context, Node* node) except -1:
     else:
         raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
     set_clamp(context, node)
+    if (type == INT8 or type == UINT8) and node.arithmetic != MICRO and kernels().elementwise_i8.sum_rows != NULL:
+        if least_sums() <= (<Pool*>node.data).shape.channels <= MOST_SUMS:
+            (<Pool*>node.data).fast = &kernels().elementwise_i8
+            node.invoke = average_bytes
+            return 0
     if type != INT16 and not (<Pool*>node.data).unusual and kernels().loops.average_pool[loop_of(type)] != NULL:
         (<Pool*>node.data).loop = kernels().loops.average_pool[loop_of(type)]
         node.invoke = average_loop
     return 0
+
+
+cdef int least_sums() except -1:
+    """From how many channels on the kernel of sums is the faster one: AVX-512 loads parts of vectors."""
+    return 8 if table.name() in ("amx", "avx512") else 32
 
 
 cdef int loop_of(int type) noexcept nogil:
@@ -221,6 +237,37 @@ cdef int average_loop(Context context, Node* node) noexcept nogil:
 cdef int max_loop(Context context, Node* node) noexcept nogil:
     cdef Pool* p = <Pool*>node.data
     return p.loop(&p.shape, context.input(node, 0).data, context.output(node, 0).data)
+
+
+cdef int average_bytes(Context context, Node* node) noexcept nogil:
+    """As average_pool, window by window; a window's rows are summed up at once."""
+    cdef const Pool* pool = <const Pool*>node.data
+    cdef const Pool2D* p = &pool.shape
+    cdef bint is_signed = context.input(node, 0).type == INT8
+    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
+    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
+    cdef int32_t[MOST_SUMS] sums
+    cdef int32_t n, oh, ow, ih, taps
+    cdef Taps t
+    if p.channels == 0:
+        return 0
+    for n in range(p.batches):
+        for oh in range(p.out_height):
+            for ow in range(p.out_width):
+                t = taps_at(p, oh, ow)
+                taps = tap_count(t)
+                if taps == 0:
+                    return no_taps(context)
+                memset(sums, 0, p.channels * sizeof(int32_t))
+                for ih in range(t.top, t.bottom):
+                    pool.fast.sum_rows(
+                        x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels, t.right - t.left, p.channels, is_signed, sums)
+                if is_signed:
+                    average_sums(p, sums, taps, p.channels, <int8_t*>y)
+                else:
+                    average_sums(p, sums, taps, p.channels, y)
+                y += p.channels
+    return 0
 
 
 cdef int max_bytes(Context context, Node* node) noexcept nogil:
