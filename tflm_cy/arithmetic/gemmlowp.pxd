@@ -128,13 +128,15 @@ cdef inline void inverse_sqrt(int32_t x, int32_t* value, int32_t* shift) noexcep
 
 
 cdef inline int32_t log_at_least_one(int32_t x) noexcept nogil:
-    """ln of x >= 1 in Q12.19, as Q5.26. Two octaves' reductions are tried; the better one is taken by their minimum and maximum."""
+    """ln of x >= 1 in Q12.19, as Q5.26. Two octaves' reductions are tried; the better one is taken by their minimum and maximum. A negative x,
+    a sum that has wrapped, has no bit to spare: both are the smallest number.
+    """
     cdef int head = leading_zeros(<uint32_t>x)
     cdef int32_t quarter = round_shift(1 << 29, 6)
-    cdef int32_t r_a = rescale32(high_product(rescale32(x, head - 1), SQRT_HALF), 1)
+    cdef int32_t r_a = rescale32(high_product(rescale32(x, head - 1) if x >= 0 else INT32_MIN, SQRT_HALF), 1)
     cdef int32_t z_a = saturate32(<int64_t>rescale32(12 - head, 25) + quarter)
     cdef int head_b = leading_zeros(<uint32_t>high_product(x, SQRT_HALF)) - 1
-    cdef int32_t r_b = rescale32(x, head_b)
+    cdef int32_t r_b = rescale32(x, head_b) if x >= 0 else INT32_MIN
     cdef int32_t z_b = saturate32(<int64_t>rescale32(12 - head_b, 25) - quarter)
     cdef int32_t r = min(r_a, r_b)
     cdef int32_t z = max(z_a, z_b)

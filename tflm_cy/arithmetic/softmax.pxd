@@ -83,13 +83,13 @@ cdef inline void log_softmax_row_f32(const float* x, float* y, int64_t depth) no
 
 
 cdef inline int32_t sum_of_exps(const ExpTable* table, const input8* x, int64_t depth, int32_t top) noexcept nogil:
-    """In Q12.19."""
-    cdef int64_t total = 0
+    """In Q12.19. Sums of 4096 and more wrap around, as TensorFlow's do."""
+    cdef uint32_t total = 0
     cdef int64_t c
     for c in range(depth):
         if top - x[c] < table.reach:
-            total += table.rounded[top - x[c]]
-    return <int32_t>min(total, INT32_MAX)
+            total += <uint32_t>table.rounded[top - x[c]]
+    return <int32_t>total
 
 
 cdef inline int32_t row_maximum(const input8* x, int64_t depth) noexcept nogil:
@@ -114,7 +114,7 @@ cdef inline void softmax_row_8(const ExpTable* table, const input8* x, output8* 
     exponent = bits_over_unit + 31 - 8 * <int>sizeof(output8)
     for c in range(depth):           # y may be x: each value is read before its place is written
         value = lowest
-        if top - x[c] < table.reach and exponent <= 31:
+        if top - x[c] < table.reach and 0 <= exponent <= 31:      # TensorFlow dies beyond
             value = round_shift(high_product(scale, table.value[top - x[c]]), exponent) + lowest
         y[c] = <output8>max(lowest, min(value, highest))
 
