@@ -119,8 +119,8 @@ def arena(args):
     return exit_code(survey, found, args.arena)
 
 
-def picture(title, survey, planner):
-    """The SVG of a plan."""
+def picture(title, survey, planner, called=None):
+    """The SVG of a plan; `called`: its name, if not the planner's."""
     plan = survey.plan(planner)
     steps = ["" if node is None else f"{node.index} {node.op}" for node in survey.steps]
     steps[0] = steps[0] or "graph input"
@@ -131,7 +131,7 @@ def picture(title, survey, planner):
     ]
     peak, live = survey.peak, survey.live_bytes
     subtitle = (
-        f"{planner} plan, head {plan.high_water_mark:,} bytes ({byte_size(plan.high_water_mark)}); "
+        f"{called or planner} plan, head {plan.high_water_mark:,} bytes ({byte_size(plan.high_water_mark)}); "
         f"most alive at {steps[peak]}: {live[peak]:,} bytes"
     )
     bound = survey.lower_bound if planner != "overlap" else plan.proven_lower_bound
@@ -212,11 +212,12 @@ def _searched(given, args, found):
 
 def _files(args, given, survey, name, tables, found):
     """(path, content) of what was asked for."""
+    called = "patch-wise" if found else None
     if args.svg:
-        yield args.svg, picture(name, survey, args.planner)
+        yield args.svg, picture(name, survey, args.planner, called)
     if args.html:
         lines = survey.firmware(_firmware_target(args), args.planner)
-        svg = picture(name, survey, args.planner)
+        svg = picture(name, survey, args.planner, called)
         texts = [
             line.strip() for text in (*remarks(survey), *_searched(given, args, found)) for line in text.split("\n")
         ]

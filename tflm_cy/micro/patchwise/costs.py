@@ -54,8 +54,8 @@ class Costs:
         self._bands = {}
         self._kept = {}
         for allocation in demand.before:
-            if allocation.node is not None and not allocation.node.subgraph:
-                index = allocation.node.index
+            if allocation.place is not None and not allocation.place[0]:
+                index = allocation.place[1]
                 self._kept[index] = self._kept.get(index, 0) + -(-allocation.size // 16) * 16
 
     @cached_property

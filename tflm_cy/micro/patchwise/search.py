@@ -129,10 +129,11 @@ class _Search:
         best, stages = untouched, self._stages() if untouched.head else []
         if stages:
             best = self._improved(self._planned(self._chains(stages), untouched))
-        best = self.evaluator.final(best, self._values())
+        best, untouched = self.evaluator.final(best, self._values()), self.evaluator.final(untouched, [])
+        self.progress("plans", 1.0)
         return Found(
             best=best,
-            untouched=self.evaluator.final(untouched, []),
+            untouched=untouched,
             wanted=self.wanted,
             planned=len(self.evaluator.known),
             macs=self.costs.macs,
@@ -309,7 +310,7 @@ class _Search:
     def _evaluate(self, chain):
         found = self.evaluator(chain)
         self.worked += found.operators
-        self.progress("plans", min(self.worked / self.wanted.work, 1.0))
+        self.progress("plans", min(self.worked / max(self.wanted.work, 1), 0.99))
         return found
 
     def _spent(self, share):
