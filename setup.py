@@ -108,7 +108,19 @@ TWICE = {
         "normalization",
         "pool_2d",
     ),
-    *("quantization", "reduce_window", "reduction", "resize", "rnn", "segment", "select", "stablehlo", "svdf", "unary", "where"),
+    *(
+        "quantization",
+        "reduce_window",
+        "reduction",
+        "resize",
+        "rnn",
+        "segment",
+        "select",
+        "stablehlo",
+        "svdf",
+        "unary",
+        "where",
+    ),
 }
 ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
 

@@ -138,9 +138,21 @@ def test_where_a_library_computes_other_values():
     groups = Tensor.constant(np.ones((2, 1, 1, 2), np.int8), scale=[0.02], zero_point=[0])
     strides = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
     model = loaded(Model.single("CONV_2D", [x, groups, None], [activation(1, 6, 5, 2)], **strides))
-    for name, expected in (("cortex-m4", "bias"), ("cortex-m4+reference", None), ("esp32s3", "fast")):
+    for name, expected in (("cortex-m4", "bias"), ("cortex-m4+reference", None), ("esp32", "no bias")):
         asked = demand(model, name, refuse=False)
         said = other_bytes(asked.graph.nodes[0], asked.target)
         assert said is None if expected is None else expected in said
     plain = demand(loaded(convolution()), "cortex-m55")
     assert other_bytes(plain.graph.nodes[0], plain.target) is None
+    for name, expected in (("esp32", None), ("esp32s3", "fast")):
+        asked = demand(loaded(convolution()), name)
+        said = other_bytes(asked.graph.nodes[0], asked.target)
+        assert said is None if expected is None else expected in said
+
+
+def test_a_missing_bias_is_a_crash_on_an_esp():
+    x, y = activation(1, 6, 5, 4), activation(1, 6, 5, 2)
+    weights = Tensor.constant(np.ones((2, 1, 1, 4), np.int8), scale=[0.02], zero_point=[0])
+    model = loaded(Model.single("CONV_2D", [x, weights, None], [y], padding="SAME", stride_h=1, stride_w=1))
+    assert [fault.reason for fault in Survey(model, targets=("esp32",)).faults if "no bias" in fault.reason]
+    assert not [fault for fault in Survey(model, targets=("cortex-m4",)).faults if "no bias" in fault.reason]

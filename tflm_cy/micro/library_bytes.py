@@ -5,14 +5,17 @@
     'INT4 weights: other values than the reference kernel'
 
 Found by running single operators with random shapes and inputs on builds of both (CMSIS-NN 4ab83cc on cortex-m3, m4 and
-m55, emulated); what is not named here gave equal bytes on all of them. esp-nn's kernels for ESP32-S3 and P4 cannot be
-run without these chips; the library says that they are exact unless its fast requantization is chosen.
+m55, emulated; esp-nn's generic C kernels with esp-tflite-micro); what is not named here gave equal bytes on all of them.
+esp-nn's kernels for ESP32-S3 and P4 cannot be run without these chips; the library says that they are exact unless its
+fast requantization is chosen.
 """
 
-from tflm_cy.micro.device import CMSIS_NN, ESP_NN
+from tflm_cy.micro.device import CMSIS_NN, ESP_NN, ESP_NN_ANSI
 
 _GROUPS = "its input has groups of channels, which the library computes wrongly"
 _NO_BIAS = "groups and no bias: the library reads a bias from an address near 0, and may crash"
+_MISSING_BIAS = "no bias: esp-tflite-micro's kernel reads one all the same, and the program crashes; give it zeros"
+_BY_ONE = "INT16 without a bias: values may differ by 1"
 _INT4 = "INT4 weights: other values than the reference kernel, in part of the shapes"
 _FUSED = "FLOAT32 on this processor multiplies and adds with one rounding: the last bit may differ"
 _FAST = 'exact unless "fast requantization" is chosen in the library\'s menu; not run here'
@@ -28,10 +31,29 @@ def other_bytes(node, machine):
     """
     if machine.kernels == CMSIS_NN:
         return _of_cmsis_nn(node, machine.features)
-    if machine.kernels == ESP_NN and machine.features:
-        kind = node.input(0).type if node.inputs and node.input(0) is not None else ""
-        return _FAST if kind == "INT8" and node.op in _ESP_OPS else None
+    if machine.kernels in (ESP_NN, ESP_NN_ANSI) and node.inputs and node.input(0) is not None:
+        return _of_esp_nn(node, machine.features)
     return None
+
+
+def crash(node, machine):
+    """Why the program crashes at a node with the library's kernels; None where it does not."""
+    found = other_bytes(node, machine)
+    return found if found == _MISSING_BIAS else None
+
+
+def _of_esp_nn(node, features):
+    x = node.input(0)
+    convolution = node.op in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    if convolution and x.type == "INT8" and node.input(2) is None and node.input(1).type == "INT8":
+        return _MISSING_BIAS
+    if node.op == "CONV_2D" and x.type == "INT8" and x.shape[-1] != node.input(1).shape[-1]:
+        return _GROUPS
+    if node.op == "CONV_2D" and x.type == "INT16" and node.input(2) is None:
+        return _BY_ONE
+    if node.op == "SOFTMAX" and x.type == "INT8" and x.rank == 1:
+        return "one dimension: its scratch buffer has not the size that the kernel uses"
+    return _FAST if features and x.type == "INT8" and node.op in _ESP_OPS else None
 
 
 _ESP_OPS = ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MUL")
@@ -57,7 +79,7 @@ def _convolution(node):
     if groups and (x.type == "INT16" or weights.type == "INT4"):
         return _GROUPS
     if x.type == "INT16" and bias is None:
-        return "INT16 without a bias: values may differ by 1"
+        return _BY_ONE
     return None
 
 

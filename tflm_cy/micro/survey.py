@@ -19,6 +19,7 @@ from tflm_cy.micro.export import REFERENCE_KERNELS, exported
 from tflm_cy.micro.figures import figures
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.interpreter import MicroInterpreter
+from tflm_cy.micro.library_bytes import crash
 from tflm_cy.micro.offline import ONLINE, check_plan
 from tflm_cy.micro.ordering import STATES, better_order
 from tflm_cy.micro.planners import live_bytes, plan_with, planners
@@ -97,6 +98,8 @@ class Survey:
         """`Refusal`s of nodes where every invoke fails that reaches them: what TFLM's kernels say, and where they are not
         asked what `MicroInterpreter`'s do, which look at shapes that TFLM reads or writes beyond."""
         found = list(self.demand.faults)
+        crashes = [(node, crash(node, self.demand.target)) for node in self.graph.nodes]
+        found += [Refusal(INVOKE, node, reason) for node, reason in crashes if reason]
         if not self.allocates or self.npu_nodes:
             return found
         known = {(fault.node.subgraph, fault.node.index) for fault in found}
