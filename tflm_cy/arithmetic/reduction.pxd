@@ -117,19 +117,59 @@ cdef inline bint fold_truths(int folding, uint8_t a, const uint8_t* x, int64_t n
     return found == decided
 
 
-cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:
-    """With a literal `folding` the compiler leaves one loop."""
-    cdef element one
+cdef inline element fold_into_one(int folding, element one, const element* x, int64_t n) noexcept nogil:
+    """The foldings are literals here, so that each has a loop without branches."""
     cdef int64_t i
+    if folding == FOLD_SUM:
+        for i in range(n):
+            one = fold_two(FOLD_SUM, one, x[i])
+    elif folding == FOLD_PROD:
+        for i in range(n):
+            one = fold_two(FOLD_PROD, one, x[i])
+    elif folding == FOLD_MAX:
+        for i in range(n):
+            one = fold_two(FOLD_MAX, one, x[i])
+    elif folding == FOLD_MIN:
+        for i in range(n):
+            one = fold_two(FOLD_MIN, one, x[i])
+    elif folding == FOLD_ANY:
+        for i in range(n):
+            one = fold_two(FOLD_ANY, one, x[i])
+    else:
+        for i in range(n):
+            one = fold_two(FOLD_ALL, one, x[i])
+    return one
+
+
+cdef inline void fold_into_row(int folding, element* a, const element* x, int64_t n) noexcept nogil:
+    cdef int64_t i
+    if folding == FOLD_SUM:
+        for i in range(n):
+            a[i] = fold_two(FOLD_SUM, a[i], x[i])
+    elif folding == FOLD_PROD:
+        for i in range(n):
+            a[i] = fold_two(FOLD_PROD, a[i], x[i])
+    elif folding == FOLD_MAX:
+        for i in range(n):
+            a[i] = fold_two(FOLD_MAX, a[i], x[i])
+    elif folding == FOLD_MIN:
+        for i in range(n):
+            a[i] = fold_two(FOLD_MIN, a[i], x[i])
+    elif folding == FOLD_ANY:
+        for i in range(n):
+            a[i] = fold_two(FOLD_ANY, a[i], x[i])
+    else:
+        for i in range(n):
+            a[i] = fold_two(FOLD_ALL, a[i], x[i])
+
+
+cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:
     if into_one:
         if element is uint8_t:
             if folding == FOLD_ANY or folding == FOLD_ALL:
                 a[0] = fold_truths(folding, a[0], x, n)
                 return
-        one = a[0]
-        for i in range(n):
-            one = fold_two(folding, one, x[i])
-        a[0] = one
+        a[0] = fold_into_one(folding, a[0], x, n)
         return
     if element is float:
         if folding == FOLD_SUM:
@@ -138,8 +178,7 @@ cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, 
         if folding == FOLD_PROD:
             mul_runs(a, x, a, n)
             return
-    for i in range(n):
-        a[i] = fold_two(folding, a[i], x[i])
+    fold_into_row(folding, a, x, n)
 
 
 cdef inline void fold_rows(int folding, element* a, const element* x, int64_t rows, int64_t n) noexcept nogil:
@@ -164,28 +203,13 @@ cdef inline void fold_rows(int folding, element* a, const element* x, int64_t ro
 
 
 cdef inline void fold_matrix(int folding, element* a, const element* x, int64_t rows, int64_t n, bint into_one) noexcept nogil:
+    """into_one: each of the rows into an accumulator of its own; else all of them into one row of accumulators."""
     cdef int64_t r
     if not into_one:
         fold_rows(folding, a, x, rows, n)
         return
     for r in range(rows):
         fold_row(folding, a + r, x + r * n, n, True)
-
-
-cdef inline void fold_any_matrix(int folding, element* a, const element* x, int64_t rows, int64_t n, bint into_one) noexcept nogil:
-    """into_one: each of the rows into an accumulator of its own; else all of them into one row of accumulators."""
-    if folding == FOLD_SUM:
-        fold_matrix(FOLD_SUM, a, x, rows, n, into_one)
-    elif folding == FOLD_PROD:
-        fold_matrix(FOLD_PROD, a, x, rows, n, into_one)
-    elif folding == FOLD_MAX:
-        fold_matrix(FOLD_MAX, a, x, rows, n, into_one)
-    elif folding == FOLD_MIN:
-        fold_matrix(FOLD_MIN, a, x, rows, n, into_one)
-    elif folding == FOLD_ANY:
-        fold_matrix(FOLD_ANY, a, x, rows, n, into_one)
-    else:
-        fold_matrix(FOLD_ALL, a, x, rows, n, into_one)
 
 
 cdef inline int64_t next_matrix(const FoldShape* s, int64_t* index, int64_t out) noexcept nogil:
@@ -227,7 +251,7 @@ cdef inline void fold(int folding, const FoldShape* s, const element* x, element
     for d in range(MAX_AXES):
         index[d] = 0
     for matrix in range(s.inputs / (n * rows)):
-        fold_any_matrix(folding, a + out, x, rows, n, into_one)
+        fold_matrix(folding, a + out, x, rows, n, into_one)
         x += n * rows
         out = next_matrix(s, index, out)
 
@@ -259,7 +283,7 @@ cdef inline void fold_tensor(int folding, const FoldShape* s, const element* x, 
     cdef int64_t i
     if s.whole and s.inputs > 0:
         y[0] = x[0]
-        fold_any_matrix(folding, y, x + 1, 1, s.inputs - 1, True)
+        fold_matrix(folding, y, x + 1, 1, s.inputs - 1, True)
         return
     for i in range(s.outputs):
         y[i] = neutral(folding, <element>0)
