@@ -82,17 +82,20 @@ AVX2 = ["-mavx2", "-mfma", "-mbmi2", "-mf16c"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", "-mavx2", "-mfma", "-mbmi2"]
 if "avx512" in EMULATE:
     AVX512 = [*AVX2, "-O1"]
+# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
+# is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
+# result changes.
+OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 SIMD = {
     "table": SMALL,
     "isa_avx2": [*UNROLL, *AVX2],
     "isa_avxvnni": [*UNROLL, *AVX2, "-mavxvnni"],
     "isa_avx512": [*UNROLL, *AVX512],
+    "rows_avx2": [*UNROLL, *AVX2, *OPERATORS],
+    "rows_avx512": [*UNROLL, *AVX512, *OPERATORS],
+    "rows_portable": ["-O3", *OPERATORS],
     "amx": [*UNROLL, *AVX512, "-mamx-tile", "-mamx-int8"],
 }
-# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
-# is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
-# result changes.
-OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 # Operators whose time is in loops that the compiler makes vectors of: compiled a second time, for AVX2; `ops` says which body this CPU
 # takes. The same definitions give the same bytes: no flag lets the compiler round otherwise. Only which of two NaN comes out of a sum may
 # show, where the definition leaves it to the compiler: SOFTMAX and LOG_SOFTMAX are therefore not among them.
@@ -103,7 +106,9 @@ TWICE = {
         "arg_reduction",
         "cast",
         "comparison",
+        "conv_3d",
         "cumsum",
+        "embedding",
         "multiplication",
         "normalization",
         "pool_2d",
@@ -122,7 +127,7 @@ TWICE = {
         "where",
     ),
 }
-ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "amx"}
+ONLY_X86_64 = {"isa_avx2", "isa_avxvnni", "isa_avx512", "rows_avx2", "rows_avx512", "amx"}
 
 
 def declared(folder: Path, table: str) -> dict[str, list[str]]:

@@ -12,7 +12,9 @@ from tflm_cy import library
 from tflm_cy.index import MODULES
 
 PACKAGE = Path(__file__).parents[2] / "tflm_cy"
-OTHER_MACHINES = {"tflm_cy.simd.isa_avx2", "tflm_cy.simd.isa_avxvnni", "tflm_cy.simd.isa_avx512", "tflm_cy.simd.amx"}
+OTHER_MACHINES = {
+    f"tflm_cy.simd.{name}" for name in ("isa_avx2", "isa_avxvnni", "isa_avx512", "rows_avx2", "rows_avx512", "amx")
+}
 
 
 def test_every_compiled_module_is_found():

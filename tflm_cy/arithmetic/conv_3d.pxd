@@ -9,6 +9,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -104,10 +105,11 @@ cdef inline void conv_3d_f32(
 
 
 cdef inline void add_bias_3d(const Volume* v, const float* bias, float* y) noexcept nogil:
+    """Of two NaN the sum's comes out."""
     cdef ptrdiff_t i, o
     for i in range(v.batches * v.out[0] * v.out[1] * v.out[2]):
         for o in range(v.oc):
-            y[o] = clamp_f32(y[o] if bias == NULL else y[o] + bias[o], v.low, v.high)
+            y[o] = clamp_f32(y[o] if bias == NULL else add_first(y[o], bias[o]), v.low, v.high)
         y += v.oc
 
 

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, ACT_SIGN_BIT, ACT_TANH
 
 
@@ -82,7 +83,7 @@ cdef inline float eigen_exp(float v) noexcept nogil:
     return <float>0 if v < <float>-104 else p
 
 
-cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
+cdef inline void activate(float* v, ptrdiff_t n, int activation, const RowKernels* fast=NULL) noexcept nogil:
     """A fused activation in place. Unlike the clamps elsewhere RELU and RELU6 turn NaN and -0.0 into 0.0, RELU_N1_TO_1 turns NaN into -1."""
     cdef ptrdiff_t i
     cdef float x
@@ -97,6 +98,8 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
         for i in range(n):
             x = <float>1 if v[i] > 1 else v[i]
             v[i] = x if x > -1 else <float>-1
+    elif activation == ACT_TANH and fast != NULL:
+        fast.tanh(v, n)
     elif activation == ACT_TANH:
         for i in range(n):
             v[i] = eigen_tanh(v[i])
@@ -105,8 +108,11 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation) noexcept nogil:
             v[i] = <float>1 if signbit(v[i]) else <float>0
 
 
-cdef inline void logistic_in_place(float* v, ptrdiff_t n) noexcept nogil:
+cdef inline void logistic_in_place(float* v, ptrdiff_t n, const RowKernels* fast=NULL) noexcept nogil:
     cdef ptrdiff_t i
+    if fast != NULL:
+        fast.logistic(v, n)
+        return
     for i in range(n):
         v[i] = eigen_logistic(v[i])
 
@@ -234,7 +240,9 @@ cdef inline void four_rows_f32(const float* a, const float* v, ptrdiff_t k, floa
     y[3] = finish_row(a3, v, k, lanes + 24, lanes + 28, False)
 
 
-cdef inline void matrix_vector_f32(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, bint a_first, float* y) noexcept nogil:
+cdef inline void matrix_vector_f32(
+    const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, bint a_first, float* y, const RowKernels* fast=NULL,
+) noexcept nogil:
     """Of several NaN in a row the first one's bits come out; in the first seven of each full eight rows, the last one's."""
     cdef ptrdiff_t eights = rows - rows % 8 if 4 * k <= 32000 else 0
     cdef ptrdiff_t r = 0
@@ -243,6 +251,9 @@ cdef inline void matrix_vector_f32(const float* a, ptrdiff_t rows, ptrdiff_t k, 
         if y[0] != y[0]:
             y[0] = nan_of_dot(a, v, k)
         return
+    if fast != NULL:
+        fast.multiply_vector(a, rows, k, v, y)
+        r = rows
     while r + 4 <= rows:
         four_rows_f32(a + r * k, v, k, y + r)
         r += 4
@@ -334,40 +345,50 @@ cdef inline ptrdiff_t k_block(ptrdiff_t k, ptrdiff_t m, ptrdiff_t n, ptrdiff_t t
     return top - 8 * ((top - 1 - k % top) / (8 * (k / top + 1)))
 
 
-cdef inline void matrix_product_f32(const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top) noexcept nogil:
+cdef inline float panel_sum(const float* a, const float* v, ptrdiff_t k, ptrdiff_t block, ptrdiff_t i, ptrdiff_t n, bint in_order) noexcept nogil:
+    """Output i of n: stretches of k of at most `block`, whose sums are added."""
+    cdef float total = 0
+    cdef ptrdiff_t start = 0
+    cdef ptrdiff_t length
+    while start < k:
+        length = min(block, k - start)
+        if in_order or i < n - n % 16:
+            total = total + sum_in_order(a + start, v + start, length)
+        elif i < n - n % 4:
+            total = total + sum_even_odd(a + start, v + start, length)
+        else:
+            total = total + sum_by_eight(a + start, v + start, length)
+        start += length
+    return total
+
+
+cdef inline void matrix_product_f32(
+    const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top, const RowKernels* fast=NULL,
+) noexcept nogil:
     """y[j][i] = w[i] . x[j] for n rows of w and m rows of x."""
-    cdef ptrdiff_t n16 = n - n % 16
-    cdef ptrdiff_t n4 = n - n % 4
     cdef ptrdiff_t m4 = m - m % 4
-    cdef ptrdiff_t i, j, start, block, length
-    cdef const float* a
-    cdef const float* v
+    cdef ptrdiff_t block = max(k_block(k, m, n, top), 1)
+    cdef ptrdiff_t i, j
+    cdef bint done
+    cdef float* out
     if m == 1:
-        matrix_vector_f32(w, n, k, x, False, y)
+        matrix_vector_f32(w, n, k, x, False, y, fast)
         return
     if n == 1:
-        matrix_vector_f32(x, m, k, w, False, y)
+        matrix_vector_f32(x, m, k, w, False, y, fast)
         return
-    block = k_block(k, m, n, top)
-    for j in range(m):
-        for i in range(n):
-            if k + n + m < 20:
+    if k + n + m < 20:
+        for j in range(m):
+            for i in range(n):
                 y[j * n + i] = small_product(w + i * k, x + j * k, k)
                 if y[j * n + i] != y[j * n + i]:
                     y[j * n + i] = nan_of_small(w + i * k, x + j * k, k)
-                continue
-            y[j * n + i] = 0
-            start = 0
-            while start < k:
-                length = min(block, k - start)
-                a = w + i * k + start
-                v = x + j * k + start
-                if i < n16 or j >= m4:
-                    y[j * n + i] = y[j * n + i] + sum_in_order(a, v, length)
-                elif i < n4:
-                    y[j * n + i] = y[j * n + i] + sum_even_odd(a, v, length)
-                else:
-                    y[j * n + i] = y[j * n + i] + sum_by_eight(a, v, length)
-                start += length
-            if y[j * n + i] != y[j * n + i]:
-                y[j * n + i] = nan_of_panel(w + i * k, x + j * k, k, block, i, n, j, m)
+        return
+    done = fast != NULL and fast.multiply_panels(w, x, y, n, k, m, block)
+    for j in range(m):
+        out = y + j * n
+        for i in range(0 if not done else n if j >= m4 else n - n % 4, n):
+            out[i] = panel_sum(w + i * k, x + j * k, k, block, i, n, j >= m4)
+        for i in range(n):
+            if out[i] != out[i]:
+                out[i] = nan_of_panel(w + i * k, x + j * k, k, block, i, n, j, m)

@@ -5,7 +5,9 @@ of int16 pairs is what plain x86-64 multiplies and adds in one instruction:
 
     cdef RowScale s
     quantize_symmetric(x, depth, q, &s)                        # or quantize_asymmetric
-    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), y)
+    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), fast, y)
+
+`fast`: vector kernels for rows, or NULL.
 
 Quirks that are part of the definition, each with its smallest case:
 - full blocks of 8 values round by adding 0.5 and truncating, so 0.49999997 becomes 1; the rest of the row uses C's round;
@@ -18,21 +20,20 @@ Source: LiteRT:tflite/kernels/internal/optimized/{sse_tensor_utils,neon_tensor_u
 from libc.math cimport INFINITY, fabs, fabsf, round, roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, dot_lanes, mul_first
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
+    DOTS = 64                    # sums that are scaled together
     LONGEST_DOT = 65536          # products of 8-bit values that fit an int32 sum: 65536 * 2^14 = 2^30; longer rows are cut
 
 ctypedef fused product_weight:   # int8, or int8 values already widened, which saves the unpacking
     int8_t
     int16_t
-
-cdef struct RowScale:            # real value = scale * (quantized - zero_point)
-    float scale
-    int32_t zero_point
 
 cdef struct Extremes:
     float low
@@ -342,36 +343,60 @@ cdef inline void dot4_short(const int16_t* q, const product_weight* w, ptrdiff_t
     out[3] = s3
 
 
+cdef inline void multiply_rows_hybrid(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, bint minimum, int32_t* dots,
+) noexcept nogil:
+    """dots[r] = q . w[r], with the sign errors where there may be any."""
+    cdef ptrdiff_t r = 0
+    while r < rows:
+        if r + 4 <= rows and n <= LONGEST_DOT:
+            dot4_short(q, w + r * n, n, n, dots + r)
+            r += 4
+        else:
+            dots[r] = dot_s16_s8(q, w + r * n, n)
+            r += 1
+    for r in range(rows if minimum else 0):
+        dots[r] = <int32_t>(<uint32_t>dots[r] + <uint32_t>sign_error(q, w + r * n, n))
+
+
 cdef inline void accumulate_rows(
-    const product_weight* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales,
-    int32_t zero_point, const int32_t* row_sums, bint minimum, float* result,
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales, int32_t zero_point,
+    const int32_t* row_sums, bint minimum, const RowKernels* fast, float* result,
 ) noexcept nogil:
     """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
 
-    `minimum` is has_minimum(w, rows, n), False for widened weights; row_sums may be NULL when the zero point is 0.
+    `minimum` is has_minimum(w, rows, n); row_sums may be NULL when the zero point is 0.
     """
-    cdef int32_t[4] dots
-    cdef ptrdiff_t r = 0
-    cdef int count, j
-    cdef float s
-    cdef int32_t d
-    while r < rows:
-        count = 1
-        if r + 4 <= rows and n <= LONGEST_DOT:
-            count = 4
-            dot4_short(q, w + r * n, n, n, dots)
+    cdef int32_t[DOTS] dots
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t count, j
+    while first < rows:
+        count = min(<ptrdiff_t>DOTS, rows - first)
+        if fast != NULL:
+            fast.multiply(q, 0, 1, w + first * n, n, count, n, minimum, dots, 0)
         else:
-            dots[0] = dot_s16_s8(q, w + r * n, n)
-        for j in range(count):
-            d = dots[j]
-            if product_weight is int8_t:
-                if minimum:
-                    d = <int32_t>(<uint32_t>d + <uint32_t>sign_error(q, w + (r + j) * n, n))
-            if zero_point != 0:
-                d = <int32_t>(<uint32_t>d - <uint32_t>zero_point * <uint32_t>row_sums[r + j])
-            s = row_scales[r + j] * scale if row_scales != NULL else scale
-            result[r + j] = result[r + j] + <float>d * s
-        r += count
+            multiply_rows_hybrid(w + first * n, count, n, q, minimum, dots)
+        if zero_point != 0:
+            for j in range(count):
+                dots[j] = <int32_t>(<uint32_t>dots[j] - <uint32_t>zero_point * <uint32_t>row_sums[first + j])
+        if row_scales != NULL:
+            for j in range(count):
+                result[first + j] = result[first + j] + <float>dots[j] * (row_scales[first + j] * scale)
+        else:
+            for j in range(count):
+                result[first + j] = result[first + j] + <float>dots[j] * scale
+        first += count
+
+
+cdef inline void quantize_row_by(
+    const RowKernels* fast, bint asymmetric, const float* v, ptrdiff_t n, int16_t* q, RowScale* s,
+) noexcept nogil:
+    if fast != NULL:
+        fast.quantize(v, n, asymmetric, q, s)
+    elif asymmetric:
+        quantize_asymmetric(v, n, q, s)
+    else:
+        quantize_symmetric(v, n, q, s)
 
 
 # ---- float weights
@@ -395,3 +420,21 @@ cdef inline float accumulate_dot_f32(float result, const float* a, const float* 
     for k in range(n - n % 4, n):
         result = add_first(mul_first(a[k], b[k]), result)
     return result
+
+
+cdef inline void accumulate_dots_f32(
+    const float* start, const float* a, ptrdiff_t rows, ptrdiff_t n, const float* b, const RowKernels* fast, float* y,
+) noexcept nogil:
+    """y[r] = accumulate_dot_f32(start[r], a[r], b, n)."""
+    cdef float[DOTS] sums
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t count, r
+    while first < rows:
+        count = min(<ptrdiff_t>DOTS, rows - first)
+        if fast != NULL:
+            fast.add_dots(a + first * n, count, n, b, start + first, sums)
+        for r in range(count):
+            if fast == NULL or sums[r] != sums[r]:
+                sums[r] = accumulate_dot_f32(start[first + r], a + (first + r) * n, b, n)
+        memcpy(y + first, sums, count * sizeof(float))
+        first += count

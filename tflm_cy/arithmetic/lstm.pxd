@@ -24,7 +24,8 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first
-from tflm_cy.arithmetic.hybrid cimport RowScale, accumulate_rows, all_zero, quantize_asymmetric, quantize_symmetric
+from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, quantize_row_by
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
     INPUT_GATE = 0
@@ -41,6 +42,7 @@ cdef struct LstmShape:
     bint hybrid
     bint asymmetric
     ptrdiff_t top_block          # of Eigen's products
+    const RowKernels* fast       # or NULL
 
 cdef struct HybridMatrix:        # what a product with int8 weights needs to know of them
     float scale
@@ -78,11 +80,11 @@ cdef struct LstmRoom:            # memory for one step; batches as in the call
 
 
 cdef inline void accumulate_product(const float* w, const float* x, float* v, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, float* products,
-                                    ptrdiff_t top_block) noexcept nogil:
+                                    const LstmShape* s) noexcept nogil:
     """v += w x for m rows of x. The product is a fully connected layer, which clamps to the finite floats."""
     cdef float limit = <float>3.4028234663852886e38
     cdef ptrdiff_t i
-    matrix_product_f32(w, x, products, n, k, m, top_block)
+    matrix_product_f32(w, x, products, n, k, m, s.top_block, s.fast)
     if m == 1:
         add_runs(products, v, v, n)
         for i in range(n):
@@ -93,20 +95,17 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
 
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
-                                   ptrdiff_t n, ptrdiff_t k, ptrdiff_t m) noexcept nogil:
+                                   ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const RowKernels* fast) noexcept nogil:
     cdef ptrdiff_t b
     for b in range(m):
         accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                        matrix.row_sums, matrix.minimum, v + b * n)
+                        matrix.row_sums, matrix.minimum, fast, v + b * n)
 
 
-cdef inline void quantize_rows(const float* x, ptrdiff_t m, ptrdiff_t k, bint asymmetric, int16_t* q, RowScale* scales) noexcept nogil:
+cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, ptrdiff_t k, int16_t* q, RowScale* scales) noexcept nogil:
     cdef ptrdiff_t b
     for b in range(m):
-        if asymmetric:
-            quantize_asymmetric(x + b * k, k, q + b * k, &scales[b])
-        else:
-            quantize_symmetric(x + b * k, k, q + b * k, &scales[b])
+        quantize_row_by(s.fast, s.asymmetric, x + b * k, k, q + b * k, &scales[b])
 
 
 cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients, const float* bias) noexcept nogil:
@@ -149,24 +148,24 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
             v[b * s.cells + i] = <float>0 if g.norm != NULL else g.bias[i]
     if which == CELL_GATE and s.activation == ACT_NONE and not s.hybrid and products % 2:
         if products == 3:
-            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
-            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s.top_block)
+            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s)
+            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s)
         return
     if s.hybrid:
         if not x_zero:
-            accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches)
+            accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches, s.fast)
         if not aux_zero:
-            accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches)
+            accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches, s.fast)
         if not h_zero and not g.diagonal:
             accumulate_hybrid(
-                <const int8_t*>g.r, &g.r_hybrid, room.h, room.x_scales if g.r_hybrid.sparse else room.h_scales, v, s.cells, s.outputs, batches)
+                <const int8_t*>g.r, &g.r_hybrid, room.h, room.x_scales if g.r_hybrid.sparse else room.h_scales, v, s.cells, s.outputs, batches, s.fast)
     else:
         if not x_zero:
-            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s.top_block)
+            accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s)
         if not aux_zero:
-            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s.top_block)
+            accumulate_product(<const float*>g.aux, aux, v, s.cells, s.aux_inputs, batches, room.products, s)
         if not g.diagonal:
-            accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s.top_block)
+            accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
         for i in range(batches * s.cells):
             v[i] += diagonal[i % s.cells] * h[i]
@@ -181,9 +180,9 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         for b in range(batches):
             normalize_row(v + b * s.cells, s.cells, g.norm, g.bias)
     if which == CELL_GATE:
-        activate(v, batches * s.cells, s.activation)
+        activate(v, batches * s.cells, s.activation, s.fast)
     else:
-        logistic_in_place(v, batches * s.cells)
+        logistic_in_place(v, batches * s.cells, s.fast)
 
 
 cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
@@ -192,10 +191,10 @@ cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdi
         for i in range(s.outputs):
             h[b * s.outputs + i] = <float>0 if p.bias == NULL else p.bias[i]
     if not s.hybrid:
-        accumulate_product(<const float*>p.w, v, h, s.outputs, s.cells, batches, room.products, s.top_block)
+        accumulate_product(<const float*>p.w, v, h, s.outputs, s.cells, batches, room.products, s)
     elif not all_zero(v, batches * s.cells):
-        quantize_rows(v, batches, s.cells, s.asymmetric, room.h, room.h_scales)
-        accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches)
+        quantize_rows(s, v, batches, s.cells, room.h, room.h_scales)
+        accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches, s.fast)
         if p.hybrid.sparse:
             memcpy(room.x_scales, room.h_scales, batches * sizeof(RowScale))
     if s.proj_clip > 0:
@@ -217,11 +216,11 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
     cdef ptrdiff_t k
     cdef int which
     if s.hybrid and not x_zero:
-        quantize_rows(x, batches, s.inputs, s.asymmetric, room.x, room.x_scales)
+        quantize_rows(s, x, batches, s.inputs, room.x, room.x_scales)
     if s.hybrid and not aux_zero:
-        quantize_rows(aux, batches, s.aux_inputs, s.asymmetric, room.aux, room.aux_scales)
+        quantize_rows(s, aux, batches, s.aux_inputs, room.aux, room.aux_scales)
     if s.hybrid and not h_zero:
-        quantize_rows(h, batches, s.outputs, s.asymmetric, room.h, room.h_scales)
+        quantize_rows(s, h, batches, s.outputs, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
             lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
@@ -233,7 +232,7 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
     lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
     if s.activation != ACT_NONE:
         memcpy(g_gate, c, n * sizeof(float))
-        activate(g_gate, n, s.activation)
+        activate(g_gate, n, s.activation, s.fast)
     for k in range(n):
         g_gate[k] = mul_first(o_gate[k], g_gate[k])
     if projection.w != NULL:

@@ -9,34 +9,65 @@ Source: LiteRT:tflite/kernels/{lstm.cc,internal/optimized/optimized_ops.h}.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conv cimport Factor, rescale
-from tflm_cy.arithmetic.eigen cimport eigen_logistic, eigen_tanh, matrix_product_f32
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32, round_shift
+from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
+from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32, round_shift
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.gemmlowp cimport high_product16, logistic_s16, rescale16, saturate16, tanh_s16
+
+cdef enum:
+    ACTIVATED = 64               # cells whose gates are activated together
 
 cdef struct BasicShape:
     ptrdiff_t batches, inputs, cells
 
 
+cdef inline void activate_cells(
+    const float* g, ptrdiff_t step, ptrdiff_t n, const float* c, const RowKernels* fast, float* new_c, float* new_h,
+) noexcept nogil:
+    """At most ACTIVATED neighbouring cells, whose gates lie `step` apart."""
+    cdef float[ACTIVATED] i_gate
+    cdef float[ACTIVATED] g_gate
+    cdef float[ACTIVATED] f_gate
+    cdef float[ACTIVATED] o_gate
+    cdef ptrdiff_t i
+    memcpy(i_gate, g, n * sizeof(float))
+    memcpy(g_gate, g + step, n * sizeof(float))
+    memcpy(f_gate, g + 2 * step, n * sizeof(float))
+    memcpy(o_gate, g + 3 * step, n * sizeof(float))
+    logistic_in_place(i_gate, n, fast)
+    activate(g_gate, n, ACT_TANH, fast)
+    logistic_in_place(f_gate, n, fast)
+    logistic_in_place(o_gate, n, fast)
+    for i in range(n):
+        new_c[i] = i_gate[i] * g_gate[i] + f_gate[i] * c[i]
+    memcpy(g_gate, new_c, n * sizeof(float))
+    activate(g_gate, n, ACT_TANH, fast)
+    for i in range(n):
+        new_h[i] = o_gate[i] * g_gate[i]
+
+
 cdef inline void basic_lstm_f32(
     const BasicShape* s, const float* operands, const float* w, const float* bias, const float* c, float* gates, float* new_c, float* new_h,
-    ptrdiff_t top_block,
+    ptrdiff_t top_block, const RowKernels* fast,
 ) noexcept nogil:
     """operands [batches, inputs + cells], w [4 * cells, inputs + cells]; gates [batches, 4 * cells]."""
     cdef float limit = <float>3.4028234663852886e38
     cdef ptrdiff_t n = 4 * s.cells
     cdef ptrdiff_t b, i
     cdef const float* g
-    matrix_product_f32(w, operands, gates, n, s.inputs + s.cells, s.batches, top_block)
+    matrix_product_f32(w, operands, gates, n, s.inputs + s.cells, s.batches, top_block, fast)
     for b in range(s.batches):
         for i in range(n):
             gates[b * n + i] = clamp_f32(gates[b * n + i] + bias[i], -limit, limit)
-        g = gates + b * n
-        for i in range(b * s.cells, (b + 1) * s.cells):
-            new_c[i] = eigen_logistic(g[0]) * eigen_tanh(g[s.cells]) + eigen_logistic(g[2 * s.cells]) * c[i]
-            new_h[i] = eigen_logistic(g[3 * s.cells]) * eigen_tanh(new_c[i])
-            g += 1
+        i = 0
+        while i < s.cells:
+            g = gates + b * n + i
+            activate_cells(g, s.cells, min(<ptrdiff_t>ACTIVATED, s.cells - i), c + b * s.cells + i, fast, new_c + b * s.cells + i,
+                           new_h + b * s.cells + i)
+            i += ACTIVATED
 
 
 cdef inline void basic_lstm_u8(

@@ -18,6 +18,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, clamp_f32, multiply, multiply_wide, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport saturate16
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef struct Product8:            # of a matrix and a vector
     const int8_t* w
@@ -45,6 +46,7 @@ cdef struct LstmGates8:
     Gate8 forget
     Gate8 cell
     Gate8 output
+    const RowKernels* fast       # or NULL
 
 cdef struct Gates8Room:
     int16_t* x                   # inputs
@@ -84,10 +86,10 @@ cdef inline int16_t to_fraction(float value) noexcept nogil:
 cdef inline void gate_of_8bits(const LstmGates8* s, const Gate8* g, bint is_tanh, const Gates8Room* room, int16_t* v) noexcept nogil:
     cdef ptrdiff_t i
     cdef int32_t a
-    multiply_rows_s8(g.input.w, s.cells, s.inputs, room.x, room.products)
+    multiply_rows_s8(g.input.w, s.cells, s.inputs, room.x, s.fast, room.products)
     for i in range(s.cells):
         v[i] = <int16_t>to_8bits(room.products[i], &g.input)
-    multiply_rows_s8(g.recurrent.w, s.cells, s.outputs, room.h, room.products)
+    multiply_rows_s8(g.recurrent.w, s.cells, s.outputs, room.h, s.fast, room.products)
     for i in range(s.cells):
         a = to_8bits(room.products[i], &g.recurrent) - g.recurrent.sum_zero_point
         a = multiply(a, g.recurrent.sum_scale.value, g.recurrent.sum_scale.shift)

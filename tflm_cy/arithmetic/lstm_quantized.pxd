@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt, logistic_s16, saturate16, tanh_s16
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 
 cdef struct IntegerGate:
@@ -38,6 +39,7 @@ cdef struct IntegerLstm:
     const int8_t* projection     # [outputs, cells] or NULL
     const int32_t* projection_bias
     Multiplier projection_scale
+    const RowKernels* fast       # or NULL
 
 cdef struct IntegerRoom:
     int16_t* x                   # inputs
@@ -97,9 +99,9 @@ cdef inline void integer_gate(const IntegerLstm* s, const IntegerGate* g, int wh
     cdef ptrdiff_t i
     for i in range(s.cells):
         v[i] = 0
-    multiply_rows_s8(g.w, s.cells, s.inputs, room.x, room.products)
+    multiply_rows_s8(g.w, s.cells, s.inputs, room.x, s.fast, room.products)
     add_rescaled(room.products, NULL if g.norm != NULL else g.bias, g.w_scale, v, s.cells)
-    multiply_rows_s8(g.r, s.cells, s.outputs, room.h, room.products)
+    multiply_rows_s8(g.r, s.cells, s.outputs, room.h, s.fast, room.products)
     add_rescaled(room.products, NULL, g.r_scale, v, s.cells)
     if g.peephole != NULL and which != CELL_GATE:
         add_peephole(g.peephole, c, g.peephole_scale, v, s.cells)
@@ -112,7 +114,7 @@ cdef inline void integer_gate(const IntegerLstm* s, const IntegerGate* g, int wh
 cdef inline void integer_project(const IntegerLstm* s, int8_t* h, const IntegerRoom* room) noexcept nogil:
     cdef ptrdiff_t i
     cdef int32_t acc
-    multiply_rows_s8(s.projection, s.outputs, s.cells, room.hidden, room.products)
+    multiply_rows_s8(s.projection, s.outputs, s.cells, room.hidden, s.fast, room.products)
     for i in range(s.outputs):
         acc = room.products[i]
         if s.projection_bias != NULL:

@@ -6,6 +6,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, dot4_short, dot_s16_s8
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline void widen_s8(const int8_t* x, ptrdiff_t n, int32_t zero_point, int16_t* wide) noexcept nogil:
@@ -14,9 +15,14 @@ cdef inline void widen_s8(const int8_t* x, ptrdiff_t n, int32_t zero_point, int1
         wide[i] = <int16_t>(x[i] - zero_point)
 
 
-cdef inline void multiply_rows_s8(const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* x, int32_t* y) noexcept nogil:
+cdef inline void multiply_rows_s8(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* x, const RowKernels* fast, int32_t* y,
+) noexcept nogil:
     """y[r] = w[r] . x, where |x| <= 255."""
     cdef ptrdiff_t r = 0
+    if fast != NULL:
+        fast.multiply(x, 0, 1, w, n, rows, n, False, y, 0)
+        return
     while r + 4 <= rows and n <= LONGEST_DOT:
         dot4_short(x, w + r * n, n, n, y + r)
         r += 4

@@ -12,17 +12,18 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.eigen cimport activate
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale,
-    accumulate_dot_f32,
+    accumulate_dots_f32,
     accumulate_rows,
     all_zero,
-    quantize_asymmetric,
-    quantize_symmetric,
+    quantize_row_by,
 )
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef struct RnnShape:
     ptrdiff_t inputs, units
     ptrdiff_t aux_inputs         # 0: no second input
     int32_t activation
+    const RowKernels* fast       # or NULL
 
 cdef struct RnnMatrix:           # int8 weights
     const int8_t* w
@@ -34,21 +35,21 @@ cdef struct RnnMatrix:           # int8 weights
 
 cdef inline void rnn_step_f32(const RnnShape* s, const float* w, const float* aux_w, const float* r, const float* bias, ptrdiff_t batches, const float* x,
                               const float* aux, float* h, float* y, ptrdiff_t y_step) noexcept nogil:
-    cdef ptrdiff_t b, u
-    cdef float v
+    cdef ptrdiff_t b
+    cdef float* out
     for b in range(batches):
-        for u in range(s.units):
-            v = accumulate_dot_f32(bias[u], w + u * s.inputs, x + b * s.inputs, s.inputs)
-            if s.aux_inputs > 0:
-                v = accumulate_dot_f32(v, aux_w + u * s.aux_inputs, aux + b * s.aux_inputs, s.aux_inputs)
-            y[b * y_step + u] = accumulate_dot_f32(v, r + u * s.units, h + b * s.units, s.units)
+        out = y + b * y_step
+        accumulate_dots_f32(bias, w, s.units, s.inputs, x + b * s.inputs, s.fast, out)
+        if s.aux_inputs > 0:
+            accumulate_dots_f32(out, aux_w, s.units, s.aux_inputs, aux + b * s.aux_inputs, s.fast, out)
+        accumulate_dots_f32(out, r, s.units, s.units, h + b * s.units, s.fast, out)
     finish_step(s, batches, h, y, y_step)
 
 
 cdef inline void finish_step(const RnnShape* s, ptrdiff_t batches, float* h, float* y, ptrdiff_t y_step) noexcept nogil:
     cdef ptrdiff_t b
     for b in range(batches):
-        activate(y + b * y_step, s.units, s.activation)
+        activate(y + b * y_step, s.units, s.activation, s.fast)
         memcpy(h + b * s.units, y + b * y_step, s.units * sizeof(float))
 
 
@@ -59,11 +60,9 @@ cdef inline void add_rows(const RnnShape* s, const RnnMatrix* m, bint asymmetric
     if all_zero(x, batches * m.columns):
         return
     for b in range(batches):
-        if asymmetric:
-            quantize_asymmetric(x + b * m.columns, m.columns, q, &scale)
-        else:
-            quantize_symmetric(x + b * m.columns, m.columns, q, &scale)
-        accumulate_rows(m.w, s.units, m.columns, q, scale.scale * m.scale, NULL, scale.zero_point, m.row_sums, m.minimum, y + b * y_step)
+        quantize_row_by(s.fast, asymmetric, x + b * m.columns, m.columns, q, &scale)
+        accumulate_rows(
+            m.w, s.units, m.columns, q, scale.scale * m.scale, NULL, scale.zero_point, m.row_sums, m.minimum, s.fast, y + b * y_step)
 
 
 cdef inline void rnn_step_hybrid(const RnnShape* s, const RnnMatrix* w, const RnnMatrix* aux_w, const RnnMatrix* r, const float* bias, bint asymmetric,

@@ -10,25 +10,27 @@ Source: LiteRT:tflite/kernels/internal/reference/svdf.h, tflite-micro:tensorflow
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
-from libc.string cimport memmove
+from libc.string cimport memmove, memset
 
 from tflm_cy.arithmetic.eigen cimport activate
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, wrap32
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale,
     accumulate_dot_f32,
+    accumulate_dots_f32,
     accumulate_rows,
     all_zero,
     fold_lanes,
-    quantize_asymmetric,
-    quantize_symmetric,
+    quantize_row_by,
 )
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef struct SvdfShape:
     ptrdiff_t batches, inputs, filters, memory, rank
     int32_t activation                  # of the float forms
+    const RowKernels* fast              # or NULL
 
 cdef struct SvdfScales:
     Multiplier feature
@@ -54,7 +56,7 @@ cdef inline void svdf_s8(const SvdfShape* s, const SvdfScales* q, const int8_t* 
     memmove(state, state + 1, (s.batches * s.filters * s.memory - 1) * sizeof(state_type))
     for b in range(s.batches):
         widen_s8(x + b * s.inputs, s.inputs, q.x_zero_point, wide)
-        multiply_rows_s8(feature, s.filters, s.inputs, wide, products)
+        multiply_rows_s8(feature, s.filters, s.inputs, wide, s.fast, products)
         row = state + b * s.filters * s.memory
         for f in range(s.filters):
             value = wrap32(<long long>multiply(products[f], q.feature.value, q.feature.shift) + q.state_zero_point)
@@ -82,7 +84,7 @@ cdef inline void apply_time_f32(const SvdfShape* s, const float* time, const flo
             lanes[k] = accumulate_dot_f32(0, time + f * s.memory, state + (i / units * s.filters + f) * s.memory, s.memory)
         total = sum_lanes(lanes, s.rank)
         y[i] = total if bias == NULL else add_first(bias[u], total)
-    activate(y, s.batches * units, s.activation)
+    activate(y, s.batches * units, s.activation, s.fast)
 
 
 cdef inline float sum_lanes(const float* v, ptrdiff_t n) noexcept nogil:
@@ -101,11 +103,11 @@ cdef inline float sum_lanes(const float* v, ptrdiff_t n) noexcept nogil:
 cdef inline void svdf_f32(const SvdfShape* s, const float* x, const float* feature, const float* time, const float* bias, float* state, float* y,
                           float* products, float* lanes) noexcept nogil:
     """`products` holds batches * filters numbers."""
-    cdef ptrdiff_t b, f
+    cdef ptrdiff_t b
     memmove(state, state + 1, (s.batches * s.filters * s.memory - 1) * sizeof(float))
+    memset(products, 0, s.batches * s.filters * sizeof(float))
     for b in range(s.batches):
-        for f in range(s.filters):
-            products[b * s.filters + f] = accumulate_dot_f32(0, feature + f * s.inputs, x + b * s.inputs, s.inputs)
+        accumulate_dots_f32(products + b * s.filters, feature, s.filters, s.inputs, x + b * s.inputs, s.fast, products + b * s.filters)
     apply_time_f32(s, time, bias, state, products, lanes, y)
 
 
@@ -120,10 +122,7 @@ cdef inline void svdf_hybrid(const SvdfShape* s, const float* x, const int8_t* f
         products[i] = 0
     if not all_zero(x, s.batches * s.inputs):
         for b in range(s.batches):
-            if asymmetric:
-                quantize_asymmetric(x + b * s.inputs, s.inputs, quantized, &scale)
-            else:
-                quantize_symmetric(x + b * s.inputs, s.inputs, quantized, &scale)
+            quantize_row_by(s.fast, asymmetric, x + b * s.inputs, s.inputs, quantized, &scale)
             accumulate_rows(feature, s.filters, s.inputs, quantized, scale.scale * feature_scale, NULL, scale.zero_point, row_sums, minimum,
-                            products + b * s.filters)
+                            s.fast, products + b * s.filters)
     apply_time_f32(s, time, bias, state, products, lanes, y)

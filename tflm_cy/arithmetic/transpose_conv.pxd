@@ -16,6 +16,9 @@ from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, rescale_sums, subtract_
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
 
+cdef enum:
+    CHANNELS = 64                # of the hybrid kernel, whose sums are made together
+
 cdef struct Reach:               # pixels first .. last reach an output position; pixel p with the tap tap0 - p * stride
     ptrdiff_t first
     ptrdiff_t last
@@ -75,9 +78,10 @@ cdef inline void rescale_rest(const int64_t* sums, const Rescale* out, ptrdiff_t
 
 cdef inline void transpose_conv_quantized(
     const ConvShape* g, ptrdiff_t pixels, const activation* x, int32_t x_zero_point, const weight8* w, int32_t w_zero_point, const Rescale* out,
-    const Rescale* tail, ptrdiff_t block, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
+    const Rescale* tail, ptrdiff_t block, int64_t start, Run* runs, int16_t* pixel, int64_t* sums, activation* y,
 ) noexcept nogil:
-    """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels).
+    """The elements beyond a multiple of `block`, of the whole output, are rescaled by `tail` (one multiplier for all channels). Positions before
+    `start`, counted over all images, are left as they are.
 
     pixel: ic values; sums: oc.
     """
@@ -89,6 +93,10 @@ cdef inline void transpose_conv_quantized(
     for n in range(g.batches):
         for oy in range(g.oh):
             for ox in range(g.ow):
+                if (n * g.oh + oy) * g.ow + ox < start:
+                    left -= g.oc
+                    y += g.oc
+                    continue
                 count = transpose_runs(g, oy, ox, runs)
                 for c in range(g.oc):
                     sums[c] = 0
@@ -105,28 +113,50 @@ cdef inline void transpose_conv_quantized(
         x += pixels * g.ic
 
 
+cdef inline void turn_filters(const int8_t* w, ptrdiff_t oc, ptrdiff_t depth, int8_t* turned) noexcept nogil:
+    """Filters [output channel, depth] to [depth, output channel]."""
+    cdef ptrdiff_t c, k
+    for c in range(oc):
+        for k in range(depth):
+            turned[k * oc + c] = w[c * depth + k]
+
+
+cdef inline void add_scaled_products(
+    const int16_t* q, int32_t zero_point, ptrdiff_t n, const int8_t* turned, ptrdiff_t oc, const float* scales, float scale, float* sums,
+    ptrdiff_t columns,
+) noexcept nogil:
+    cdef ptrdiff_t k, c
+    cdef float x
+    for k in range(n):
+        x = <float>(q[k] - zero_point)
+        for c in range(columns):           # a product of both is an integer that a float holds
+            sums[c] = sums[c] + x * <float>turned[c] * scales[c] * scale
+        turned += oc
+
+
 cdef inline void transpose_conv_hybrid_image(
-    const ConvShape* g, const int16_t* image, int32_t zero_point, float scale, const int8_t* w, const float* scales,
+    const ConvShape* g, const int16_t* image, int32_t zero_point, float scale, const int8_t* turned, const float* scales,
     const float* bias, float low, float high, Run* runs, float* sums, float* y,
 ) noexcept nogil:
-    """One quantized image; every single product is scaled and added as a float: sum += ((float)(q * w) * weight scale) * image scale."""
-    cdef ptrdiff_t depth = g.kh * g.kw * g.ic
-    cdef ptrdiff_t oy, ox, c, k
-    cdef const int16_t* q
-    cdef const int8_t* v
-    cdef float total
+    """One quantized image; every single product is scaled and added as a float: sum += ((float)(q * w) * weight scale) * image scale.
+    turned: turn_filters."""
+    cdef ptrdiff_t oy, ox, c, first, n
+    cdef float[CHANNELS] some
     cdef int count, r
     for oy in range(g.oh):
         for ox in range(g.ow):
             count = transpose_runs(g, oy, ox, runs)
-            for c in range(g.oc):
-                total = 0
+            first = 0
+            while first < g.oc:
+                n = min(<ptrdiff_t>CHANNELS, g.oc - first)
+                for c in range(n):
+                    some[c] = 0
                 for r in range(count):
-                    q = image + runs[r].x
-                    v = w + c * depth + runs[r].k
-                    for k in range(g.ic):
-                        total = total + <float>((q[k] - zero_point) * v[k]) * scales[c] * scale
-                sums[c] = total
+                    add_scaled_products(
+                        image + runs[r].x, zero_point, g.ic, turned + runs[r].k * g.oc + first, g.oc, scales + first, scale, some, n)
+                for c in range(n):
+                    sums[first + c] = some[c]
+                first += n
             if finish_f32(sums, bias, g.oc, low, high, y):
                 for c in range(g.oc):      # a bias that is NaN too loses
                     y[c] = sums[c] if sums[c] != sums[c] else y[c]

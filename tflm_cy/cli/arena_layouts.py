@@ -20,7 +20,6 @@ from tflm_cy.report import shortened, text_table
 
 _SCALE = {"K": 1 << 10, "M": 1 << 20}
 _NAME = 56
-_NOT_WRITTEN = ("svg", "html", "csv", "export_plan", "against", "reorder", "keep_inputs")
 _ROWS = 40
 
 
@@ -64,13 +63,7 @@ def wanted(args):
         raise UserError(f"{args.more[0]}: several models want --shared")
     if memories and (args.fast is None or args.slow is None):
         raise UserError("--fast and --slow go together")
-    asked = args.shared or args.split or memories
-    unused = [f"--{name.replace('_', '-')}" for name in _NOT_WRITTEN if asked and getattr(args, name)]
-    if unused:
-        raise UserError(
-            f"{unused[0]} belongs to one arena for one model; with --shared, --split and --fast there is --json"
-        )
-    return asked
+    return args.shared or args.split or memories
 
 
 def layouts(args):

@@ -17,7 +17,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
-from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
+from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
+from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
@@ -25,6 +26,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # BidirectionalSequenceRNNOptions
     RNN_TIME_MAJOR = 0
@@ -189,6 +191,7 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
         q.units[direction] = context.input(node, first).dims[0]
         s.shape[direction].inputs, s.shape[direction].units = q.inputs, q.units[direction]
         s.shape[direction].aux_inputs, s.shape[direction].activation = q.aux_inputs, activation
+        s.shape[direction].fast = row_kernels()
         expect(context, node, first, type, q.units[direction], q.inputs)
         expect(context, node, first + 1, type, q.units[direction], q.units[direction])
         expect(context, node, first + 2, FLOAT32, q.units[direction])
@@ -302,6 +305,7 @@ cdef int prepare_cell(Context context, Node* node, LstmCells* s, int direction, 
     shape.cell_clip, shape.proj_clip = table_f32(node.options, CELL_CLIP, 0), table_f32(node.options, PROJ_CLIP, 0)
     shape.hybrid, shape.asymmetric = q.hybrid, q.asymmetric
     shape.top_block = top_block(l1_data_bytes())
+    shape.fast = row_kernels()
     s.q.units[direction] = shape.outputs
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:
         raise ValueError("params->cell_clip >= 0 and params->proj_clip >= 0 was not true.")

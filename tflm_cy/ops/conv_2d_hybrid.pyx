@@ -11,19 +11,22 @@ arithmetic, without groups, differing scales multiply the image's scale first.
 Source: LiteRT:tflite/kernels/conv.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, position_sums
+from tflm_cy.arithmetic.conv cimport ConvShape, gather_patch, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
-from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, quantize_asymmetric, quantize_symmetric, sign_error
+from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by, sign_error
+from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
-from tflm_cy.ops.kernels.hybrid_i8 cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, HybridI8, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, all_rows, parallelize_hybrid_i8, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport bias_values, check_quantized, weight_bytes
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum Hybrid:
     SYMMETRIC = 0                # one scale
@@ -37,9 +40,11 @@ cdef struct HybridConv:
     int patches                  # scratch: two windows
     int image                    # scratch: one quantized image
     const float* scales
-    bint wraps                   # products have the sign error
-    HybridI8 fast_hybrid          # with a vector kernel, when
-    bint fast_images
+    bint wraps                   # products have the sign error,
+    bint signs                   # of this kernel, too
+    const RowKernels* rows       # or NULL
+    int sums32                   # scratch: the sums of a position
+    HybridI8 packed              # with a vector kernel
 
 
 cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activation) except -1:
@@ -68,9 +73,12 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if x.dims[0] == 0:
         raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)
-    op.fast_images = use_hybrid_i8(context, node, op)
-    if op.fast_images:
-        return 0
+    op.rows = row_kernels()
+    if use_hybrid_i8(context, node, op):
+        node.invoke = convolve_packed
+        return parallelize_hybrid_i8(context, node, &op.packed, packed_range)
+    op.signs = op.wraps and node.invoke == convolve_hybrid
+    op.sums32 = context.request_scratch(sizeof(int32_t) * op.c.shape.oc + 4)
     pad_filter(context, w, &op.c)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.c.shape.row)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
@@ -88,10 +96,20 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
     if how == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
         return False
-    g.batches = 1
     return ready_hybrid_i8(
-        context, &op.fast_hybrid, &g, context.input(node, 0), bytes, op.scales, how, <const float*>op.c.bias.values, op.range.low,
+        context, &op.packed, &g, context.input(node, 0), bytes, op.scales, how, how != BY_BOTH, <const float*>op.c.bias.values, op.range.low,
         op.range.high)
+
+
+cdef int convolve_packed(Context context, Node* node) noexcept nogil:
+    packed_range(context, node, 0, all_rows(&(<HybridConv*>node.data).packed), 0)
+    return 0
+
+
+cdef void packed_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    run_hybrid_i8(
+        context, &(<HybridConv*>node.data).packed, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data, first, end,
+        worker)
 
 
 cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
@@ -107,6 +125,28 @@ cdef int convolve_hybrid_channels(Context context, Node* node) noexcept nogil:
 cdef int convolve_hybrid_channels_optimized(Context context, Node* node) noexcept nogil:
     """A scale per channel: y = (float)sum * (weight scale * image scale) + bias."""
     return hybrid_images(context, node, CHANNELS_OPTIMIZED)
+
+
+cdef inline void sums_of_position(
+    const HybridConv* op, const int16_t* image, int32_t zero_point, const int8_t* w, ptrdiff_t position, int16_t* patch, int32_t* found,
+    int64_t* sums,
+) noexcept nogil:
+    """By a vector kernel for rows, with the sign errors of symmetric products; exact, in stretches that an int32 holds."""
+    cdef const ConvShape* g = &op.c.shape
+    cdef ptrdiff_t columns = g.oc / g.groups
+    cdef ptrdiff_t group, c, start, n
+    for c in range(g.oc):
+        sums[c] = 0
+    for group in range(g.groups):
+        gather_patch(g, image, zero_point, group, position / g.ow, position % g.ow, patch)
+        start = 0
+        while start < op.c.depth:
+            n = min(op.c.depth - start, <ptrdiff_t>LONGEST_DOT / 2)
+            op.rows.multiply(
+                patch + start, 0, 1, w + group * columns * g.row + start, g.row, columns, n, op.signs, found, 0)
+            for c in range(columns):
+                sums[group * columns + c] += found[c]
+            start += n
 
 
 cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nogil:
@@ -127,21 +167,14 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
     cdef RowScale s
     cdef float v
     for n in range(g.batches):
-        if how != SYMMETRIC:
-            quantize_asymmetric(x, size, image, &s)
-        else:
-            quantize_symmetric(x, size, image, &s)
-        if op.fast_images:
-            run_hybrid_i8(
-                &op.fast_hybrid, image, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
-                context.scratch(op.fast_hybrid.sums.scratch), y)
-            x += size
-            y += positions * g.oc
-            continue
+        quantize_row_by(op.rows, how != SYMMETRIC, x, size, image, &s)
         position = 0
         while position < positions:
-            columns = 2 if position + 2 <= positions else 1
-            position_sums(g, image, s.zero_point, w, 0, LONGEST_8BIT, position, columns, patches, sums)
+            columns = 2 if position + 2 <= positions and op.rows == NULL else 1
+            if op.rows != NULL:
+                sums_of_position(op, image, s.zero_point, w, position, patches, <int32_t*>context.scratch(op.sums32), sums)
+            else:
+                position_sums(g, image, s.zero_point, w, 0, LONGEST_8BIT, position, columns, patches, sums)
             for i in range(columns):
                 for c in range(g.oc):
                     if how == CHANNELS:
@@ -149,7 +182,7 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
                     elif how == CHANNELS_OPTIMIZED:
                         v = <float>sums[i * g.oc + c] * (op.scales[c] * s.scale)
                     else:
-                        if op.wraps:
+                        if op.wraps and op.rows == NULL:
                             sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
                     y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)

@@ -13,16 +13,18 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Rescale, conv_quantized
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
+from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_quantized
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_fixed_conv_i8, run_fixed_conv_i8
+from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, conv_rows_i16, plan_rows_i16
 from tflm_cy.ops.quantized_weights cimport (
     Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 
 from tflm_cy.graph.refusal import OwnRefusalError
+from tflm_cy.simd.table cimport row_kernels
 
 cdef struct IntegerConv:
     Conv c
@@ -30,6 +32,7 @@ cdef struct IntegerConv:
     int sums                     # scratch: the sums of two positions
     int patches                  # scratch: two windows
     FixedConvI8 fast              # with a vector kernel
+    RowsI16 rows
 
 
 cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
@@ -64,6 +67,10 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &multipliers, &op.rescale)
+    if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.c.bias.values != NULL and row_kernels() != NULL and (
+            op.c.depth > 0 and op.c.shape.oc > 0):
+        use_rows(context, node, op, w)
+        return 0
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.c.shape.oc, &op.c.bias)
     pad_filter(context, w, &op.c)
@@ -71,6 +78,32 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     op.sums = context.request_scratch(2 * sizeof(int64_t) * op.c.shape.oc)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
     return 0
+
+
+cdef int use_rows(Context context, Node* node, IntegerConv* op, Tensor* w) except -1:
+    cdef const ConvShape* g = &op.c.shape
+    cdef int64_t positions = g.batches * g.oh * g.ow
+    pad_filter(context, w, &op.c)
+    plan_rows_i16(context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.c.weights), g.row, g.oc, op.c.depth)
+    node.invoke = convolve_rows
+    return context.parallelize(node, rows_range, position_space(positions, 1, 0), positions * g.oc * (0.02 * op.c.depth + 3))
+
+
+cdef int convolve_rows(Context context, Node* node) noexcept nogil:
+    cdef const ConvShape* g = &(<IntegerConv*>node.data).c.shape
+    rows_range(context, node, 0, g.batches * g.oh * g.ow, 0)
+    return 0
+
+
+cdef void rows_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output positions of int16 images."""
+    cdef IntegerConv* op = <IntegerConv*>node.data
+    cdef Rescale out = op.rescale
+    out.bias = <const int64_t*>op.c.bias.values
+    conv_rows_i16(
+        context, &op.rows, &op.c.shape, <const int16_t*>context.input(node, 0).data,
+        <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), &out, first, end, worker,
+        <int16_t*>context.output(node, 0).data)
 
 
 cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:

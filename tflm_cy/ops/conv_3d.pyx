@@ -15,6 +15,7 @@ from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
@@ -24,7 +25,7 @@ from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.conv_f32 cimport ConvF32
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 cdef enum:                       # Conv3DOptions
     PADDING = 0
@@ -51,7 +52,6 @@ cdef struct Conv3D:
     bint fused                   # the optimized arithmetic's sums
     int32_t sums                 # scratch handles
     int32_t products
-    int32_t turned
     size_t sum_bytes
     ProductKind product
     int64_t window_rows
@@ -59,6 +59,7 @@ cdef struct Conv3D:
     size_t window_bytes
     GemmF32 chains
     FastConvF32Unfused ordered
+    const RowKernels* rows       # or NULL
 
 
 cdef Conv3D* read_options(Context context, Node* node) except NULL:
@@ -272,9 +273,9 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         if products > INT32_MAX:
             raise ValueError("CONV_3D_TRANSPOSE: too many products of pixels and taps")
     op.products = -1
+    op.rows = row_kernels()
     if node.arithmetic == OPTIMIZED and not op.dilated:
         op.products = context.request_scratch(products * sizeof(float))
-        op.turned = context.request_scratch(count(w) * sizeof(float))
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
@@ -326,8 +327,7 @@ cdef int transpose(Context context, Node* node) noexcept nogil:
     if op.products < 0:
         transpose_conv_3d_f32(&op.volume, x, w, bias, y)
     else:
-        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), <float*>context.scratch(op.products),
-                                    <float*>context.scratch(op.turned), y)
+        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), op.rows, <float*>context.scratch(op.products), y)
     return 0
 
 

@@ -18,13 +18,16 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_f32, conv_quantized, padded_row
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_f32, depthwise_quantized, depthwise_sums, window_taps
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
-from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric
+from tflm_cy.arithmetic.hybrid_scaling cimport BY_FOURS, BY_PRODUCT
+from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.kernels.requantize_fixed cimport (
     FixedConvI8, FixedDepthwiseI8, ready_fixed_conv_i8, ready_fixed_depthwise_i8, run_fixed_conv_i8, run_fixed_depthwise_i8,
 )
+from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, all_rows, parallelize_hybrid_i8, ready_hybrid_depthwise_i8, run_hybrid_i8
 from tflm_cy.ops.kernels.conv_f32_unfused cimport FastDepthwiseF32Unfused, filter_of, ready_depthwise_f32_unfused, run_depthwise_f32_unfused
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
@@ -48,6 +51,7 @@ cdef union Kernel:               # the one that serves
     FixedDepthwiseI8 bytes
     FixedConvI8 single
     FastDepthwiseF32Unfused floats
+    HybridI8 hybrid
 
 cdef struct Depthwise:
     ConvShape shape
@@ -230,10 +234,30 @@ cdef int prepare_hybrid(Context context, Node* node, Depthwise* op) except -1:
     if op.shape.batches == 0:
         raise LateRefusalError("DEPTHWISE_CONV_2D: batch_size != 0 was not true")
     op.scales = w.scales
+    if is_constant(w) and ready_hybrid_depthwise_i8(
+            context, &op.fast.hybrid, &op.shape, weight_bytes_s8(context, w, op), op.scales, BY_FOURS if node.arithmetic == OPTIMIZED else BY_PRODUCT,
+            <const float*>op.bias.values, op.range.low, op.range.high):
+        node.invoke = convolve_gemm_hybrid
+        return parallelize_hybrid_i8(context, node, &op.fast.hybrid, hybrid_range)
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
     op.scaled_apart = op.shape.oc - op.shape.oc % 4
     node.invoke = convolve_hybrid_optimized if node.arithmetic == OPTIMIZED else convolve_hybrid
     return 0
+
+
+cdef inline const int8_t* weight_bytes_s8(Context context, Tensor* w, Depthwise* op) noexcept nogil:
+    return <const int8_t*>weight_bytes(context, w, &op.weights)
+
+
+cdef int convolve_gemm_hybrid(Context context, Node* node) noexcept nogil:
+    hybrid_range(context, node, 0, all_rows(&(<Depthwise*>node.data).fast.hybrid), 0)
+    return 0
+
+
+cdef void hybrid_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    run_hybrid_i8(
+        context, &(<Depthwise*>node.data).fast.hybrid, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data, first, end,
+        worker)
 
 
 cdef int convolve_gemm_f32(Context context, Node* node) noexcept nogil:

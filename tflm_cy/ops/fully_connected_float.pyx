@@ -9,14 +9,17 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint32_t
 
 from tflm_cy.arithmetic.conv cimport repair_conv_f32
-from tflm_cy.arithmetic.eigen cimport top_block
+from tflm_cy.arithmetic.eigen cimport matrix_vector_f32, top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport accumulate_dot_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen_slices
-from tflm_cy.arithmetic.optimized.product cimport MATRIX_VECTOR, PANELS, Product, finish_eigen, multiply_rows_eigen, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.optimized.product cimport (
+    MATRIX_VECTOR, PANELS, Product, finish_eigen, multiply_rows_eigen, multiply_together_eigen, pack_panels, packed_panels, plan_product,
+)
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
@@ -24,9 +27,12 @@ from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused, run_conv_f32_unfused
 from tflm_cy.ops.quantized_weights cimport Bias, bias_values, prepare_bias, prepare_bias_as
 from tflm_cy.simd.conv_f32_unfused cimport RowsConvF32Unfused
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 ctypedef void (*PackRowsConvF32Unfused)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
+
+cdef enum:
+    ROWS_TOGETHER = 32           # of values, whose products are made together
 
 cdef struct FloatMatrix:
     Matrix m
@@ -41,6 +47,8 @@ cdef struct FloatMatrix:
     float* packed_rows
     PackRowsConvF32Unfused pack_rows  # at the first invoke, then NULL
     int runs                     # scratch, for NaN
+    const RowKernels* rows       # or NULL
+    bint together                # products of weights that are not constant are made by them
     const float* dense           # sparse weights of the optimized kernel, written out
     const uint32_t* stored       # not 0 where they are stored: the others are not multiplied with infinities and NaN
 
@@ -175,6 +183,10 @@ cdef int prepare_eigen(Context context, Node* node, FloatMatrix* op) except -1:
         pack_panels(&op.product, <const float*>w.data, op.packed)
     else:
         op.packing = context.request_scratch(4 * packed_panels(&op.product) + 4)
+        op.rows = row_kernels()
+        if op.rows != NULL and (op.product.method == PANELS or op.product.method == MATRIX_VECTOR):
+            op.together = True
+            op.sums = context.request_scratch(4 * ROWS_TOGETHER * op.m.rows + 4)
     node.invoke = fully_connected_eigen
     return 0
 
@@ -241,6 +253,8 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
     cdef float* packed = op.packed
     cdef ptrdiff_t j = 0
     cdef bint pair
+    if packed == NULL and op.together:
+        return fully_connected_together(context, node)
     if packed == NULL:
         packed = <float*>context.scratch(op.packing)
         pack_panels(&op.product, w, packed)
@@ -253,6 +267,34 @@ cdef int fully_connected_eigen(Context context, Node* node) noexcept nogil:
         x += 2 * op.m.depth
         y += 2 * op.m.rows
         j += 2
+    return 0
+
+
+cdef int fully_connected_together(Context context, Node* node) noexcept nogil:
+    """Weights that another invoke may change, as they lie in memory."""
+    cdef FloatMatrix* op = <FloatMatrix*>node.data
+    cdef const float* w = <const float*>context.input(node, 1).data
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef float* sums = <float*>context.scratch(op.sums)
+    cdef float* packed
+    cdef ptrdiff_t j = 0
+    cdef ptrdiff_t rows, i
+    while j < op.m.batches:
+        rows = min(<ptrdiff_t>ROWS_TOGETHER, op.m.batches - j)
+        if op.product.method == MATRIX_VECTOR:
+            matrix_vector_f32(w, op.m.rows, op.m.depth, x, True, sums, op.rows)
+        elif not multiply_together_eigen(&op.product, w, x, j, rows, op.rows, sums):
+            packed = <float*>context.scratch(op.packing)
+            pack_panels(&op.product, w, packed)
+            rows = min(<ptrdiff_t>2, rows)
+            multiply_rows_eigen(&op.product, w, packed, x, x + op.m.depth if rows > 1 else NULL, j, sums, sums + op.m.rows)
+        for i in range(rows):
+            finish_eigen(sums + i * op.m.rows, bias, op.m.rows, op.range.low, op.range.high, y + i * op.m.rows)
+        x += rows * op.m.depth
+        y += rows * op.m.rows
+        j += rows
     return 0
 
 

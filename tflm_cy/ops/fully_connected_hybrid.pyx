@@ -14,18 +14,20 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport activate
-from tflm_cy.arithmetic.hybrid cimport (
-    RowScale, accumulate_rows, all_zero, has_minimum, quantize_asymmetric, quantize_symmetric, sum_rows,
+from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, has_minimum, quantize_row_by, sum_rows
+from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_PRODUCT
+from tflm_cy.arithmetic.optimized.hybrid cimport (
+    fully_connected_blocks4, fully_connected_moved, move_weights, moves_weights, quantize_row, sum_blocks4,
 )
-from tflm_cy.arithmetic.optimized.hybrid cimport fully_connected_blocks4, fully_connected_moved, move_weights, moves_weights, quantize_row
-from tflm_cy.arithmetic.product_s16 cimport shift_values
-from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.graph.context cimport OPTIMIZED, Context, IterationSpace, Node, iteration_space
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.kernels.hybrid_i8 cimport BY_BOTH, BY_PRODUCT, HybridI8, ready_hybrid_i8, run_hybrid_i8
+from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
 from tflm_cy.schema.table cimport table_bool
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # FullyConnectedOptions
     ASYMMETRIC_QUANTIZE_INPUTS = 3
@@ -44,15 +46,19 @@ cdef struct HybridMatrix:
     bint asymmetric
     bint sparse
     const uint16_t* block_scales  # float16, [rows, blocks]
+    float* block_offsets
     ptrdiff_t block
-    HybridI8 fast_hybrid          # with a vector kernel, when
-    bint fast_rows
+    const RowKernels* rows       # or NULL
+    HybridI8 packed              # with a vector kernel, when
+    bint is_packed               # which is for weights without -128
+    int waits                    # 1: constant weights are still to be looked at
+    ptrdiff_t block_columns      # outputs that threads share together
+    ptrdiff_t blocks
     const float* row_scales      # NULL: one scale
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
     int8_t* moved                # int4 weights of the optimized arithmetic, NULL when they are taken as the others
-    int16_t* wide                # constant weights widened, NULL when one of them is -128 or they are not constant
 
 
 cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activation) except -1:
@@ -84,32 +90,35 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
         densify(w, <char*>op.weights.unpacked, count(w))
     prepare_bias(context, b, op.m.rows, &op.bias)
     op.row_sums = NULL
-    op.wide = NULL
-    op.shifted = context.request_scratch(2 * op.m.depth + 2)
+    op.rows = row_kernels()
+    op.shifted = context.request_scratch(context.for_all_workers(2 * op.m.depth + 2))
     if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.m.rows, op.m.depth) and m.batches > 0:
         if w.block_size != 0:
             return prepare_blocks(context, node, op)
         op.moved = <int8_t*>context.persistent(op.m.rows * op.m.depth)
         move_weights(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth, op.moved)
         node.invoke = fully_connected_int4
-        return 0
-    op.fast_rows = is_constant(w) and not op.sparse and use_hybrid_i8(context, op, context.input(node, 0), w)
+        if op.bias.values == NULL:
+            return 0
+        return context.parallelize(node, int4_range, iteration_space(op.m.batches, 1), <double>op.m.batches * op.m.rows * op.m.depth * 0.02)
     op.sums = context.request_scratch(4 * op.m.rows + 4)
-    if op.fast_rows:
-        if op.asymmetric:
-            op.row_sums = <int32_t*>context.unfilled(4 * op.m.rows + 4)
-        node.invoke = choose_kernel
+    op.is_packed = is_constant(w) and not op.sparse and use_hybrid_i8(context, op, context.input(node, 0), w)
+    op.waits = is_constant(w)
+    if op.waits and op.asymmetric:
+        op.row_sums = <int32_t*>context.unfilled(4 * op.m.rows + 4)
+    op.blocks = hybrid_rows(&op.packed) if op.is_packed else 1
+    op.block_columns = op.packed.sums.plan.panel_columns if op.blocks > 1 else op.m.rows
+    node.invoke = fully_connected_sparse if op.sparse else fully_connected_hybrid
+    if op.sparse or not is_constant(w) or op.bias.values == NULL:
         return 0
-    if is_constant(w):
-        op.minimum = has_minimum(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth)
-        if not op.minimum:
-            op.wide = <int16_t*>context.persistent(2 * op.m.rows * op.m.depth + 2)
-            shift_values(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows * op.m.depth, 0, op.wide)
-        if op.asymmetric:
-            op.row_sums = <int32_t*>context.persistent(4 * op.m.rows + 4)
-            sum_rows(<const int8_t*>weight_bytes(context, w, &op.weights), op.m.rows, op.m.depth, op.row_sums)
-    node.invoke = fully_connected_hybrid
-    return 0
+    return context.parallelize(node, hybrid_range, shared_space(op), <double>op.m.batches * op.m.rows * op.m.depth * 0.01)
+
+
+cdef IterationSpace shared_space(const HybridMatrix* op) noexcept nogil:
+    """Blocks of outputs, row by row: each range quantizes its rows."""
+    cdef IterationSpace space = iteration_space(op.m.batches * op.blocks, 1)
+    space.min_chunk = min(op.blocks, max(<int64_t>1, space.units / 8))
+    return space
 
 
 cdef int prepare_blocks(Context context, Node* node, HybridMatrix* op) except -1:
@@ -125,6 +134,8 @@ cdef int prepare_blocks(Context context, Node* node, HybridMatrix* op) except -1
         raise ValueError(f"FULLY_CONNECTED: {count(scales)} scales for {op.m.rows * (op.m.depth / w.block_size)} blocks")
     op.block_scales = <const uint16_t*>scales.data
     op.block = w.block_size
+    op.block_offsets = <float*>context.persistent(sizeof(float) * op.m.rows + 4)
+    sum_blocks4(<const int8_t*>op.weights.unpacked, op.m.rows, op.m.depth, op.block, op.block_scales, op.block_offsets)
     node.invoke = fully_connected_blockwise
     return 0
 
@@ -141,8 +152,8 @@ cdef int fully_connected_blockwise(Context context, Node* node) noexcept nogil:
     if context.input(node, 2) != NULL:
         bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
     for b in range(op.m.batches):
-        quantize_asymmetric(x + b * op.m.depth, op.m.depth, q, &s)
-        fully_connected_blocks4(w, op.m.rows, op.m.depth, op.block, op.block_scales, q, &s, bias, y + b * op.m.rows)
+        quantize_row_by(op.rows, True, x + b * op.m.depth, op.m.depth, q, &s)
+        fully_connected_blocks4(w, op.m.rows, op.m.depth, op.block, op.block_scales, op.block_offsets, q, &s, bias, op.rows, y + b * op.m.rows)
     return 0
 
 
@@ -150,97 +161,120 @@ cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, cons
     """A row at a time; limits are the caller's."""
     cdef ConvShape g
     matrix_shape(&op.m, &g)
-    g.batches = 1
     return ready_hybrid_i8(
-        context, &op.fast_hybrid, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
-        op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH,
+        context, &op.packed, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
+        op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,
         <const float*>op.bias.values, -INFINITY, INFINITY)
 
 
-cdef int choose_kernel(Context context, Node* node) noexcept nogil:
-    """The first invoke: a weight of -128 is not for the vector kernel."""
-    cdef HybridMatrix* op = <HybridMatrix*>node.data
-    cdef const int8_t* bytes = <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
+cdef inline void look_at_weights(Context context, const Node* node, HybridMatrix* op) noexcept nogil:
+    """The first invoke: a weight of -128 is not for the packed kernel."""
+    cdef const int8_t* bytes
+    if not begin_once(&op.waits):
+        return
+    bytes = <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights)
     op.minimum = has_minimum(bytes, op.m.rows, op.m.depth)
-    op.fast_rows = not op.minimum
-    if op.minimum and op.asymmetric:
+    op.is_packed = op.is_packed and not op.minimum
+    if op.row_sums != NULL:
         sum_rows(bytes, op.m.rows, op.m.depth, op.row_sums)
-    node.invoke = fully_connected_hybrid
-    return fully_connected_hybrid(context, node)
+    end_once(&op.waits)
 
 
 cdef int fully_connected_hybrid(Context context, Node* node) noexcept nogil:
     """Each row of x is quantized on its own; when the whole of x is zero the outputs are the bias."""
     cdef HybridMatrix* op = <HybridMatrix*>node.data
-    cdef Tensor* x = context.input(node, 0)
-    cdef Tensor* w = context.input(node, 1)
-    cdef const int8_t* bytes = <const int8_t*>weight_bytes(context, w, &op.weights)
-    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
-    cdef int32_t* row_sums = op.row_sums
-    cdef const float* row = <const float*>x.data
+    if not is_constant(context.input(node, 1)):
+        op.row_sums = <int32_t*>context.scratch(op.sums)
+        op.waits = 1
+    hybrid_range(context, node, 0, op.m.batches * op.blocks, 0)
+    return 0
+
+
+cdef void hybrid_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some blocks of outputs."""
+    cdef HybridMatrix* op = <HybridMatrix*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef ptrdiff_t threads = max(1, min(<ptrdiff_t>context.num_threads, op.m.batches)) if op.sparse else 1
+    cdef bint skip = all_zero(x, count(context.input(node, 0)))
+    cdef ptrdiff_t b, column, columns
+    cdef int64_t stop
+    look_at_weights(context, node, op)
+    if op.is_packed and not skip:
+        run_hybrid_i8(context, &op.packed, x, y, first, end, worker)
+    while first < end:
+        b = first / op.blocks
+        stop = min(end, (b + 1) * op.blocks)
+        column = (first - b * op.blocks) * op.block_columns
+        columns = min(op.m.rows, (stop - b * op.blocks) * op.block_columns) - column
+        if skip or not op.is_packed:
+            multiply_row(context, node, op, x + b * op.m.depth, skip, column, columns, worker, y + b * op.m.rows + column)
+        activate(y + b * op.m.rows + column, columns, op.activation, op.rows)
+        first = stop
+
+
+cdef int fully_connected_sparse(Context context, Node* node) noexcept nogil:
+    """When all rows that TensorFlow gives a thread are zero, the outputs are the bias."""
+    cdef HybridMatrix* op = <HybridMatrix*>node.data
+    cdef const float* x = <const float*>context.input(node, 0).data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ptrdiff_t threads = max(1, min(<ptrdiff_t>context.num_threads, op.m.batches))
     cdef ptrdiff_t start = 0
-    cdef ptrdiff_t end, b, o, t
-    cdef bint skip = all_zero(row, count(x))
-    if not is_constant(w):
-        row_sums = <int32_t*>context.scratch(op.sums)
-        sum_rows(bytes, op.m.rows, op.m.depth, row_sums)
+    cdef ptrdiff_t end, b, t
+    cdef bint skip
+    look_at_weights(context, node, op)
     for t in range(threads):
         end = start + op.m.batches / threads + (1 if t < op.m.batches % threads else 0)
-        if op.sparse:
-            skip = all_zero(row, (end - start) * op.m.depth)
+        skip = all_zero(x + start * op.m.depth, (end - start) * op.m.depth)
         for b in range(start, end):
-            for o in range(op.m.rows):
-                y[o] = bias[o]
-            if not skip:
-                multiply_row(context, op, bytes, op.minimum or not is_constant(w), row_sums, row, y)
-            activate(y, op.m.rows, op.activation)
-            row += op.m.depth
-            y += op.m.rows
+            multiply_row(context, node, op, x + b * op.m.depth, skip, 0, op.m.rows, 0, y + b * op.m.rows)
+            activate(y + b * op.m.rows, op.m.rows, op.activation, op.rows)
         start = end
     return 0
 
 
 cdef inline void multiply_row(
-    Context context, HybridMatrix* op, const int8_t* bytes, bint minimum, const int32_t* row_sums, const float* row, float* y,
+    Context context, const Node* node, const HybridMatrix* op, const float* row, bint skip, ptrdiff_t column, ptrdiff_t columns, int worker,
+    float* y,
 ) noexcept nogil:
-    """Added to y."""
-    cdef int16_t* q = <int16_t*>context.scratch(op.shifted)
+    """Some outputs of one row of values: the bias, and the products unless they are skipped."""
+    cdef int16_t* q = <int16_t*>context.worker_scratch(op.shifted, 2 * op.m.depth + 2, worker)
+    cdef const int8_t* w = <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights) + column * op.m.depth
+    cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias) + column
+    cdef const float* scales = op.row_scales + column if op.row_scales != NULL else NULL
+    cdef const int32_t* row_sums = op.row_sums + column if op.row_sums != NULL else NULL
     cdef RowScale s
     cdef float scale, offset
     cdef ptrdiff_t o
-    if op.asymmetric:
-        quantize_asymmetric(row, op.m.depth, q, &s)
-    else:
-        quantize_symmetric(row, op.m.depth, q, &s)
-    scale = s.scale if op.row_scales != NULL else s.scale * op.scale
+    for o in range(columns):
+        y[o] = bias[o]
+    if skip:
+        return
+    quantize_row_by(op.rows, op.asymmetric, row, op.m.depth, q, &s)
+    scale = s.scale if scales != NULL else s.scale * op.scale
     if op.sparse and op.asymmetric:
         offset = scale * <float>s.zero_point
-        for o in range(op.m.rows):
-            y[o] -= (offset if op.row_scales == NULL else offset * op.row_scales[o]) * <float>row_sums[o]
+        for o in range(columns):
+            y[o] -= (offset if scales == NULL else offset * scales[o]) * <float>row_sums[o]
         s.zero_point = 0
-    if op.fast_rows:
-        run_hybrid_i8(
-            &op.fast_hybrid, q, s.zero_point, s.scale, context.scratch(op.fast_hybrid.narrow),
-            context.scratch(op.fast_hybrid.sums.scratch), y)
-    elif op.wide != NULL:
-        accumulate_rows(<const int16_t*>op.wide, op.m.rows, op.m.depth, q, scale, op.row_scales, s.zero_point, row_sums, False, y)
-    else:
-        accumulate_rows(bytes, op.m.rows, op.m.depth, q, scale, op.row_scales, s.zero_point, row_sums, minimum, y)
+    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.rows, y)
 
 
 cdef int fully_connected_int4(Context context, Node* node) noexcept nogil:
+    int4_range(context, node, 0, (<HybridMatrix*>node.data).m.batches, 0)
+    return 0
+
+
+cdef void int4_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some rows of values."""
     cdef HybridMatrix* op = <HybridMatrix*>node.data
     cdef const float* bias = <const float*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
     cdef const float* x = <const float*>context.input(node, 0).data
-    cdef float* y = <float*>context.output(node, 0).data
-    cdef int16_t* q = <int16_t*>context.scratch(op.shifted)
-    cdef ptrdiff_t b
+    cdef float* y = <float*>context.output(node, 0).data + first * op.m.rows
+    cdef int16_t* q = <int16_t*>context.worker_scratch(op.shifted, 2 * op.m.depth + 2, worker)
+    cdef int64_t b
     cdef float scale
-    for b in range(op.m.batches):
+    for b in range(first, end):
         scale = quantize_row(x + b * op.m.depth, op.m.depth, q)
-        fully_connected_moved(op.moved, op.m.rows, op.m.depth, q, scale, op.row_scales, op.scale, bias, y)
-        activate(y, op.m.rows, op.activation)
+        fully_connected_moved(op.moved, op.m.rows, op.m.depth, q, scale, op.row_scales, op.scale, bias, op.rows, y)
+        activate(y, op.m.rows, op.activation, op.rows)
         y += op.m.rows
-    return 0

@@ -27,7 +27,7 @@ from tflm_cy.arithmetic.fully_connected cimport (
     DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_whole, shuffle_values,
 )
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, iteration_space
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_requantize_fixed, run_fixed_conv_i8
@@ -38,6 +38,7 @@ from tflm_cy.ops.quantized_weights cimport (
     prepare_weights, set_activation_range, weight_bytes,
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport plan_conv_i8
+from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, multiply_rows_i16, plan_rows_i16
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.table cimport kernels
@@ -59,6 +60,7 @@ cdef struct IntegerMatrix:
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
     FixedConvI8 fast              # with a vector kernel
+    RowsI16 rows
     int shifted                  # scratch: two rows of x less the zero point
     int32_t x_zero_point
     int32_t w_zero_point         # 0 with scales per row
@@ -165,6 +167,11 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_gemm_i8(context, op, x, w):
         node.invoke = fully_connected_gemm_i8
         return 0
+    if x.type == INT16 and y.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.w_zero_point == 0 and op.bias.values != NULL and (
+            plan_rows_i16(context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.weights), op.m.depth, op.m.rows, op.m.depth)):
+        node.invoke = fully_connected_rows
+        return context.parallelize(
+            node, rows_range, iteration_space(op.m.batches, 1), <double>op.m.batches * op.m.rows * (0.02 * op.m.depth + 3))
     op.shifted = context.request_scratch(2 * 2 * op.m.depth + 2)
     op.sums = context.request_scratch(2 * 8 * op.m.rows + 8)
     node.invoke = fully_connected_s8
@@ -318,6 +325,25 @@ cdef inline void read_rescale(Context context, const Node* node, IntegerMatrix* 
     """The bias, which may be another one in each invoke."""
     op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 2), op.m.rows, &op.bias)
     op.fixed.bias = op.rescale.bias
+
+
+cdef int fully_connected_rows(Context context, Node* node) noexcept nogil:
+    rows_range(context, node, 0, (<IntegerMatrix*>node.data).m.batches, 0)
+    return 0
+
+
+cdef void rows_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some rows of int16 values."""
+    cdef IntegerMatrix* op = <IntegerMatrix*>node.data
+    cdef DoubleRescale out = op.rescale
+    cdef Rescale fixed = op.fixed
+    out.bias = fixed.bias = <const int64_t*>op.bias.values
+    if out.fixed != NULL:
+        out.fixed = &fixed
+    multiply_rows_i16(
+        context, &op.rows, <const int16_t*>context.input(node, 0).data,
+        <const int8_t*>weight_bytes(context, context.input(node, 1), &op.weights), &out, first, end, worker,
+        <int16_t*>context.output(node, 0).data)
 
 
 cdef int fully_connected_s8(Context context, Node* node) noexcept nogil:

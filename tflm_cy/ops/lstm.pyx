@@ -24,7 +24,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
-from tflm_cy.arithmetic.hybrid cimport RowScale, has_minimum, sum_rows
+from tflm_cy.arithmetic.hybrid cimport has_minimum, sum_rows
+from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.lstm cimport (
     CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE, HybridMatrix, LstmGate, LstmProjection, LstmRoom, LstmShape, lstm_step,
 )
@@ -41,6 +42,7 @@ from tflm_cy.ops.lstm_layer cimport (
     data_of, expect_type, peephole_index, required,
 )
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first three of LSTMOptions
     FUSED_ACTIVATION_FUNCTION = 0
@@ -287,6 +289,8 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     cdef Tensor* w
     cdef int matrix
     shape.top_block = top_block(l1_data_bytes())
+    if node.arithmetic != MICRO:
+        shape.fast = row_kernels()
     if node.arithmetic == MICRO and (shape.hybrid or s.normed or has_diagonals(context, node) or context.input(node, PROJECTION_WEIGHTS) != NULL
                                      or context.input(node, PEEPHOLES + 2) != NULL or context.input(node, INPUT_WEIGHTS) == NULL):
         raise ValueError("LSTM: TFLM has no hybrid form, no peepholes, projection or layer normalisation, and wants all four gates")

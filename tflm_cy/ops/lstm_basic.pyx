@@ -22,9 +22,11 @@ from tflm_cy.arithmetic.conv cimport Factor, factor_of
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lstm_basic cimport BasicShape, basic_lstm_f32, basic_lstm_u8
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport DYNAMIC, FLOAT32, INT16, INT32, UINT8, Tensor, is_constant
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # inputs
     X = 0
@@ -42,6 +44,7 @@ cdef enum:                       # outputs
 cdef struct BasicLstm:
     BasicShape shape
     ptrdiff_t top_block
+    const RowKernels* fast
     Factor factor                # from sums to gates
     int32_t w_zero_point
 
@@ -72,6 +75,7 @@ cdef int prepare_basic(Context context, Node* node) except -1:
     s = <BasicLstm*>context.persistent(sizeof(BasicLstm))
     s.shape.batches, s.shape.inputs, s.shape.cells = x.dims[0], x.dims[1], cells
     s.top_block = top_block(l1_data_bytes())
+    s.fast = row_kernels()
     node.data = s
     if has_types(context, node, FLOAT32, FLOAT32, FLOAT32, FLOAT32):
         node.invoke = run_float
@@ -189,7 +193,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
         &s.shape, <const float*>context.output(node, OPERANDS).data, <const float*>context.input(node, WEIGHTS).data,
         <const float*>context.input(node, BIAS).data, <const float*>context.input(node, STATE).data,
         <float*>context.output(node, GATES).data, <float*>context.output(node, NEW_STATE).data,
-        <float*>context.output(node, NEW_ACTIVATION).data, s.top_block,
+        <float*>context.output(node, NEW_ACTIVATION).data, s.top_block, s.fast,
     )
     keep_states(context, node)
     return 0

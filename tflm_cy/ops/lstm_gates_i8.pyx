@@ -22,6 +22,7 @@ from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.lstm_layer cimport (
     BIASES, CELL_STATE, INPUT_WEIGHTS, NORMS, OUTPUT_STATE, PROJECTION_BIAS, PROJECTION_WEIGHTS, RECURRENT_WEIGHTS, X, Lstm, data_of, required,
 )
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # intermediates of a gate
     SUM = 0
@@ -47,6 +48,7 @@ cdef int prepare_gates8(Context context, Node* node, Lstm* s) except -1:
         if context.intermediate(node, i) == NULL or context.intermediate(node, i).scale_count == 0:
             raise ValueError(f"LSTM: intermediate tensor {i} must be there and be quantized")
     s.integers = q
+    q.fast = row_kernels()
     q.inputs, q.cells, q.outputs = s.shape.inputs, s.shape.cells, s.shape.outputs
     q.x_zero_point, q.h_zero_point = x.zero_point, h.zero_point
     if c.scale == <float>(1.0 / 32768):

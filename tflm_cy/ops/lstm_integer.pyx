@@ -23,7 +23,7 @@ from tflm_cy.ops.lstm_layer cimport (
     data_of, peephole_index,
 )
 from tflm_cy.simd.lstm_i8 cimport LstmI8
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 cdef struct Integers:
     IntegerLstm integer
@@ -58,6 +58,7 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
         q.cell_clip = <int32_t><int16_t>min(max(<float>(shape.cell_clip / c.scale), <float>-32768), <float>32767)
     if shape.proj_clip > 0:
         q.proj_clip = <int32_t><int8_t>min(max(<float>(shape.proj_clip / context.output(node, 0).scale), <float>-128), <float>127)
+    q.fast = row_kernels()
     q.hidden_scale = quantize_multiplier(<float>((1.0 / (1 << 15)) / <double>hidden.scale * (1.0 / (1 << 15))))
     if projection != NULL:
         q.projection_scale = quantize_multiplier(<float>(<float>(projection.scale * hidden.scale) / h.scale))

@@ -15,6 +15,7 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.table cimport table_bool, table_i8
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # RNNOptions
     STEP_ACTIVATION = 0
@@ -81,6 +82,7 @@ cdef int prepare(Context context, Node* node, int rank, bint time_major, int act
     s.batches = x.dims[0] if rank == 2 or not time_major else x.dims[1]
     s.steps = 1 if rank == 2 else x.dims[0] if time_major else x.dims[1]
     s.shape.inputs = x.dims[rank - 1]
+    s.shape.fast = row_kernels()
     if w.rank != 2 or w.dims[1] != s.shape.inputs:
         raise ValueError("input->dims->data[1] != input_weights->dims->data[1]: input and weights do not fit")
     s.shape.units = w.dims[0]

@@ -23,6 +23,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, VARIABLE, 
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:                       # SVDFOptions
     RANK = 0
@@ -74,6 +75,8 @@ cdef int prepare(Context context, Node* node) except -1:
     shape.batches, shape.inputs = x.dims[0], x.dims[1]
     shape.filters, shape.memory = feature.dims[0], time.dims[1]
     shape.rank = table_i32(node.options, RANK, 0)
+    if node.arithmetic != MICRO:
+        shape.fast = row_kernels()
     shape.activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
     if shape.rank <= 0 or shape.filters % shape.rank:
         raise ValueError(f"num_filters % rank != 0: {shape.filters} filters, rank {shape.rank}")

@@ -15,23 +15,30 @@ Source: LiteRT:tflite/kernels/transpose_conv.cc.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
-from tflm_cy.arithmetic.hybrid cimport RowScale, quantize_asymmetric
+from tflm_cy.arithmetic.hybrid cimport quantize_row_by
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, transpose_conv_f32_eigen
+from tflm_cy.arithmetic.optimized.conv cimport SCATTERED, order_by_tap, transpose_conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
-from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized
-from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
+from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
+from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
+from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
+from tflm_cy.ops.kernels.requantize_fixed cimport constant_bias, fill_requantize_fixed, ready_requantize_fixed
 from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
 from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.requantize_fixed cimport RequantizeFixed
+from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.graph.shown import Shown
@@ -62,6 +69,12 @@ cdef struct TransposeConv:
     int sums                     # scratch: oc sums
     int image                    # scratch: one pixel, or one quantized image (hybrid)
     float* scales                # one per channel (hybrid)
+    int8_t* turned               # the filter by depth (hybrid); NULL when it is not constant
+    int turning                  # scratch, then
+    const RowKernels* rows       # or NULL
+    RequantizeFixed fixed        # with vector kernels for bytes
+    Phases8 phases
+    int64_t exact                # elements of the output that the phases make; the definition makes the others
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -222,7 +235,8 @@ cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1
         order_filter(op, <const float*>w.data, op.ordered)
     else:
         op.packing = context.request_scratch(sizeof(float) * size)
-    op.sums = context.request_scratch(2 * sizeof(float) * op.product.n)
+    op.rows = row_kernels()
+    op.sums = context.request_scratch((SCATTERED if op.rows != NULL else 2) * sizeof(float) * op.product.n)
     node.invoke = convolve_f32_eigen
     return 0
 
@@ -263,7 +277,52 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
         op.block = 16
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ic)
     node.invoke = convolve_s8 if x.type == INT8 else convolve_u8 if x.type == UINT8 else convolve_s16
+    if x.type != INT16 and node.arithmetic != MICRO and not op.dynamic and type_size(w.type) == 1 and use_phases(context, node, op, x, w, b):
+        node.invoke = convolve_phases
+        if op.exact == count(y):
+            return context.parallelize(node, compute_phases, iteration_space(op.phases.count, 1), op.phases.time)
     return 0
+
+
+cdef bint use_phases(Context context, Node* node, TransposeConv* op, const Tensor* x, const Tensor* w, const Tensor* b) except -1:
+    """As convolutions, one for each phase of the strides: of images whose pixels are all taken, and constants."""
+    cdef ConvShape* g = &op.shape
+    cdef const int32_t* bias = constant_bias(context, b, g.oc)
+    cdef ConvI8 common
+    cdef int64_t outputs = g.batches * g.oh * g.ow * g.oc
+    if not is_constant(w) or bias == NULL or is_empty(g) or outputs == 0 or (g.batches > 1 and g.ih * g.iw != op.height * op.width):
+        return False
+    if g.ih * g.iw > op.height * op.width or not ready_requantize_fixed(context, &op.fixed, 1, g.oc, g.kh * g.kw * g.ic, x, bias, &op.rescale, NULL):
+        return False
+    memset(&common, 0, sizeof(common))
+    fill_requantize_fixed(&common, &op.fixed, g, x, w.zero_point if x.type == UINT8 else 0, bias)
+    if not plan_phases_i8(context, &op.phases, g, &common, x, w, 1):
+        return False
+    kernels().requantize_fixed.pack(&op.fixed)
+    op.exact = outputs - outputs % op.block
+    return True
+
+
+cdef int convolve_phases(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef Tensor* x = context.input(node, 2)
+    cdef Tensor* w = context.input(node, 1)
+    compute_phases(context, node, 0, op.phases.count, 0)
+    if op.exact == count(context.output(node, 0)):
+        return 0
+    op.rescale.bias = <const int64_t*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
+    op.tail.bias = op.rescale.bias
+    transpose_conv_quantized(
+        &op.shape, op.height * op.width, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
+        &op.tail, op.block, op.exact / op.shape.oc, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image),
+        <int64_t*>context.scratch(op.sums), <uint8_t*>context.output(node, 0).data,
+    )
+    return 0
+
+
+cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    run_phases_i8(
+        context, &(<TransposeConv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, worker)
 
 
 cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -1:
@@ -280,6 +339,13 @@ cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -
     for c in range(op.shape.oc):
         op.scales[c] = w.scales[c if w.scale_count > 1 else 0]
     op.image = context.request_scratch(sizeof(int16_t) * op.shape.ih * op.shape.iw * op.shape.ic)
+    op.turned = NULL
+    op.rows = row_kernels() if node.arithmetic != MICRO else NULL
+    if is_constant(w):
+        op.turned = <int8_t*>context.unfilled(count(w) + 1)
+        turn_filters(<const int8_t*>w.data, op.shape.oc, op.shape.kh * op.shape.kw * op.shape.ic, op.turned)
+    else:
+        op.turning = context.request_scratch(count(w) + 1)
     node.invoke = convolve_hybrid
     return 0
 
@@ -324,7 +390,7 @@ cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
     transpose_conv_f32_eigen(
         &op.shape, &op.product, <const float*>context.input(node, 2).data, ordered, ordered + op.product.n * op.product.k,
         <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
+        op.rows, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
     )
     return 0
 
@@ -338,7 +404,7 @@ cdef int convolve_s8(Context context, Node* node) noexcept nogil:
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
         &op.shape, op.height * op.width, <const int8_t*>x.data, x.zero_point, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
-        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int8_t*>context.output(node, 0).data,
     )
     return 0
@@ -354,7 +420,7 @@ cdef int convolve_u8(Context context, Node* node) noexcept nogil:
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
         &op.shape, op.height * op.width, <const uint8_t*>x.data, x.zero_point, <const uint8_t*>w.data, w.zero_point, &op.rescale,
-        &op.tail, op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        &op.tail, op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <uint8_t*>context.output(node, 0).data,
     )
     return 0
@@ -368,7 +434,7 @@ cdef int convolve_s16(Context context, Node* node) noexcept nogil:
     op.tail.bias = op.rescale.bias
     transpose_conv_quantized(
         &op.shape, op.height * op.width, <const int16_t*>context.input(node, 2).data, 0, <const int8_t*>context.input(node, 1).data, 0, &op.rescale, &op.tail,
-        op.block, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
+        op.block, 0, <Run*>context.scratch(op.runs), <int16_t*>context.scratch(op.image), <int64_t*>context.scratch(op.sums),
         <int16_t*>context.output(node, 0).data,
     )
     return 0
@@ -383,17 +449,21 @@ cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
     cdef const float* bias
     cdef const float* x
     cdef float* y
+    cdef int8_t* turned = op.turned
     cdef RowScale s
     cdef ptrdiff_t n
     if shape_output(context, node, op) != 0:
         return -1
+    if turned == NULL:
+        turned = <int8_t*>context.scratch(op.turning)
+        turn_filters(<const int8_t*>context.input(node, 1).data, g.oc, g.kh * g.kw * g.ic, turned)
     x = <const float*>context.input(node, 2).data
     y = <float*>context.output(node, 0).data
     bias = <const float*>bias_values(context, context.input(node, 3), g.oc, &op.bias)
     for n in range(g.batches):
-        quantize_asymmetric(x, size, image, &s)
+        quantize_row_by(op.rows, True, x, size, image, &s)
         transpose_conv_hybrid_image(
-            g, image, s.zero_point, s.scale, <const int8_t*>context.input(node, 1).data, op.scales, bias, op.range.low, op.range.high,
+            g, image, s.zero_point, s.scale, turned, op.scales, bias, op.range.low, op.range.high,
             <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), y,
         )
         x += size

@@ -29,9 +29,11 @@ cdef extern from "cpu.h" nogil:
     bint cpu_amx "tflm_cy_cpu_amx"() noexcept
 
 MODULES = {"amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "portable": "isa_portable"}
+ROWS = {"amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "portable": "rows_portable"}
 
 cdef Kernels nothing
 cdef const Kernels* chosen = NULL
+cdef const RowKernels* chosen_rows = NULL
 cdef str chosen_name = None
 cdef list kept = []
 
@@ -52,7 +54,7 @@ def available():
 
 def choose(name):
     """Take the kernels of this name for every prepare from now on, and return it."""
-    global chosen, chosen_name
+    global chosen, chosen_rows, chosen_name
     if name != "scalar" and name not in MODULES:
         raise ValueError(f"TFLM_CY_ISA is amx, avx512, avxvnni, avx2, portable or scalar, not {name!r}")
     if name not in available():
@@ -60,9 +62,12 @@ def choose(name):
     chosen_name = name
     if name == "scalar":
         chosen = &nothing
+        chosen_rows = NULL
     else:
         capsule = importlib.import_module(f"tflm_cy.simd.{MODULES[name]}").capsule()
-        kept.append(capsule)
+        rows = importlib.import_module(f"tflm_cy.simd.{ROWS[name]}").capsule()
+        kept.extend([capsule, rows])
+        chosen_rows = <const RowKernels*>PyCapsule_GetPointer(rows, "tflm_cy.simd.RowKernels")
         chosen = <const Kernels*>PyCapsule_GetPointer(capsule, "tflm_cy.simd.Kernels")
     return name
 
@@ -106,3 +111,9 @@ cdef const Kernels* kernels() except NULL:
     if chosen == NULL:
         name()
     return chosen
+
+
+cdef const RowKernels* row_kernels() except? NULL:
+    if chosen == NULL:
+        name()
+    return chosen_rows

@@ -31,10 +31,10 @@ cdef inline int32_t saturated(int32_t x) noexcept nogil:
 cdef inline void gate_in_layers(const IntegerLstm* s, const MicroLstm* q, const IntegerGate* g, int which, const IntegerRoom* room) noexcept nogil:
     cdef int16_t* v = room.gates + which * s.cells
     cdef ptrdiff_t i
-    multiply_rows_s8(g.w, s.cells, s.inputs, room.x, room.products)
+    multiply_rows_s8(g.w, s.cells, s.inputs, room.x, s.fast, room.products)
     for i in range(s.cells):
         v[i] = <int16_t>saturated(multiply(<int32_t>(<uint32_t>room.products[i] + <uint32_t>g.bias[i]), g.w_scale.value, g.w_scale.shift))
-    multiply_rows_s8(g.r, s.cells, s.outputs, room.h, room.products)
+    multiply_rows_s8(g.r, s.cells, s.outputs, room.h, s.fast, room.products)
     for i in range(s.cells):
         v[i] = <int16_t>saturated(v[i] + saturated(multiply(room.products[i], g.r_scale.value, g.r_scale.shift)))
     if which == CELL_GATE:

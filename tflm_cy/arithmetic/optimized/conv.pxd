@@ -12,7 +12,14 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
-from tflm_cy.arithmetic.optimized.product cimport Product, finish_eigen, multiply_rows_eigen, pack_panels
+from tflm_cy.arithmetic.optimized.product cimport (
+    Product, finish_eigen, multiply_rows_eigen, multiply_together_eigen, pack_panels,
+)
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
+
+
+cdef enum:
+    SCATTERED = 32               # pixels of a transposed convolution whose products are made together
 
 
 cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:
@@ -110,25 +117,24 @@ cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pi
 
 cdef inline void transpose_conv_f32_eigen(
     const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
-    float* sums, float* y,
+    const RowKernels* fast, float* sums, float* y,
 ) noexcept nogil:
-    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them. g may have fewer pixels: the others are not added."""
+    """p: of one image, with kh * kw * oc rows of weights; sums: SCATTERED of them. g may have fewer pixels: the others are not added."""
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
-    cdef ptrdiff_t image, j, c
     cdef ptrdiff_t read = g.ih * g.iw
-    cdef bint pair
+    cdef ptrdiff_t image, i, j, c, count
     memset(y, 0, g.batches * size * sizeof(float))
     for image in range(g.batches):
         j = 0
         while j < p.m:
-            pair = j + 1 < p.m
-            multiply_rows_eigen(p, w, packed, x, x + p.k if pair else NULL, j, sums, sums + p.n)
-            if j < read:
-                scatter(g, sums, j, y)
-            if j + 1 < read and pair:
-                scatter(g, sums + p.n, j + 1, y)
-            x += (2 if pair else 1) * p.k
-            j += 2
+            count = min(<ptrdiff_t>SCATTERED, p.m - j)
+            if fast == NULL or not multiply_together_eigen(p, w, x, j, count, fast, sums):
+                count = min(<ptrdiff_t>2, p.m - j)
+                multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
+            for i in range(min(count, read - j)):
+                scatter(g, sums + i * p.n, j + i, y)
+            x += count * p.k
+            j += count
         for j in range(g.oh * g.ow):
             for c in range(g.oc):
                 y[c] = clamp_f32(add_first(bias[c], y[c]), low, high)

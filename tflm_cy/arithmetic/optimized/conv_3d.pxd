@@ -13,9 +13,9 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, place_of
-from tflm_cy.arithmetic.eigen cimport k_block, matrix_product_f32, sum_by_eight, sum_even_odd, sum_in_order
-from tflm_cy.arithmetic.eigen_nan cimport nan_of_panel
+from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.nan_order cimport add_runs
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline void conv_3d_f32_fused(
@@ -83,54 +83,15 @@ cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t i
                 pixel += 1
 
 
-cdef inline void turn_filter(const float* w, ptrdiff_t n, ptrdiff_t k, float* turned) noexcept nogil:
-    """The first rows of n, as many as make whole blocks of 16, as columns."""
-    cdef ptrdiff_t n16 = n - n % 16
-    cdef ptrdiff_t i, c
-    for i in range(n16):
-        for c in range(k):
-            turned[c * n16 + i] = w[i * k + c]
-
-
-cdef inline void pixel_products(const float* w, const float* turned, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m,
-                                ptrdiff_t top) noexcept nogil:
-    """As matrix_product_f32; rows whose sums are in order go abreast."""
-    cdef ptrdiff_t n16 = n - n % 16
-    cdef ptrdiff_t i, j, c
-    cdef float* row
-    cdef float value
-    if m == 1 or n == 1 or k + n + m < 20 or k_block(k, m, n, top) < k:
-        matrix_product_f32(w, x, y, n, k, m, top)
-        return
-    for j in range(m):
-        row = y + j * n
-        memset(row, 0, n16 * sizeof(float))
-        for c in range(k):
-            value = x[j * k + c]
-            for i in range(n16):
-                row[i] = row[i] + turned[c * n16 + i] * value
-        for i in range(n16, n):
-            if j >= m - m % 4:
-                row[i] = sum_in_order(w + i * k, x + j * k, k)
-            elif i < n - n % 4:
-                row[i] = <float>0 + sum_even_odd(w + i * k, x + j * k, k)
-            else:
-                row[i] = <float>0 + sum_by_eight(w + i * k, x + j * k, k)
-        for i in range(n):
-            if row[i] != row[i]:
-                row[i] = nan_of_panel(w + i * k, x + j * k, k, k, i, n, j, m)
-
-
-cdef inline void transpose_conv_3d_f32_eigen(const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, float* products,
-                                             float* turned, float* y) noexcept nogil:
-    """products: a value per input pixel, tap and output channel; turned: as many values as the filter has."""
-    cdef ptrdiff_t rows = v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc
+cdef inline void transpose_conv_3d_f32_eigen(
+    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, const RowKernels* fast, float* products, float* y,
+) noexcept nogil:
+    """products: a value per input pixel, tap and output channel."""
     cdef ptrdiff_t inputs = v.size[0] * v.size[1] * v.size[2]
     cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2] * v.oc
     cdef ptrdiff_t b
     memset(y, 0, v.batches * outputs * sizeof(float))
-    turn_filter(w, rows, v.ic, turned)
     for b in range(v.batches):
-        pixel_products(w, turned, x + b * inputs * v.ic, products, rows, v.ic, inputs, top)
+        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top, fast)
         add_patches(v, products, inputs, y + b * outputs)
     add_bias_3d(v, bias, y)

@@ -16,7 +16,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
 
 from tflm_cy.arithmetic.half cimport half_to_f32
-from tflm_cy.arithmetic.hybrid cimport RowScale, dot_s16_s8
+from tflm_cy.arithmetic.hybrid cimport DOTS, dot_s16_s8, multiply_rows_hybrid
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.lookup cimport truncate
 
 cdef enum:
@@ -63,43 +64,70 @@ cdef inline float quantize_row(const float* x, ptrdiff_t n, int16_t* q) noexcept
     return <float>(<double>top / 127.0)
 
 
-cdef inline void fully_connected_blocks4(
-    const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t block, const uint16_t* scales, const int16_t* q, const RowScale* x,
-    const float* bias, float* y,
+cdef inline void sum_blocks4(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t block, const uint16_t* scales, float* offsets,
 ) noexcept nogil:
-    """One row of values with weights that share a float16 scale per block; what does not fill a last block does not count."""
+    """What a zero point of 1 adds to each row's sum; what does not fill a last block does not count."""
     cdef ptrdiff_t blocks = depth / block
     cdef ptrdiff_t o, b, i
-    cdef int32_t products, weights
-    cdef float total, offset, scale
+    cdef int32_t weights
     for o in range(rows):
-        total = 0
-        offset = 0
+        offsets[o] = 0
         for b in range(blocks):
-            products = 0
             weights = 0
             for i in range(b * block, (b + 1) * block):
-                products += <int32_t>q[i] * <int32_t>w[o * depth + i]
                 weights += w[o * depth + i]
-            scale = half_to_f32(scales[o * blocks + b])
-            total = total + <float>products * scale
-            offset = offset + scale * <float>weights
-        total = (total - <float>x.zero_point * offset) * x.scale
-        y[o] = total if bias == NULL else total + bias[o]
+            offsets[o] = offsets[o] + half_to_f32(scales[o * blocks + b]) * <float>weights
+
+
+cdef inline void fully_connected_blocks4(
+    const int8_t* w, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t block, const uint16_t* scales, const float* offsets, const int16_t* q,
+    const RowScale* x, const float* bias, const RowKernels* fast, float* y,
+) noexcept nogil:
+    """One row of values with weights that share a float16 scale per block. offsets: sum_blocks4."""
+    cdef int32_t[DOTS] products
+    cdef float[DOTS] totals
+    cdef ptrdiff_t blocks = depth / block
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t n, b, r
+    while first < rows:
+        n = min(<ptrdiff_t>DOTS, rows - first)
+        for r in range(n):
+            totals[r] = 0
+        for b in range(blocks):
+            if fast != NULL:
+                fast.multiply(q + b * block, 0, 1, w + first * depth + b * block, depth, n, block, False, products, 0)
+            for r in range(n):
+                if fast == NULL:
+                    products[r] = dot_s16_s8(q + b * block, w + (first + r) * depth + b * block, block)
+                totals[r] = totals[r] + <float>products[r] * half_to_f32(scales[(first + r) * blocks + b])
+        for r in range(n):
+            totals[r] = (totals[r] - <float>x.zero_point * offsets[first + r]) * x.scale
+            y[first + r] = totals[r] if bias == NULL else totals[r] + bias[first + r]
+        first += n
 
 
 cdef inline void fully_connected_moved(
     const int8_t* moved, ptrdiff_t rows, ptrdiff_t depth, const int16_t* q, float scale, const float* row_scales, float one_scale,
-    const float* bias, float* y,
+    const float* bias, const RowKernels* fast, float* y,
 ) noexcept nogil:
     """One row of values; row_scales: NULL when all rows have one_scale."""
+    cdef int32_t[DOTS] dots
     cdef int32_t total = 0
     cdef float offset, w_scale
-    cdef ptrdiff_t o, i
+    cdef ptrdiff_t first = 0
+    cdef ptrdiff_t o, i, n
     for i in range(depth):
         total += q[i]
     offset = <float>(total * -INT4_OFFSET) * scale
-    for o in range(rows):
-        w_scale = row_scales[o] if row_scales != NULL else one_scale
-        y[o] = offset * w_scale + bias[o]
-        y[o] = y[o] + <float>dot_s16_s8(q, moved + o * depth, depth) * scale * w_scale
+    while first < rows:
+        n = min(<ptrdiff_t>DOTS, rows - first)
+        if fast != NULL:
+            fast.multiply(q, 0, 1, moved + first * depth, depth, n, depth, False, dots, 0)
+        else:
+            multiply_rows_hybrid(moved + first * depth, n, depth, q, False, dots)
+        for o in range(first, first + n):
+            w_scale = row_scales[o] if row_scales != NULL else one_scale
+            y[o] = offset * w_scale + bias[o]
+            y[o] = y[o] + <float>dots[o - first] * scale * w_scale
+        first += n

@@ -23,6 +23,7 @@ from tflm_cy.arithmetic.eigen cimport (
 )
 from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
 from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_f32 cimport Run, columns4, columns8, columns16, columns16_one, f32x4, finish_f32, pack_columns
 
 cdef enum Method:
@@ -244,3 +245,23 @@ cdef inline void multiply_rows_eigen(
     multiply_row(p, w, x, j, sums)
     if x2 != NULL:
         multiply_row(p, w, x2, j + 1, sums2)
+
+
+cdef inline bint multiply_together_eigen(
+    const Product* p, const float* w, const float* x, ptrdiff_t j, ptrdiff_t count, const RowKernels* fast, float* sums,
+) noexcept nogil:
+    """Rows j .. j + count - 1 of the values (whole fours, or the last ones) by the vector kernel, which needs nothing packed; False: not so."""
+    cdef ptrdiff_t i, c
+    cdef bint in_order
+    cdef float* out
+    if p.method != PANELS or not fast.multiply_panels(w, x, sums, p.n, p.k, count, p.block):
+        return False
+    for i in range(count):
+        out = sums + i * p.n
+        in_order = j + i >= p.m - p.m % 4
+        for c in range(p.n if in_order else p.n - p.n % 4, p.n):
+            out[c] = last_column(p, w + c * p.k, x + i * p.k, in_order)
+        for c in range(p.n):
+            if out[c] != out[c]:
+                out[c] = nan_of_panel(w + c * p.k, x + i * p.k, p.k, p.block, c, p.n, j + i, p.m)
+    return True

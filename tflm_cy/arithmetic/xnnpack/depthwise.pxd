@@ -105,6 +105,13 @@ cdef inline void depthwise_pixel(
         store8(y + c + 16, min8(high, max8(low, d)))
         store8(y + c + 24, min8(high, max8(low, e)))
         c += 32
+    while c < channels and channels >= 8:            # the last eight, some of them again
+        c = min(c, channels - 8)
+        a = load8(bias + c)
+        for t in range(tile):
+            a = fma8(load8(at[t] + c), load8(w + t * channels + c), a)
+        store8(y + c, min8(high, max8(low, a)))
+        c += 8
     while c < channels:
         left = min(channels - c, <ptrdiff_t>8)
         a = load_part8(bias + c, left)
@@ -136,18 +143,19 @@ cdef inline void depthwise_pixel_two_sums(
 
 cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* packed, const float* bias, const float* zeros, float low, float high,
-    const float** at, float* y,
+    const float** at, ptrdiff_t first, ptrdiff_t end, float* y,
 ) noexcept nogil:
-    """packed: tile_size(kh * kw) rows of channels; at: as many pointers; zeros: one row of channels."""
+    """Output rows first .. end - 1 of all images. packed: tile_size(kh * kw) rows of channels; at: as many pointers; zeros: one row of channels."""
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
-    cdef ptrdiff_t n, oy, ox
-    for n in range(g.batches):
-        for oy in range(g.oh):
-            for ox in range(g.ow):
-                depthwise_taps(g, x, zeros, oy, ox, tile, at)
-                if AARCH64 and tile >= LARGEST_TILE:
-                    depthwise_pixel_two_sums(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
-                else:
-                    depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
-                y += g.ic
-        x += g.ih * g.iw * g.ic
+    cdef ptrdiff_t row, ox
+    cdef const float* image
+    y += first * g.ow * g.ic
+    for row in range(first, end):
+        image = x + row / g.oh * g.ih * g.iw * g.ic
+        for ox in range(g.ow):
+            depthwise_taps(g, image, zeros, row % g.oh, ox, tile, at)
+            if AARCH64 and tile >= LARGEST_TILE:
+                depthwise_pixel_two_sums(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+            else:
+                depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+            y += g.ic

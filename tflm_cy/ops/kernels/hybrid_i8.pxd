@@ -1,117 +1,289 @@
 """How the hybrid operators (float32 values, 8-bit weights) use the vector kernels for bytes: a quantized image, exact sums, and floats of them.
 
-    if ready_hybrid_i8(context, &op.fast, &shape, x, w, scales, how, bias, low, high):     # else: the scalar definition
-    run_hybrid_i8(&op.fast, image, zero_point, scale, context.scratch(op.fast.narrow), context.scratch(op.fast.sums.scratch), y)
+    if ready_hybrid_i8(context, &op.fast, &shape, x, w, bytes, scales, how, asymmetric, bias, low, high):     # else: the scalar definition
+        parallelize_hybrid_i8(context, node, &op.fast, range)
+    run_hybrid_i8(context, &op.fast, x, y, 0, all_rows(&op.fast), 0)
 
-The plan is made for one image at a time. Weights and biases are constants, packed at the first invoke. The zero point becomes known when an
-image is quantized: weights are packed for 0, and each sum loses the zero point times the sum of its weights.
+and ready_hybrid_depthwise_i8 for depthwise convolutions. The plan is made for one image at a time. Weights and biases are constants, packed at the first
+invoke. The zero point becomes known when an image is quantized: weights are packed for 0, and each sum loses the zero point times the sum of its weights.
+
+Threads share the output rows of the images; each quantizes an image for itself.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.graph.context cimport Context
+from tflm_cy.arithmetic.hybrid cimport sum_rows
+from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
+from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, pack_conv_i8, plan_conv_i8
+from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, PackedDepthwiseI8, pack_conv_i8, pack_depthwise_i8
+from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
+from tflm_cy.simd.ranges cimport band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
+from tflm_cy.simd.table cimport kernels, row_kernels
 
-cdef enum Scaling:               # of a sum
-    BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
-    BY_FILTER_FIRST = 1          # (sum * filter scale) * image scale
-    BY_PRODUCT = 2               # sum * (filter scale * image scale)
+cdef extern from *:
+    """
+    /* True for one caller, who then says `tflm_cy_done`; the others wait until then. */
+    static inline int tflm_cy_begin(int *state) {
+      int expected = 1;
+      if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == 0) return 0;
+      if (__atomic_compare_exchange_n(state, &expected, 2, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
+      while (__atomic_load_n(state, __ATOMIC_ACQUIRE) != 0) {}
+      return 0;
+    }
+    static inline void tflm_cy_done(int *state) { __atomic_store_n(state, 0, __ATOMIC_RELEASE); }
+    """
+    bint begin_once "tflm_cy_begin"(int* state) noexcept nogil     # state: 1 while it is still to be done
+    void end_once "tflm_cy_done"(int* state) noexcept nogil
 
 cdef struct HybridI8:
-    GemmI8 sums
-    int narrow                   # scratch: the image as bytes
-    ptrdiff_t columns            # of a group
+    HybridScaling out
+    GemmI8 sums                  # of a convolution,
+    PackedDepthwiseI8 taps       # or of a depthwise one
+    bint depthwise
+    const RowKernels* rows
+    ptrdiff_t batches
     ptrdiff_t size               # of an image
-    int how                      # Scaling
-    const float* scales
-    const float* bias
-    float low
-    float high
+    ptrdiff_t filter             # taps of a depthwise filter
+    ptrdiff_t multiplier         # outputs of a depthwise one's channel: pixels are quantized with each channel so many times
+    bint asymmetric
     int32_t* w_sums
-    bint waits                   # to be packed
-    int32_t zero_point           # of the image
-    float scale
+    const int8_t* w
+    int waits                    # 1: to be packed
+    int scratch
+    ptrdiff_t narrow_at          # where in a worker's scratch memory: the image as bytes,
+    ptrdiff_t outside_at         # a row of zero points,
+    ptrdiff_t kernel_at          # what the kernel needs
+    ptrdiff_t bytes              # of a worker
 
 
-cdef inline void finish_hybrid_i8(
-    const void* at, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
-) noexcept nogil:
-    cdef const HybridI8* h = <const HybridI8*>at
-    cdef const float* scales = h.scales + group * h.columns
-    cdef const float* bias = h.bias + group * h.columns
-    cdef const int32_t* w_sums = h.w_sums + group * h.columns
-    cdef float both = h.scale * h.scales[0]
-    cdef float* out
-    cdef ptrdiff_t r, c
-    for r in range(rows):
-        out = <float*>y
-        if h.how == BY_FILTER_FIRST:
-            for c in range(h.columns):
-                out[c] = clamp_f32(<float>(sums[c] - h.zero_point * w_sums[c]) * scales[c] * h.scale + bias[c], h.low, h.high)
-        elif h.how == BY_PRODUCT:
-            for c in range(h.columns):
-                out[c] = clamp_f32(<float>(sums[c] - h.zero_point * w_sums[c]) * (scales[c] * h.scale) + bias[c], h.low, h.high)
-        else:
-            for c in range(h.columns):
-                out[c] = clamp_f32(<float>(sums[c] - h.zero_point * w_sums[c]) * both + bias[c], h.low, h.high)
-        sums += sum_row
-        y += y_row
+cdef inline ptrdiff_t hybrid_line(ptrdiff_t bytes) noexcept nogil:
+    return (bytes + 127) // 64 * 64      # products may read behind
+
+
+cdef inline int begin_hybrid(
+    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int how, bint asymmetric, const float* bias,
+    float low, float high,
+) except -1:
+    h.batches = g.batches
+    h.size = g.ih * g.iw * g.ic
+    h.filter = g.kh * g.kw
+    h.multiplier = 1
+    h.asymmetric = asymmetric
+    h.w = w
+    h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
+    h.out = HybridScaling(columns=g.oc, how=how, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0)
+    return 0
+
+
+cdef inline int end_hybrid(Context context, HybridI8* h, ptrdiff_t outside, ptrdiff_t scratch) except -1:
+    h.narrow_at = hybrid_line(2 * h.size)
+    h.outside_at = h.narrow_at + hybrid_line(h.size * h.multiplier)
+    h.kernel_at = h.outside_at + hybrid_line(outside)
+    h.bytes = h.kernel_at + hybrid_line(scratch)
+    h.scratch = context.request_scratch(context.for_all_workers(h.bytes))
+    h.waits = True
+    return 0
 
 
 cdef inline bint ready_hybrid_i8(
-    Context context, HybridI8* h, const ConvShape* g, const Tensor* x, const int8_t* w, const float* scales, int how, const float* bias,
-    float low, float high,
+    Context context, HybridI8* h, const ConvShape* g, const Tensor* x, const int8_t* w, const float* scales, int how, bint asymmetric,
+    const float* bias, float low, float high,
 ) except -1:
-    """g: of one image."""
+    """Filters of kh * kw * group_ic bytes."""
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
-    if w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0:
+    cdef ConvI8* c = &h.sums.plan
+    h.rows = row_kernels()
+    if h.rows == NULL or kernels().conv_i8.plan == NULL or w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0 or g.batches <= 0:
         return False
-    h.columns = g.oc / g.groups
-    h.size = g.ih * g.iw * g.ic
-    h.how = how
-    h.scales = scales
-    h.bias = bias
-    h.low = low
-    h.high = high
-    h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    h.sums.plan.shape = g[0]
-    h.sums.plan.is_signed = True
-    h.sums.plan.x_zero_point = 0
-    h.sums.plan.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
-    h.sums.plan.finish = finish_hybrid_i8
-    h.sums.plan.how = h
-    h.sums.plan.y_size = sizeof(float)
-    if not plan_conv_i8(context, &h.sums, x, w, depth):
+    begin_hybrid(context, h, g, w, scales, how, asymmetric, bias, low, high)
+    h.out.columns = g.oc / g.groups
+    c.shape = g[0]
+    c.shape.batches = 1
+    c.is_signed = True
+    c.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
+    c.finish = h.rows.scale_rows
+    c.how = &h.out
+    c.y_size = sizeof(float)
+    c.slack = True
+    c.w, c.w_row = w, depth
+    if not kernels().conv_i8.plan(c):
         return False
-    h.waits = True
-    h.narrow = context.request_scratch(h.size + 64)      # products may read behind the image
+    c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
+    end_hybrid(context, h, 0, c.scratch_bytes)
+    return True
+
+
+cdef inline bint ready_hybrid_depthwise_i8(
+    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int how, const float* bias, float low, float high,
+) except -1:
+    """Always asymmetric."""
+    cdef DepthwiseI8* d = &h.taps.plan
+    h.rows = row_kernels()
+    if h.rows == NULL or kernels().depthwise_i8.plan == NULL or w == NULL or bias == NULL or g.batches <= 0 or g.oc <= 0:
+        return False
+    begin_hybrid(context, h, g, w, scales, how, True, bias, low, high)
+    h.depthwise = True
+    h.multiplier = g.oc / g.ic
+    d.shape = g[0]
+    d.shape.batches = 1
+    d.shape.ic = d.shape.groups = g.oc
+    d.is_signed = True
+    d.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
+    d.finish = h.rows.scale_rows
+    d.how = &h.out
+    d.y_size = sizeof(float)
+    d.w = <const uint8_t*>w
+    if not kernels().depthwise_i8.plan(d):
+        return False
+    d.packed = <unsigned char*>context.unfilled(d.packed_bytes)
+    h.taps.run = kernels().depthwise_i8.run
+    h.taps.pack = kernels().depthwise_i8.pack
+    end_hybrid(context, h, d.outside_bytes, d.scratch_bytes)
     return True
 
 
 cdef inline void pack_hybrid_i8(HybridI8* h) noexcept nogil:
-    cdef const int8_t* w = <const int8_t*>h.sums.plan.w
-    cdef ptrdiff_t depth = h.sums.plan.w_row
+    cdef const ConvShape* g = &h.sums.plan.shape
     cdef ptrdiff_t c, k
-    for c in range(h.sums.plan.shape.oc):
-        for k in range(depth):
-            h.w_sums[c] += w[c * depth + k]
-    pack_conv_i8(&h.sums)
-    h.waits = False
+    if not begin_once(&h.waits):
+        return
+    if not h.depthwise:
+        sum_rows(h.w, g.oc, h.sums.plan.w_row, h.w_sums)
+        pack_conv_i8(&h.sums)
+        end_once(&h.waits)
+        return
+    for k in range(h.taps.plan.shape.oc):
+        h.w_sums[k] = 0
+    for k in range(h.filter):
+        for c in range(h.taps.plan.shape.oc):
+            h.w_sums[c] += h.w[k * h.taps.plan.shape.oc + c]
+    pack_depthwise_i8(&h.taps)
+    end_once(&h.waits)
 
 
-cdef inline void run_hybrid_i8(
-    HybridI8* h, const int16_t* image, int32_t zero_point, float scale, void* narrow, void* scratch, float* y,
+cdef inline ptrdiff_t hybrid_rows(const HybridI8* h) noexcept nogil:
+    """What threads share of one image: output rows, or panels of the columns of a single position."""
+    cdef const ConvI8* c = &h.sums.plan
+    if h.depthwise:
+        return h.taps.plan.shape.oh if h.taps.plan.upright == 0 else 1
+    if c.flat and c.tile_columns:
+        return 1
+    if by_panels(c):
+        return (c.group_columns + c.panel_columns - 1) / c.panel_columns
+    return c.shape.oh if not c.flat or c.shape.ow == 1 else c.shape.oh * c.shape.ow
+
+
+cdef inline ptrdiff_t all_rows(const HybridI8* h) noexcept nogil:
+    return h.batches * hybrid_rows(h)
+
+
+cdef inline int parallelize_hybrid_i8(Context context, Node* node, HybridI8* h, WorkFunction work) except -1:
+    cdef double time = depthwise_i8_time(&h.taps.plan) if h.depthwise else conv_i8_time(&h.sums.plan)
+    cdef IterationSpace space = iteration_space(all_rows(h), 1)
+    if hybrid_rows(h) > 1:
+        space.min_chunk = min(space.units, max(<int64_t>1, hybrid_rows(h) / 4))
+    return context.parallelize(node, work, space, h.batches * (time + h.size * 0.2))
+
+
+cdef inline ConvShape rows_of(const ConvShape* g, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    """Output rows of one image."""
+    first *= g.ow
+    end *= g.ow
+    return band_of(g, &first, &end)
+
+
+cdef inline HybridScaling columns_of(const HybridScaling* out, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    """Of a single group."""
+    cdef HybridScaling part = out[0]
+    part.columns = min(end, out.columns) - first
+    part.bias += first
+    part.w_sums += first
+    if part.how != BY_BOTH:
+        part.scales += first
+    return part
+
+
+cdef inline void run_band(
+    const HybridI8* h, const int8_t* image, char* scratch, const HybridScaling* out, ptrdiff_t first, ptrdiff_t end, float* y,
 ) noexcept nogil:
-    cdef int8_t* bytes = <int8_t*>narrow
-    cdef ptrdiff_t i
-    if h.waits:
-        pack_hybrid_i8(h)
-    for i in range(h.size):
-        bytes[i] = <int8_t>image[i]
-    h.zero_point = zero_point
-    h.scale = scale
-    h.sums.plan.x_zero_point = zero_point                # what padding is
-    h.sums.plan.run(&h.sums.plan, bytes, scratch, y)
+    """Some rows of one image."""
+    cdef ConvI8 c
+    cdef DepthwiseI8 d
+    cdef HybridScaling part
+    cdef const ConvShape* g
+    cdef ptrdiff_t all = hybrid_rows(h)
+    if h.depthwise:
+        d = h.taps.plan
+        d.how = out
+        d.x_zero_point = out.zero_point
+        d.outside = <const uint8_t*>scratch + h.outside_at
+        if end - first < all:
+            d.shape = rows_of(&h.taps.plan.shape, first, end)
+            y += first * d.shape.ow * d.shape.oc
+        h.taps.run(&d, image, scratch + h.kernel_at, y)
+        return
+    c = h.sums.plan
+    g = &h.sums.plan.shape
+    c.how = out
+    c.x_zero_point = out.zero_point          # what padding is
+    if end - first == all:
+        c.run(&c, image, scratch + h.kernel_at, y)
+    elif by_panels(&c):
+        part = columns_of(out, first * c.panel_columns, end * c.panel_columns)
+        c.how = &part
+        run_columns_conv_i8(&c, image, scratch + h.kernel_at, y, first * c.panel_columns, end * c.panel_columns)
+    elif c.flat:
+        c.shape.batches = end - first
+        c.shape.oh = c.shape.ow = c.shape.ih = c.shape.iw = 1
+        c.run(&c, image + first * g.ic, scratch + h.kernel_at, y + first * g.oc)
+    else:
+        c.shape = rows_of(g, first, end)
+        c.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.row_bytes
+        c.run(&c, image, scratch + h.kernel_at, y + first * g.ow * g.oc)
+
+
+cdef inline void repeat_values(const int16_t* q, ptrdiff_t n, ptrdiff_t times, int8_t* y) noexcept nogil:
+    """Each value so many times, as a byte."""
+    cdef ptrdiff_t i, j
+    if times == 2:
+        for i in range(n):
+            y[2 * i] = <int8_t>q[i]
+            y[2 * i + 1] = <int8_t>q[i]
+        return
+    for i in range(n):
+        for j in range(times):
+            y[j] = <int8_t>q[i]
+        y += times
+
+
+cdef inline void run_hybrid_i8(Context context, HybridI8* h, const float* x, float* y, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Rows first .. end - 1, counted over all images."""
+    cdef char* scratch = <char*>context.worker_scratch(h.scratch, h.bytes, worker)
+    cdef int8_t* image = <int8_t*>scratch + h.narrow_at
+    cdef ptrdiff_t rows = hybrid_rows(h)
+    cdef ptrdiff_t outputs = h.taps.plan.shape.oh * h.taps.plan.shape.ow * h.taps.plan.shape.oc if h.depthwise else 0
+    cdef HybridScaling out = h.out
+    cdef RowScale s
+    cdef int64_t stop
+    pack_hybrid_i8(h)
+    if not h.depthwise:
+        outputs = h.sums.plan.shape.oh * h.sums.plan.shape.ow * h.sums.plan.shape.oc
+    elif h.taps.plan.upright > 0:
+        outputs = h.taps.plan.shape.ow * h.taps.plan.shape.oc
+    while first < end:
+        stop = min(end, (first / rows + 1) * rows)
+        h.rows.quantize(x + first / rows * h.size, h.size, h.asymmetric, <int16_t*>scratch, &s)
+        if h.multiplier == 1:
+            h.rows.narrow(<const int16_t*>scratch, h.size, image)
+        else:
+            repeat_values(<const int16_t*>scratch, h.size, h.multiplier, image)
+        out.zero_point, out.scale = s.zero_point, s.scale
+        if h.depthwise:
+            memset(scratch + h.outside_at, s.zero_point, h.taps.plan.outside_bytes)
+        run_band(h, image, scratch, &out, first % rows, stop - first / rows * rows, y + first / rows * outputs)
+        first = stop

@@ -10,7 +10,7 @@ there is one phase, which writes the output itself; others write to scratch memo
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.graph.context cimport Context
@@ -87,6 +87,7 @@ cdef inline bint plan_phases_i8(
     cdef Phase8* phase
     cdef ConvI8* c
     cdef uint8_t* filters
+    cdef bint empty
     cdef int i
     if kernels().conv_i8.plan == NULL or g.stride_h * g.stride_w > MOST_PHASES or g.batches <= 0:
         return False
@@ -102,7 +103,11 @@ cdef inline bint plan_phases_i8(
         phase.columns = axis_of_phase(i % g.stride_w, g.stride_w, g.kw, g.pad_w, g.ow, g.iw, common.dynamic)
         if phase.rows.outputs == 0 or phase.columns.outputs == 0:
             continue
-        if phase.rows.taps == 0 or phase.columns.taps == 0 or phase.rows.pad < 0 or phase.columns.pad < 0:
+        empty = phase.rows.taps == 0 or phase.columns.taps == 0
+        if empty:                                # filters shorter than the stride: of some outputs there is only the bias
+            phase.rows.taps = phase.columns.taps = 1
+            phase.rows.pad = phase.columns.pad = 0
+        if phase.rows.pad < 0 or phase.columns.pad < 0:
             return False
         c = &phase.fast.plan
         c[0] = common[0]
@@ -115,7 +120,10 @@ cdef inline bint plan_phases_i8(
         row = c.shape.kh * c.shape.kw * g.ic
         c.slack = context.aligned_slack and not is_constant(x)
         filters = <uint8_t*>context.unfilled(g.oc * row + 64)
-        turn_filter(g, phase, <const uint8_t*>w.data, filters)
+        if empty:
+            memset(filters, common.w_zero_point & 255, g.oc * row)
+        else:
+            turn_filter(g, phase, <const uint8_t*>w.data, filters)
         c.w, c.w_row = filters, row
         if not kernels().conv_i8.plan(c):
             return False

@@ -64,6 +64,7 @@ cdef struct Convolution:
     const float* zeros           # what a tap outside of the image reads
     ptrdiff_t* starts            # of each tap in the packed filters
     int taps                     # scratch: pointers
+    size_t taps_bytes            # of a worker
     GemmF32 fast                # with a vector kernel
     PackedDepthwiseF32 fast_depthwise
     int x                        # transposed: the input's index
@@ -173,9 +174,10 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
-    op.taps = context.request_scratch(sizeof(float*) * tile)
+    op.taps_bytes = sizeof(float*) * tile
+    op.taps = context.request_scratch(context.for_all_workers(op.taps_bytes))
     node.invoke = convolve_depthwise
-    return 0
+    return context.parallelize(node, depthwise_range, iteration_space(g.batches * g.oh, 1), <double>g.batches * g.oh * g.ow * (tile * (3 + g.ic / 16.)))
 
 
 cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t column_stride, ptrdiff_t k_stride) except -1:
@@ -391,12 +393,17 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:
+    depthwise_range(context, node, 0, (<Convolution*>node.data).shape.batches * (<Convolution*>node.data).shape.oh, 0)
+    return 0
+
+
+cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output rows."""
     cdef Convolution* op = <Convolution*>node.data
     depthwise_f32(
         &op.shape, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
-        <const float**>context.scratch(op.taps), <float*>context.output(node, 0).data,
+        <const float**>context.worker_scratch(op.taps, op.taps_bytes, worker), first, end, <float*>context.output(node, 0).data,
     )
-    return 0
 
 
 cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil:

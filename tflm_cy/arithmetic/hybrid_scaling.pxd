@@ -1,0 +1,71 @@
+"""From the exact sums of quantized values and int8 weights to the outputs of the hybrid convolutions and products.
+
+    cdef HybridScaling h                               # of a node
+    h.zero_point, h.scale = s.zero_point, s.scale      # of the quantized row or image
+    scale_rows(&h, group, sums, sum_row, rows, y, y_row)
+
+The order of the multiplications is part of the definition: the operators differ in it.
+"""
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int32_t, uint32_t
+
+from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+
+cdef enum Scaling:               # of a sum
+    BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
+    BY_FILTER_FIRST = 1          # (sum * filter scale) * image scale
+    BY_PRODUCT = 2               # sum * (filter scale * image scale)
+    BY_FOURS = 3                 # BY_FILTER_FIRST, NaN becoming the lower limit; the last columns % 4: (sum * image scale) * filter scale
+
+cdef struct HybridScaling:
+    ptrdiff_t columns            # of a group
+    int how                      # Scaling
+    const float* scales
+    const float* bias
+    float low
+    float high
+    const int32_t* w_sums        # of each column's weights
+    int32_t zero_point
+    float scale
+
+
+cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_t* sums, float* y) noexcept nogil:
+    """The columns of a group, which begins at column `first`."""
+    cdef const float* scales = h.scales + first
+    cdef const float* bias = h.bias + first
+    cdef const int32_t* w_sums = h.w_sums + first
+    cdef ptrdiff_t n = h.columns
+    cdef ptrdiff_t fours = n - n % 4
+    cdef float both = h.scale * h.scales[0]
+    cdef float low = h.low
+    cdef float high = h.high
+    cdef float scale = h.scale
+    cdef uint32_t zero_point = <uint32_t>h.zero_point
+    cdef ptrdiff_t c
+    cdef float v
+    if h.how == BY_BOTH:
+        for c in range(n):
+            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * both + bias[c], low, high)
+    elif h.how == BY_FILTER_FIRST:
+        for c in range(n):
+            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c], low, high)
+    elif h.how == BY_PRODUCT:
+        for c in range(n):
+            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * (scales[c] * scale) + bias[c], low, high)
+    else:
+        for c in range(fours):
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]
+            v = v if v > low else low
+            y[c] = v if v < high else high
+        for c in range(fours, n):
+            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale * scales[c] + bias[c], low, high)
+
+
+cdef inline void scale_rows(
+    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+) noexcept nogil:
+    """As conv_i8 and depthwise_i8 call it (RequantizeRow)."""
+    cdef const HybridScaling* h = <const HybridScaling*>how
+    cdef ptrdiff_t r
+    for r in range(rows):
+        scale_row(h, group * h.columns, sums + r * sum_row, <float*>(y + r * y_row))
