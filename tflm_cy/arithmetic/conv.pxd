@@ -13,6 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
 
@@ -36,12 +37,18 @@ cdef struct ConvShape:
     ptrdiff_t pad_w
     ptrdiff_t row                # integer kernels: values of one filter in memory, kh * kw * group_ic or more with zeros behind
 
+cdef enum Rounding:              # of a Factor's right shift
+    HALVES_AWAY = 0              # from zero
+    HALVES_UP = 1
+    ONCE = 2                     # halves up, and the product before is cut
+
 cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * value / 2^31 rounded) / 2^right rounded
     int32_t value
     int32_t left
     int32_t right
     int32_t half                 # 2^right / 2, 0 without a right shift
-    int32_t away                 # -1 with a right shift whose halves round away from zero, 0 when they round up
+    int16_t away                 # -1 with a right shift whose halves round away from zero, 0 when they round up
+    int16_t cut                  # -1: the product by value / 2^31 is not rounded
 
 cdef struct Rescale:             # from a sum to a quantized output
     const int64_t* bias          # one per channel
@@ -70,7 +77,7 @@ cdef inline ptrdiff_t end_tap(ptrdiff_t start, ptrdiff_t dilation, ptrdiff_t siz
 
 
 cdef inline int window_runs(const ConvShape* g, ptrdiff_t group, ptrdiff_t oy, ptrdiff_t ox, Run* runs) noexcept nogil:
-    """The stretches of one window, offsets from the start of the image; returns their number (at most kh * kw)."""
+    """The stretches of one window, offsets from the start of the image; returns their number (at most kh * kw): on aarch64 one per tap."""
     cdef ptrdiff_t y = oy * g.stride_h - g.pad_h
     cdef ptrdiff_t x = ox * g.stride_w - g.pad_w
     cdef ptrdiff_t fy0 = first_tap(y, g.dilation_h)
@@ -83,7 +90,7 @@ cdef inline int window_runs(const ConvShape* g, ptrdiff_t group, ptrdiff_t oy, p
         return 0
     for fy in range(fy0, fy1):
         row = (y + fy * g.dilation_h) * g.iw
-        if g.dilation_w == 1 and g.groups == 1:
+        if g.dilation_w == 1 and g.groups == 1 and not AARCH64:
             runs[count].x = (row + x + fx0) * g.ic
             runs[count].k = (fy * g.kw + fx0) * g.ic
             runs[count].n = (fx1 - fx0) * g.ic
@@ -184,7 +191,7 @@ cdef inline void gather_patch(
         row = image + iy * g.iw * g.ic + group * g.group_ic
         for i in range(fx0 * g.group_ic):
             patch[i] = 0
-        if g.dilation_w == 1 and g.groups == 1:
+        if g.dilation_w == 1 and g.groups == 1 and not AARCH64:
             shift_values(row + (x + fx0) * g.ic, (fx1 - fx0) * g.ic, zero_point, patch + fx0 * g.ic)
         else:
             for fx in range(fx0, fx1):
@@ -242,15 +249,16 @@ cdef inline void position_sums(
         subtract_weight_zero(patches, depth, w_zero_point, group_oc, sums + group * group_oc)
 
 
-cdef inline Factor factor_of(Multiplier m, bint up) noexcept nogil:
-    """`up`: halves of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels; there
-    a left shift beyond 31 leaves 0."""
+cdef inline Factor factor_of(Multiplier m, int rounding) noexcept nogil:
+    """HALVES_UP: those of the right shift round towards infinity, as in the vector code and the 8-bit products of the optimized kernels; there
+    a left shift beyond 31 leaves 0. ONCE: nothing else is rounded (optimized/rounding.pxd)."""
     cdef Factor f
-    f.value = m.value if m.shift <= 31 or not up else 0
+    f.value = m.value if m.shift <= 31 or rounding == HALVES_AWAY else 0
     f.left = m.shift if m.shift > 0 else 0
     f.right = -m.shift if m.shift < 0 else 0
     f.half = <int32_t>((<uint32_t>1 << f.right) >> 1)
-    f.away = -1 if f.right > 0 and not up else 0
+    f.away = -1 if f.right > 0 and rounding == HALVES_AWAY else 0
+    f.cut = -1 if rounding == ONCE else 0
     return f
 
 
@@ -259,7 +267,7 @@ cdef inline int64_t rescale(int32_t x, const Factor* f) noexcept nogil:
 
     Half away from zero is (h + half) >> right, less one before the shift when h is negative; without a branch, as signs are random.
     """
-    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << (f.left & 31)) * f.value + (1 << 30)) >> 31
+    cdef int64_t h = (<int64_t><int32_t>(<uint32_t>x << (f.left & 31)) * f.value + ((1 << 30) & ~f.cut)) >> 31
     return (h + f.half + ((h >> 63) & f.away)) >> f.right
 
 

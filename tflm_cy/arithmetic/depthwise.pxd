@@ -10,7 +10,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, end_tap, first_tap, rescale_sums
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, nan_sum
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product
+from tflm_cy.arithmetic.product_f32 cimport f32x4, finish_f32, fma4, nan_sum
 from tflm_cy.arithmetic.product_s16 cimport activation, weight8
 
 cdef enum:
@@ -34,6 +35,11 @@ cdef inline Taps window_taps(const ConvShape* g, ptrdiff_t oy, ptrdiff_t ox) noe
     t.fx0 = first_tap(t.x, g.dilation_w)
     t.fx1 = end_tap(t.x, g.dilation_w, g.iw, g.kw)
     return t
+
+
+cdef inline f32x4 plus_product4(f32x4 total, f32x4 a, f32x4 b) noexcept nogil:
+    """plus_product, lane by lane."""
+    return fma4(a, b, total) if AARCH64 else total + a * b
 
 
 cdef inline void depthwise_sums_f32(
@@ -65,10 +71,10 @@ cdef inline void depthwise_sums_f32(
             for fx in range(t.fx0, t.fx1):
                 p = <const f32x4*>row
                 v = <const f32x4*>taps
-                a0 = a0 + p[0] * v[0]
-                a1 = a1 + p[1] * v[1]
-                a2 = a2 + p[2] * v[2]
-                a3 = a3 + p[3] * v[3]
+                a0 = plus_product4(a0, p[0], v[0])
+                a1 = plus_product4(a1, p[1], v[1])
+                a2 = plus_product4(a2, p[2], v[2])
+                a3 = plus_product4(a3, p[3], v[3])
                 row += step
                 taps += g.oc
         (<f32x4*>(sums + c))[0] = a0
@@ -82,7 +88,7 @@ cdef inline void depthwise_sums_f32(
             row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
             taps = w + (fy * g.kw + t.fx0) * g.oc + c
             for fx in range(t.fx0, t.fx1):
-                a0 = a0 + (<const f32x4*>row)[0] * (<const f32x4*>taps)[0]
+                a0 = plus_product4(a0, (<const f32x4*>row)[0], (<const f32x4*>taps)[0])
                 row += step
                 taps += g.oc
         (<f32x4*>(sums + c))[0] = a0
@@ -93,7 +99,7 @@ cdef inline void depthwise_sums_f32(
             row = image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c
             taps = w + (fy * g.kw + t.fx0) * g.oc + c
             for fx in range(t.fx0, t.fx1):
-                total = total + row[0] * taps[0]
+                total = plus_product(total, row[0], taps[0])
                 row += step
                 taps += g.oc
         sums[c] = total
@@ -118,7 +124,7 @@ cdef inline void depthwise_sums_f32_multiplied(
             for c in range(g.ic):
                 v = pixel[c]
                 for m in range(c * multiplier, (c + 1) * multiplier):
-                    sums[m] = sums[m] + v * taps[m]
+                    sums[m] = plus_product(sums[m], v, taps[m])
 
 
 cdef inline void repair_depthwise_nans(

@@ -1,8 +1,9 @@
 """Eigen's float32 functions and matrix products, whose bits the recurrent operators have in every arithmetic.
 
-Eigen was compiled for AVX without fused multiply-add: eight lanes, every product and every sum rounded. The functions are its packet
-formulas, which it applies to tails as well. `matrix_product` is W (n x k) times the transpose of X (m x k); the order in which an output sums
-over k depends on n, k, m and on its own row and column, and on the size of the L1 data cache (`top_block`).
+Eigen was compiled for AVX without fused multiply-add: eight lanes, every product and every sum rounded; on aarch64 the products of its
+functions' polynomials are fused with the sums, and product_ruy.pxd multiplies. The functions are its packet formulas, which it applies to
+tails as well. `matrix_product` is W (n x k) times the transpose of X (m x k); the order in which an output sums over k depends on n, k, m
+and on its own row and column, and on the size of the L1 data cache (`top_block`).
 
 Source: Eigen's src/Core/{MathFunctionsImpl.h,products/{GeneralBlockPanelKernel,GeneralMatrixVector}.h,arch/Default/GenericPacketMathFunctions.h}.
 """
@@ -14,6 +15,8 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, ACT_SIGN_BIT, ACT_TANH
+from tflm_cy.arithmetic.machine cimport AARCH64, product_plus
+from tflm_cy.arithmetic.product_ruy cimport chain_products, is_lane_product, lane_products
 
 
 cdef inline float eigen_tanh(float v) noexcept nogil:
@@ -23,15 +26,15 @@ cdef inline float eigen_tanh(float v) noexcept nogil:
     x = <float>-7.90738964080810547 if x < <float>-7.90738964080810547 else x
     x2 = x * x
     p = <float>1.394553628e-8
-    p = p * x2 + <float>2.102733560e-5
-    p = p * x2 + <float>3.520756727e-3
-    p = p * x2 + <float>1.340216100e-1
+    p = product_plus(p, x2, <float>2.102733560e-5)
+    p = product_plus(p, x2, <float>3.520756727e-3)
+    p = product_plus(p, x2, <float>1.340216100e-1)
     q = <float>8.015776984e-7
-    q = q * x2 + <float>3.326951409e-4
-    q = q * x2 + <float>2.597254514e-2
-    q = q * x2 + <float>4.673548340e-1
-    q = q * x2 + <float>1
-    return ((x2 * x) * p + x) / q
+    q = product_plus(q, x2, <float>3.326951409e-4)
+    q = product_plus(q, x2, <float>2.597254514e-2)
+    q = product_plus(q, x2, <float>4.673548340e-1)
+    q = product_plus(q, x2, <float>1)
+    return product_plus(x2 * x, p, x) / q
 
 
 cdef inline float eigen_logistic(float v) noexcept nogil:
@@ -41,15 +44,15 @@ cdef inline float eigen_logistic(float v) noexcept nogil:
     cdef int32_t exponent
     x = <float>-110 if x < <float>-110 else x
     x = x * <float>0.5
-    t = x * <float>1.44269504088896341 + <float>0.5
+    t = product_plus(x, <float>1.44269504088896341, <float>0.5)
     exponent = <int32_t>t
     exponent = exponent - <int32_t>(<float>exponent > t)
     m = <float>exponent
-    r = m * <float>2.12194440e-4 + (m * <float>-0.693359375 + x)
+    r = product_plus(m, <float>2.12194440e-4, product_plus(m, <float>-0.693359375, x))
     r2 = r * r
-    even = r2 * <float>4.1898667812347412109375e-2 + <float>0.49999141693115234375
-    odd = r2 * <float>8.33471305668354034423828125e-3 + <float>0.16666877269744873046875
-    p = r2 * (r * odd + even) + (r + <float>1)
+    even = product_plus(r2, <float>4.1898667812347412109375e-2, <float>0.49999141693115234375)
+    odd = product_plus(r2, <float>8.33471305668354034423828125e-3, <float>0.16666877269744873046875)
+    p = product_plus(r2, product_plus(r, odd, even), r + <float>1)
     exponent = (exponent + 127) << 23
     memcpy(&power, &exponent, 4)
     e = p * power
@@ -63,16 +66,16 @@ cdef inline float eigen_exp(float v) noexcept nogil:
     cdef float t, m, r, r2, even, odd, p, half, rest
     cdef int32_t exponent, first
     x = <float>-110 if x < <float>-110 else x
-    t = x * <float>1.44269504088896341 + <float>0.5
+    t = product_plus(x, <float>1.44269504088896341, <float>0.5)
     exponent = <int32_t>t
     exponent = exponent - <int32_t>(<float>exponent > t)
     m = <float>exponent
-    r = m * <float>2.12194440e-4 + (m * <float>-0.693359375 + x)
+    r = product_plus(m, <float>2.12194440e-4, product_plus(m, <float>-0.693359375, x))
     r2 = r * r
-    even = r2 * <float>1.37449637986719608306884765625e-3 + <float>4.166965186595916748046875e-2
-    even = r2 * even + <float>0.49999988079071044921875
-    odd = r2 * <float>8.36894474923610687255859375e-3 + <float>0.16666518151760101318359375
-    p = r2 * (r * odd + even) + (r + <float>1)
+    even = product_plus(r2, <float>1.37449637986719608306884765625e-3, <float>4.166965186595916748046875e-2)
+    even = product_plus(r2, even, <float>0.49999988079071044921875)
+    odd = product_plus(r2, <float>8.36894474923610687255859375e-3, <float>0.16666518151760101318359375)
+    p = product_plus(r2, product_plus(r, odd, even), r + <float>1)
     first = exponent >> 1                # 2^exponent may be no float of its own
     exponent = (exponent - first + 127) << 23
     first = (first + 127) << 23
@@ -371,6 +374,13 @@ cdef inline void matrix_product_f32(
     cdef ptrdiff_t i, j
     cdef bint done
     cdef float* out
+    if AARCH64:
+        for j in range(m):
+            if is_lane_product(n, k, m):
+                lane_products(w, n, k, x + j * k, y + j * n)
+            else:
+                chain_products(w, n, k, x + j * k, y + j * n)
+        return
     if m == 1:
         matrix_vector_f32(w, n, k, x, False, y, fast)
         return

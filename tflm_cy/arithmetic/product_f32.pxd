@@ -10,15 +10,26 @@ output columns lies together.
 A `Run` is a stretch of k whose values lie side by side in the row: a fully connected layer has one, a convolution one per filter row or tap;
 taps outside of the image are left out (adding 0 * w instead would make NaN of an infinite weight).
 
+On aarch64 the last n % 8 values of a run are fused with their sum: that compiler makes blocks of eight of the loop, which it must not fuse,
+and fuses what is left over. There a convolution has a run per tap.
+
 `f32x4` is four floats that gcc and clang add and multiply lane by lane, each lane rounded as a float; it exists on every CPU.
 """
 from libc.stddef cimport ptrdiff_t
 
+from tflm_cy.arithmetic.machine cimport AARCH64
+
 cdef extern from *:
     """
+    #include <math.h>
     typedef float tflm_cy_f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+    static inline tflm_cy_f32x4 tflm_cy_fma4(tflm_cy_f32x4 a, tflm_cy_f32x4 b, tflm_cy_f32x4 c) {
+      for (int i = 0; i < 4; i++) c[i] = fmaf(a[i], b[i], c[i]);
+      return c;
+    }
     """
     ctypedef float f32x4 "tflm_cy_f32x4"
+    f32x4 fma4 "tflm_cy_fma4"(f32x4 a, f32x4 b, f32x4 c) noexcept nogil      # a * b + c, rounded once
 
 cdef struct Run:
     ptrdiff_t x                  # offset from the start of the row
@@ -59,6 +70,14 @@ cdef inline void pack_columns(
         c += width
 
 
+cdef inline f32x4 plus4(f32x4 total, f32x4 w, float x, bint fused) noexcept nogil:
+    cdef float[4] same
+    if AARCH64 and fused:
+        same[0] = same[1] = same[2] = same[3] = x
+        return fma4(w, (<f32x4*>same)[0], total)
+    return total + w * x
+
+
 cdef inline void columns16(
     const float* x, const float* x2, const Run* runs, int count, const float* w, float* sums, float* sums2,
 ) noexcept nogil:
@@ -76,23 +95,24 @@ cdef inline void columns16(
     cdef const float* p
     cdef const float* q
     cdef float s, t
-    cdef ptrdiff_t k
+    cdef ptrdiff_t k, whole
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
+        whole = runs[r].n - runs[r].n % 8
         for k in range(runs[r].n):
             s = p[k]
             t = q[k]
-            a0 = a0 + v[0] * s
-            a1 = a1 + v[1] * s
-            a2 = a2 + v[2] * s
-            a3 = a3 + v[3] * s
-            b0 = b0 + v[0] * t
-            b1 = b1 + v[1] * t
-            b2 = b2 + v[2] * t
-            b3 = b3 + v[3] * t
+            a0 = plus4(a0, v[0], s, k >= whole)
+            a1 = plus4(a1, v[1], s, k >= whole)
+            a2 = plus4(a2, v[2], s, k >= whole)
+            a3 = plus4(a3, v[3], s, k >= whole)
+            b0 = plus4(b0, v[0], t, k >= whole)
+            b1 = plus4(b1, v[1], t, k >= whole)
+            b2 = plus4(b2, v[2], t, k >= whole)
+            b3 = plus4(b3, v[3], t, k >= whole)
             v += 4
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -114,17 +134,18 @@ cdef inline void columns16_one(const float* x, const Run* runs, int count, const
     cdef const f32x4* v
     cdef const float* p
     cdef float s
-    cdef ptrdiff_t k
+    cdef ptrdiff_t k, whole
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         v = <const f32x4*>(w + 16 * runs[r].k)
+        whole = runs[r].n - runs[r].n % 8
         for k in range(runs[r].n):
             s = p[k]
-            a0 = a0 + v[0] * s
-            a1 = a1 + v[1] * s
-            a2 = a2 + v[2] * s
-            a3 = a3 + v[3] * s
+            a0 = plus4(a0, v[0], s, k >= whole)
+            a1 = plus4(a1, v[1], s, k >= whole)
+            a2 = plus4(a2, v[2], s, k >= whole)
+            a3 = plus4(a3, v[3], s, k >= whole)
             v += 4
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -144,17 +165,18 @@ cdef inline void columns8(
     cdef const f32x4* v
     cdef const float* p
     cdef const float* q
-    cdef ptrdiff_t k
+    cdef ptrdiff_t k, whole
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 8 * runs[r].k)
+        whole = runs[r].n - runs[r].n % 8
         for k in range(runs[r].n):
-            a0 = a0 + v[0] * p[k]
-            a1 = a1 + v[1] * p[k]
-            b0 = b0 + v[0] * q[k]
-            b1 = b1 + v[1] * q[k]
+            a0 = plus4(a0, v[0], p[k], k >= whole)
+            a1 = plus4(a1, v[1], p[k], k >= whole)
+            b0 = plus4(b0, v[0], q[k], k >= whole)
+            b1 = plus4(b1, v[1], q[k], k >= whole)
             v += 2
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums)[1] = a1
@@ -172,15 +194,16 @@ cdef inline void columns4(
     cdef const f32x4* v
     cdef const float* p
     cdef const float* q
-    cdef ptrdiff_t k
+    cdef ptrdiff_t k, whole
     cdef int r
     for r in range(count):
         p = x + runs[r].x
         q = x2 + runs[r].x
         v = <const f32x4*>(w + 4 * runs[r].k)
+        whole = runs[r].n - runs[r].n % 8
         for k in range(runs[r].n):
-            a0 = a0 + v[k] * p[k]
-            b0 = b0 + v[k] * q[k]
+            a0 = plus4(a0, v[k], p[k], k >= whole)
+            b0 = plus4(b0, v[k], q[k], k >= whole)
     (<f32x4*>sums)[0] = a0
     (<f32x4*>sums2)[0] = b0
 

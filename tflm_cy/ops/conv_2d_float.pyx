@@ -10,6 +10,7 @@ from libc.stddef cimport ptrdiff_t
 from tflm_cy.arithmetic.conv cimport ConvShape, conv_f32, repair_conv_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport cache_sizes, l1_data_bytes
 from tflm_cy.arithmetic.optimized.contraction cimport (
     Contraction, conv_f32_contraction, pack_contraction, piece, plan_contraction,
@@ -75,7 +76,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatConv* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.c.shape
     op.patches = context.request_scratch(2 * sizeof(float) * op.c.depth)
-    if context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1 and context.kept_by_tensorflow(w):
+    if not AARCH64 and context.num_threads > 1 and is_constant(w) and g.dilation_h == 1 and g.dilation_w == 1 and context.kept_by_tensorflow(w):
         plan_threads(op, context.num_threads)
         if op.contraction.parts > 1 or op.contraction.blocks > 1:
             return prepare_contraction(context, node, op)

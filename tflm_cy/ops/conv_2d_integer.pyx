@@ -13,14 +13,15 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, conv_quantized
+from tflm_cy.arithmetic.conv cimport ONCE, ConvShape, Rescale, conv_quantized
+from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
 from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_fixed_conv_i8, run_fixed_conv_i8
 from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, conv_rows_i16, plan_rows_i16
 from tflm_cy.ops.quantized_weights cimport (
-    Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
+    ROUND_ONCE, Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -58,6 +59,8 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         raise ValueError("CONV_2D: int16 zero_point != 0")
     if node.arithmetic == OPTIMIZED and (x.type != INT16 or narrow_bias) and op.c.shape.groups == 1:
         up = op.c.shape.oc
+        if x.type != INT16 and gemm_rounding(op.c.shape.oc, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, op.c.depth) == ONCE:
+            up = ROUND_ONCE
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)

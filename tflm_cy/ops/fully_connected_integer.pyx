@@ -21,7 +21,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport HALVES_AWAY, Factor, Rescale, factor_of
+from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport (
     DoubleRescale, fully_connected_quantized, fully_connected_shuffled, fully_connected_u8_s16, rescale_whole, shuffle_values,
@@ -151,13 +152,13 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     op.rescale.longest = LONGEST_8BIT if natural and x.type != INT16 else LONGEST_16BIT
     op.rescale.wide = x.type == INT16 and y.type == INT16 and option != INT32
     if w.sparsity != NULL:
-        prepare_fixed(context, x, w, y, op, False, False)
+        prepare_fixed(context, x, w, y, op, HALVES_AWAY, False)
     elif gemm:
         if bytes_to_16:
             op.fixed.zero_point = 0
-        prepare_fixed(context, x, w, y, op, True, False)
+        prepare_fixed(context, x, w, y, op, gemm_rounding(op.m.rows, op.m.batches, op.m.depth), False)
     elif node.arithmetic == MICRO:
-        prepare_fixed(context, x, w, y, op, False, op.rescale.wide)
+        prepare_fixed(context, x, w, y, op, HALVES_AWAY, op.rescale.wide)
     prepare_weights(context, w, &op.weights)
     if w.sparsity != NULL:
         op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
@@ -247,11 +248,11 @@ cdef int run_shuffled(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_fixed(
-    Context context, const Tensor* x, const Tensor* w, const Tensor* y, IntegerMatrix* op, bint up, bint wide,
+    Context context, const Tensor* x, const Tensor* w, const Tensor* y, IntegerMatrix* op, int rounding, bint wide,
 ) except -1:
     """Multipliers of the optimized and TFLM's kernels: without scales per row the input scales' product is a float32.
 
-    `up`: the second rounding takes halves up, not away from zero; `wide`: 64-bit sums, with one rounding.
+    `rounding`: of 32-bit sums; `wide`: 64-bit sums, with one rounding.
     """
     cdef Factor* factors = <Factor*>context.persistent(sizeof(Factor) * op.m.rows + 1)
     cdef double real = <double><float>(x.scale * w.scale) / <double>y.scale
@@ -263,7 +264,7 @@ cdef int prepare_fixed(
             real = op.rescale.scales[o]
         if w.scale_count > 1 or o == 0:
             m = quantize_multiplier(real)
-            factor = factor_of(m, up)
+            factor = factor_of(m, rounding)
         factors[o] = factor
     op.fixed.factors = factors
     op.fixed.wide = wide

@@ -9,7 +9,7 @@ from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of
+from tflm_cy.arithmetic.conv cimport ONCE, Factor, Rescale, factor_of
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport Context
@@ -200,13 +200,16 @@ cdef inline int set_activation_range(int activation, const Tensor* y, Rescale* o
     return 0
 
 
+cdef enum:
+    ROUND_ONCE = -1
+
 cdef struct Multipliers:         # of a convolution's channels, before they are taken apart
     double x_scale
     double y_scale
     const float* scales          # of the filter; uint8: NULL
     bint per_channel
     ptrdiff_t channels
-    ptrdiff_t up                 # channels below round halves up, the others away from zero
+    ptrdiff_t up                 # channels below round halves up, the others away from zero; ROUND_ONCE: all do
     Factor* factors              # NULL: without memory yet
 
 
@@ -234,14 +237,14 @@ cdef inline bint are_below(const Multipliers* m, double most) noexcept nogil:
 cdef inline void fill_factors(const Multipliers* m) noexcept nogil:
     cdef ptrdiff_t c
     for c in range(m.channels):
-        m.factors[c] = factor_of(quantize_multiplier(multiplier_of(m, c)), c < m.up)
+        m.factors[c] = factor_of(quantize_multiplier(multiplier_of(m, c)), ONCE if m.up == ROUND_ONCE else c < m.up)
 
 
 cdef inline int prepare_rescale(
     Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, int activation, ptrdiff_t channels,
     bint wide, ptrdiff_t up, Rescale* out, str name,
 ) except -1:
-    """The multipliers of a convolution; channels below `up` round halves up, the others away from zero."""
+    """The multipliers of a convolution; channels below `up` round halves up, the others away from zero; ROUND_ONCE: all once."""
     cdef Multipliers m
     plan_rescale(context, x, w, b, y, activation, channels, wide, up, out, &m, name)
     return own_factors(context, &m, out)

@@ -88,7 +88,7 @@ cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t
     cdef int64_t* lost = <int64_t*>(at + REQUANTIZE_FIXED_LOST * VL)
     cdef int shift = 31 + factor.right - factor.left
     values[wide] = factor.value + (<int64_t>shift << 32)
-    added[wide] = (<int64_t>1 << (30 - factor.left)) + (<int64_t>factor.half << 31)
+    added[wide] = ((<int64_t>1 << (30 - factor.left)) & ~<int64_t>factor.cut) + (<int64_t>factor.half << 31)
     if mixed:
         lost[wide] = <int64_t>1 << 31 if factor.away else 0
     if REQUANTIZE_FIXED_BIAS:

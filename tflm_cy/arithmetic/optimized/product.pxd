@@ -14,6 +14,8 @@
 Panels: the first n / 16 * 16 outputs, and all of the last m % 4 rows of values, are sums in the order of k. The outputs from there to
 n / 4 * 4 add even and odd k apart, the last n % 4 by k mod 8. Which of them a row of values gets depends on its number j.
 
+On aarch64 another library multiplies: methods CHAIN and LANES (product_ruy.pxd), whatever the thread count.
+
 Source: Eigen's src/Core/products/GeneralBlockPanelKernel.h, compiled for AVX without fused multiply-add.
 """
 from libc.stddef cimport ptrdiff_t
@@ -22,7 +24,9 @@ from tflm_cy.arithmetic.eigen cimport (
     dot_f32, k_block, matrix_vector_f32, row_f32, small_product, sum_by_eight, sum_in_order,
 )
 from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, nan_of_small
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.product_ruy cimport chain_products, is_lane_product, lane_products
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_f32 cimport Run, columns4, columns8, columns16, columns16_one, f32x4, finish_f32, pack_columns
 
@@ -32,6 +36,8 @@ cdef enum Method:
     VECTOR_MATRIX = 2
     SMALL = 3
     PANELS = 4
+    CHAIN = 5
+    LANES = 6
 
 cdef struct Product:
     ptrdiff_t n
@@ -48,7 +54,9 @@ cdef inline Product plan_product(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_
     p.m = m
     p.block = max(k_block(k, m, n, top), 1)
     p.method = PANELS
-    if m == 1:
+    if AARCH64:
+        p.method = LANES if is_lane_product(n, k, m) else CHAIN
+    elif m == 1:
         p.method = DOT if n == 1 else MATRIX_VECTOR
     elif n == 1:
         p.method = VECTOR_MATRIX
@@ -208,6 +216,10 @@ cdef inline void multiply_row(const Product* p, const float* w, const float* x, 
             sums[0] = nan_of_dot(x, w, p.k)
     elif p.method == MATRIX_VECTOR:
         matrix_vector_f32(w, p.n, p.k, x, True, sums)
+    elif p.method == CHAIN:
+        chain_products(w, p.n, p.k, x, sums)
+    elif p.method == LANES:
+        lane_products(w, p.n, p.k, x, sums)
     elif p.method == VECTOR_MATRIX:
         wide = j == p.m - 1 and p.m & 1
         sums[0] = row_f32(x, w, p.k, wide)

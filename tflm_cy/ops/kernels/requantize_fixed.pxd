@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, uint8_t
 from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
-from tflm_cy.ops.quantized_weights cimport Multipliers, are_below, are_small, fill_factors, own_factors
+from tflm_cy.ops.quantized_weights cimport ROUND_ONCE, Multipliers, are_below, are_small, fill_factors, own_factors
 from tflm_cy.ops.kernels.gemm_i8 cimport (
     GemmI8, PackedDepthwiseI8, pack_conv_i8, pack_depthwise_i8, plan_conv_i8, plan_depthwise_i8,
 )
@@ -50,7 +50,7 @@ cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdi
 
 cdef inline int rounding_of(const Multipliers* m) noexcept nogil:
     """Multipliers well below a half shift right."""
-    return ROUNDS_UP if m.up >= m.channels else ROUNDS_AWAY if m.up == 0 and are_below(m, 0.49) else ROUNDS_MIXED
+    return ROUNDS_UP if m.up >= m.channels or m.up == ROUND_ONCE else ROUNDS_AWAY if m.up == 0 and are_below(m, 0.49) else ROUNDS_MIXED
 
 
 cdef inline bint ready_requantize_fixed(

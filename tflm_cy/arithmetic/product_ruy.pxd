@@ -1,0 +1,51 @@
+"""float32 matrix products on aarch64, where another library than Eigen multiplies: each row of values times all rows of weights.
+
+A sum is one chain of fused multiply-adds over k, from +0 on. Where there is one row of values, four rows of weights or more and k >= 4,
+there are four sums, value k going to sum k % 4; the last k % 4 values go to the last sums, the others getting a product with 0; then
+(s0 + s1) + (s2 + s3). What is added and clamped comes after.
+
+Source: ruy:ruy/kernel_arm64.cc (KernelFloatNeon); LiteRT:tflite/kernels/cpu_backend_gemm_custom_gemv.h.
+"""
+from libc.stddef cimport ptrdiff_t
+
+from tflm_cy.arithmetic.machine cimport fmaf
+
+cdef enum:
+    ABREAST = 8                  # chains that do not wait for each other
+
+
+cdef inline bint is_lane_product(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t values) noexcept nogil:
+    """`values`: rows of values."""
+    return values == 1 and rows >= 4 and depth >= 4
+
+
+cdef inline void chain_products(const float* w, ptrdiff_t rows, ptrdiff_t depth, const float* x, float* sums) noexcept nogil:
+    cdef float[ABREAST] s
+    cdef ptrdiff_t o, k, i, now
+    for o in range(0, rows, 8):               # ABREAST
+        now = min(rows - o, <ptrdiff_t>ABREAST)
+        for i in range(ABREAST):
+            s[i] = 0
+        for k in range(depth):
+            for i in range(now):
+                s[i] = fmaf(w[i * depth + k], x[k], s[i])
+        for i in range(now):
+            sums[o + i] = s[i]
+        w += now * depth
+
+
+cdef inline void lane_products(const float* w, ptrdiff_t rows, ptrdiff_t depth, const float* x, float* sums) noexcept nogil:
+    """depth >= 4."""
+    cdef float[4] s
+    cdef ptrdiff_t rest = depth % 4
+    cdef ptrdiff_t o, k, i
+    for o in range(rows):
+        s[0] = s[1] = s[2] = s[3] = 0
+        for k in range(0, depth - rest, 4):
+            for i in range(4):
+                s[i] = fmaf(w[k + i], x[k + i], s[i])
+        if rest > 0:
+            for i in range(4):
+                s[i] = fmaf(w[depth - 4 + i], x[depth - 4 + i] if i >= 4 - rest else 0, s[i])
+        sums[o] = (s[0] + s[1]) + (s[2] + s[3])
+        w += depth
