@@ -61,7 +61,8 @@ def _after_fork():
     forks += 1
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 cdef list DTYPE_OF = ARRAY_TYPES

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("tflm_cy", "tests", "compat", "benchmarks", "examples")
+FOLDERS = ("tflm_cy", "tests", "compat", "benchmarks", "examples", "tools")
 FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md")
 FUZZ = "-m compat.fuzz --models compat/fuzz/corpus --truncations 20 --flips 60 --edits 60 --seconds 120"
 TESTS = "-m pytest -q -x tests/ops tests/graph tests/schema tests/delegates tests/interpreter"

@@ -9,12 +9,13 @@ PACKAGE = Path(__file__).parents[2] / "tflm_cy"
 
 # room -> rooms that it may import (besides itself); single modules of the top level are rooms of their own
 ALLOWED = {
-    "schema": set(),
-    "memory": set(),
+    "platform": set(),
+    "schema": {"platform"},
+    "memory": {"platform"},
     "arithmetic": set(),
-    "threads": set(),
-    "simd": {"arithmetic"},
-    "graph": {"schema", "memory", "threads"},
+    "threads": {"platform"},
+    "simd": {"arithmetic", "platform"},
+    "graph": {"platform", "schema", "memory", "threads"},
     "ops": {"graph", "arithmetic", "simd", "schema"},
     "delegates": {"graph", "ops", "schema"},
     "custom": {"graph", "schema"},
@@ -81,6 +82,20 @@ def test_imports_only_what_its_room_may(path):
         assert target in ALLOWED[room], f"{room}/ may not import {target}/"
         if room in ("ops", "delegates") and target == "schema":
             assert module in TABLES, "operators and delegates may read tables only"
+
+
+SYSTEM = re.compile(
+    r"^\s*#\s*(?:el)?if.*\b(?:_WIN32|_WIN64|__linux__|__APPLE__|__unix__|_MSC_VER|__MINGW32__|__GLIBC__)\b"
+    r"|^\s*(?:from|cimport)\s+posix\b|#\s*include\s*<(?:sys/|unistd|pthread|sched|windows|fcntl|io\.h)"
+    r"|\bsys\.platform\b|\bplatform\.system\b|\bos\.name\b",
+    re.M,
+)
+
+
+def test_one_room_knows_operating_systems():
+    files = [*sources(), *sorted(PACKAGE.rglob("*.h"))]
+    assert [str(path) for path in files if SYSTEM.search(path.read_text()) and room_of(path) != "platform"] == []
+    assert {path.stem for path in files if SYSTEM.search(path.read_text())} >= {"threads", "pages", "files", "clock", "cpu"}
 
 
 def test_every_room_of_the_package_is_in_the_table():

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Where the memory of a subgraph comes from, but for what is planned.
 
 | what | where |

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Values of tensors as numpy arrays: what may be written to a tensor, and copies of what is in it.
 
     value = checked_value(g, t, value)               # a native array of the tensor's dtype; never a cast

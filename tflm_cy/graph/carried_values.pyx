@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """What an allocation carries over from the one before it: values of inputs whose shapes stay, and, where it is refused, the last run's outputs."""
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy

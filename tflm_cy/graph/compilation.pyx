@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """A stage of a graph on its way to a run: what passes are given.
 
     compilation.first, compilation.end        # the steps first .. end - 1; `prepare` sets the end

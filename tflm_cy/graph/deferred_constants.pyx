@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Constants that are known in prepare and computed later: what DEQUANTIZE and DENSIFY make of constants.
 
     context.defer(node, y)                # in prepare: node.invoke computes y, once: when the node first runs ...

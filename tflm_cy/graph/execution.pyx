@@ -13,7 +13,7 @@ from tflm_cy.graph.dynamic_stages cimport new_stages
 from tflm_cy.graph.passes.tiling cimport engage_workers
 from tflm_cy.graph.tile_executor cimport run_group
 from tflm_cy.memory.block cimport Block, new_block
-from tflm_cy.threads.clock cimport nanoseconds
+from tflm_cy.platform.clock cimport nanoseconds
 from tflm_cy.threads.pool cimport release
 from tflm_cy.threads.thread_autotune cimport ThreadAutotune, ran_alone, ran_together, wants_threads
 

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """A subgraph as data.
 
     graph.laid_out        what the loader and delegates have made: one Step per node that runs

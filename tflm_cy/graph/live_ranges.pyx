@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """When each tensor's memory is needed, in steps; intervals are closed.
 
 TensorFlow Lite's rules (the Interpreter's):

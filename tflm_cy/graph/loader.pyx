@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """From a verified model to subgraphs: tensors and nodes as C structs in each subgraph's arena, constants in place.
 
     subgraphs = load(model, find, reference=True, preserve_all=False)

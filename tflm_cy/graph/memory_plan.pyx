@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """What the passes `plan` and `bind` work on: which buffers a stage needs, from when to when, and where they lie.
 
 A row of the table says what a buffer of the problem is: a tensor, the scratch memory of a tile group, or a tensor that an earlier stage has

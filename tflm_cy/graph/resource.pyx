@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Resource variables, shared by the subgraphs of a model, and the note of what CALL_ONCE has run.
 
 A variable is named by (container, shared name); VAR_HANDLE turns the name into a number, which travels through RESOURCE

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Byte strings in a tensor, as TensorFlow Lite stores them: int32 count, count + 1 int32 offsets, the characters."""
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """A subgraph and its life: INIT (loaded) -> PREPARE -> MEMORY_PLANNING -> INVOKE, and back to PREPARE after a resize.
 
     subgraph.resize_tensor(index, rank, dims)     # a real change: not ready any more

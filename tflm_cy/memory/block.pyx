@@ -16,36 +16,14 @@ cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
 from libc.stdint cimport uintptr_t
-from posix.mman cimport (
-    MADV_DONTNEED, MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, madvise, mmap, munmap,
-)
 
-cdef extern from *:
-    """
-    #include <sys/mman.h>
-    static void want_huge_pages(void *start, size_t size) {
-    #ifdef MADV_HUGEPAGE
-        madvise(start, size, MADV_HUGEPAGE);
-    #else
-        (void)start; (void)size;
-    #endif
-    }
-    static void want_small_pages(void *start, size_t size) {
-    #ifdef MADV_NOHUGEPAGE
-        madvise(start, size, MADV_NOHUGEPAGE);
-    #else
-        (void)start; (void)size;
-    #endif
-    }
-    """
-    void want_huge_pages(void* start, size_t size) nogil
-    void want_small_pages(void* start, size_t size) nogil
+from tflm_cy.platform.pages cimport forget_pages, map_pages, unmap_pages, want_huge_pages, want_small_pages
 
 cdef extern from "Python.h":
     int PyTraceMalloc_Track(unsigned int domain, uintptr_t pointer, size_t size)
     int PyTraceMalloc_Untrack(unsigned int domain, uintptr_t pointer)
 
-cdef size_t LARGEST = <size_t> 1 << 62
+cdef size_t LARGEST = (<size_t> -1 >> 2) + 1
 cdef size_t SMALL_PAGE = 1 << 12
 cdef size_t HUGE_PAGE = 1 << 21
 cdef size_t SMALLEST_MAPPING = 1 << 17
@@ -65,7 +43,7 @@ cdef class Block:
             PyBuffer_Release(&self._view)
         if self._mapped:
             PyTraceMalloc_Untrack(0, <uintptr_t> self._memory)
-            munmap(self._memory, self._mapped)
+            unmap_pages(self._memory, self._mapped)
         else:
             PyMem_RawFree(self._memory)
 
@@ -105,8 +83,8 @@ cdef Block new_mapped_block(size_t size, size_t alignment):
     cdef Block block = Block.__new__(Block)
     cdef void* memory
     if SMALLEST_MAPPING <= size < LARGEST and alignment <= 4096:          # what a page's start has anyway
-        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        if memory != MAP_FAILED:
+        memory = map_pages(size)
+        if memory != NULL:
             block._memory = memory
             block._mapped = block.size = size
             block.data = <char*> memory
@@ -141,7 +119,7 @@ cdef void give_back(char* start, char* end) noexcept nogil:
     start += -<uintptr_t> start & (SMALL_PAGE - 1)
     end -= <uintptr_t> end & (SMALL_PAGE - 1)
     if start < end:
-        madvise(start, end - start, MADV_DONTNEED)
+        forget_pages(start, end - start)
 
 
 cdef Block block_over(object buffer):

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Branch and bound for packing buffers into a head of a given height: the search behind `optimal` and `overlap`.
 
     >>> from tflm_cy.memory.problem import Problem
@@ -33,9 +34,9 @@ from cpython.mem cimport PyMem_RawFree
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from tflm_cy.memory.order cimport Key, largest_first, mixed, set_key
+from tflm_cy.platform.clock cimport nanoseconds
 
 cdef int PROBES = 8
 
@@ -467,9 +468,7 @@ cdef inline void merge(Entry* kept, int32_t kept_count, const Entry* raised, int
 
 
 cdef double seconds_now() noexcept nogil:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return now.tv_sec + now.tv_nsec * 1e-9
+    return nanoseconds() * 1e-9
 
 
 cdef bint late(Packing packing) noexcept nogil:

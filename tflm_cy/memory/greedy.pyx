@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """TFLM's planner: large buffers first, each in the first gap. Offsets equal those of TFLM's GreedyMemoryPlanner.
 
     >>> from tflm_cy.memory.problem import Problem

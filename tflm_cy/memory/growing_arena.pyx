@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The arena of a desktop: it takes memory as it is asked, so no size has to be guessed and nothing moves.
 
     >>> arena = GrowingArena()

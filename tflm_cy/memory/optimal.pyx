@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The planner that searches: never worse than greedy, usually the lowest plan there is, and it says when it is.
 
     >>> from tflm_cy.memory.greedy import greedy

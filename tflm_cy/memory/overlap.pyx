@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The planner that lays outputs over dying inputs, as far as the problem's relaxed rows permit.
 
     >>> from tflm_cy.memory.check import check

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """Activation functions as operators of their own: one input, but for PRELU, whose alpha is broadcast to the input's shape.
 
 RELU, RELU6, LEAKY_RELU, PRELU: float32, int8, uint8, int16. RELU_N1_TO_1, RELU_0_TO_1, HARD_SWISH: float32, int8, uint8.

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """ADD, SUB, SQUARED_DIFFERENCE: two operands broadcast as numpy does, to any rank.
 
 ADD, SUB: float32, int8, uint8, int16 (ADD: not quantized, too), int32, int64. SQUARED_DIFFERENCE: float32, int8, int32.

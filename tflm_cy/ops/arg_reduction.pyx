@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """ARG_MAX and ARG_MIN of float32, int32, int8, uint8 and bool, as int32 or int64; the axis known before or while invoking.
 
 Source: LiteRT:tflite/kernels/arg_min_max.cc.

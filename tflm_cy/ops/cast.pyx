@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """CAST: float32, float64, float16, bfloat16, complex64 (its real part), bool, int8 to int64 and uint8 to uint32, each to each; int4 from
 and to float32.
 

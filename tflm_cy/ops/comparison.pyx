@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """Comparisons, MAXIMUM, MINIMUM, LOGICAL_AND, LOGICAL_OR: two operands broadcast as numpy does, to any rank.
 
 Comparisons give bool: float32, float16, int16, int32, int64, quantized int8 and uint8; EQUAL and NOT_EQUAL bool and strings, byte for byte, too.

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """MUL, DIV, FLOOR_DIV, FLOOR_MOD, POW: two operands broadcast as numpy does, to any rank.
 
 MUL: float32, int8, uint8, int16 (quantized or not), int32, uint32, int64; int16 fractions to int8. DIV: float32, int8, uint8, int16, int32.

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """L2_NORMALIZATION (float32, int8, uint8) over the last axis, LOCAL_RESPONSE_NORMALIZATION (float32, rank 4) over channels.
 
 Source: LiteRT:tflite/kernels/{l2norm,local_response_norm}.cc.

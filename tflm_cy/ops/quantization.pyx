@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """QUANTIZE (float32 or quantized to quantized) and DEQUANTIZE (quantized or float16 to float32).
 
 QUANTIZE: float32 -> int8, uint8, int16, int4, per tensor; int8, uint8, int16 per channel; int8, uint8 -> int8, uint8;

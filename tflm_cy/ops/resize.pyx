@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR (float32, int8, uint8, int16) of images NHWC, the size known before or while invoking.
 
 Nothing is rescaled: input and output are taken to be quantized alike.

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """RNN and UNIDIRECTIONAL_SEQUENCE_RNN: basic recurrent cells on float32, weights float32 or int8 (hybrid; uint8 is read as int8).
 
 RNN takes one step [batch, input]; the sequence is [time, batch, input] (time_major) or [batch, time, input], whose batches go one after the

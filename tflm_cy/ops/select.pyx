@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """SELECT and SELECT_V2: values of the second input where the condition holds, else of the third.
 
 float32, float16, int8, uint8, int16, int32, uint32, int64, bool. SELECT wants two values of one shape and a condition of that shape, of one

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """Mathematical functions of one value: ABS NEG EXP LOG SQRT RSQRT SIN COS FLOOR CEIL ROUND SQUARE LOGICAL_NOT.
 
 float32 all but LOGICAL_NOT (bool). ABS: int8, int16 (quantized or not), int32. NEG: float16, int8, int16, int32, int64, raw values.

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """WHERE and TOPK_V2: where the true elements are, and which are the largest.
 
 WHERE: bool, float32, int8, uint8, int32, uint32, int64; rows of int64 coordinates, in order. NaN is true, -0.0 is

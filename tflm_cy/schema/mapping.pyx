@@ -10,32 +10,21 @@ import os
 import stat
 
 from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport int64_t
 from libc.stdlib cimport getenv
 from libc.string cimport strcmp, strlen
-from posix.mman cimport MADV_DONTNEED, MAP_FAILED, MAP_PRIVATE, PROT_READ, madvise, mmap, munmap
-from posix.stat cimport S_ISREG, fstat, struct_stat
-from posix.unistd cimport close
+
+from tflm_cy.platform.files cimport close_file, forget_file_pages, map_file, open_to_read, regular_file_size, unmap_file
 
 cdef extern from "Python.h":
     bytes PyUnicode_EncodeFSDefault(object text)
-
-cdef extern from *:
-    """
-    #include <errno.h>
-    #include <fcntl.h>
-    static int open_to_read(const char *path) {
-        int descriptor;
-        do descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  /* not to wait at a named pipe */
-        while (descriptor < 0 && errno == EINTR);
-        return descriptor;
-    }
-    """
-    int open_to_read(const char* path) nogil
-
+    const Py_ssize_t PY_SSIZE_T_MAX
 
 cdef enum:
     LONGEST = 4096               # bytes of a path, as far as a system takes it
     SHOWN = 1000                 # characters of it in a message
+
+OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)     # as open_to_read does it
 
 
 def printable(path):
@@ -50,26 +39,25 @@ cdef int open_regular(path, size_t* size) except -1:
     """A file descriptor of the regular, non-empty file at `path` (a str or bytes) and the file's size, or ModelFileError."""
     cdef bytes encoded = bytes(path) if isinstance(path, bytes) else PyUnicode_EncodeFSDefault(path)
     cdef const char* name = encoded
-    cdef struct_stat status
+    cdef int64_t found = -1
     cdef int descriptor = -1
     if strlen(name) == <size_t>len(encoded):
         with nogil:
             descriptor = open_to_read(name)
-            if descriptor >= 0 and fstat(descriptor, &status) != 0:
-                close(descriptor)
-                descriptor = -1
-    if descriptor < 0 or not S_ISREG(status.st_mode) or status.st_size == 0:
+            if descriptor >= 0:
+                found = regular_file_size(descriptor)
+    if found <= 0 or found > PY_SSIZE_T_MAX:
         if descriptor >= 0:
-            close(descriptor)
+            close_file(descriptor)
         raise refusal(path)
-    size[0] = status.st_size
+    size[0] = <size_t>found
     return descriptor
 
 
 def refusal(path):
     """Why the file at `path` cannot be opened, or is none; who made it one in between is told to try again."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, OPEN_FLAGS)
     except (OSError, ValueError) as error:
         return open_error(path, error)
     try:
@@ -118,19 +106,18 @@ cdef class Mapping:
     def __cinit__(self, path):
         cdef int descriptor = open_regular(path, &self.size)
         with nogil:
-            self.start = mmap(NULL, self.size, PROT_READ, MAP_PRIVATE, descriptor, 0)
-            close(descriptor)
-        if self.start == MAP_FAILED:
-            self.start = NULL
+            self.start = map_file(descriptor, self.size)
+            close_file(descriptor)
+        if self.start == NULL:
             raise map_error(path, errno.ENOMEM, "there is no room")
 
     def __dealloc__(self):
         if self.start != NULL:
-            munmap(self.start, self.size)
+            unmap_file(self.start, self.size)
 
     def give_back(self):
         """Let go of the pages: they hold what the file holds, and come back as somebody looks at them."""
-        madvise(self.start, self.size, MADV_DONTNEED)
+        forget_file_pages(self.start, self.size)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self.start, self.size, 1, flags)

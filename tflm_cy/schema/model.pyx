@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """A model: bytes that have been verified once and are then read in place.
 
     model = Model.from_path("model.tflite")      # mapped read-only

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Is this a flatbuffer of the .tflite schema? Every offset, vtable, field, vector, string and union that `layouts`
 names is in bounds.
 

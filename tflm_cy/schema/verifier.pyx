@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The one check of a model file: after `verify` no reader checks an offset, and these hold too:
 
 - schema version 3, at least one subgraph, a list of tensors in each, a list of buffers;

@@ -1,3 +1,4 @@
+# tflm_cy: target=amx
 """The kernels for AVX-512 with AMX tiles: those of isa_avx512, and products of bytes on tiles where there is enough to multiply.
 
 x is read where it lies, sixteen positions at a time with 64 bytes of their windows: a pointwise product needs no copy, a larger filter the

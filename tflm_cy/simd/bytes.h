@@ -96,7 +96,7 @@ static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
 }
 SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; }
 #elif SIMD_ISA == 256
-__attribute__((target("f16c"))) static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
+static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
   int64_t i = 0;
   (void)how;
   for (; i + 8 <= n; i += 8) _mm256_storeu_ps((float *)y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)x + i))));
@@ -108,10 +108,7 @@ __attribute__((target("f16c"))) static void widen_halves(const void *how, const 
     memcpy((float *)y + i, to, (size_t)(n - i) * 4);
   }
 }
-SIMD_INLINE simd_byte_kernel best_halves(void) {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("f16c") ? widen_halves : NULL;
-}
+SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; } /* a CPU without F16C does not get these kernels: platform/cpu.pxd */
 #else
 SIMD_INLINE simd_byte_kernel best_halves(void) { return NULL; } /* the scalar definition serves */
 #endif

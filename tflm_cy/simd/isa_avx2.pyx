@@ -1,3 +1,4 @@
+# tflm_cy: target=avx2
 """The kernels for AVX2 with FMA: the families, compiled for it, and their table as a capsule."""
 from cpython.pycapsule cimport PyCapsule_New
 

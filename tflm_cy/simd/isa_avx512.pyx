@@ -1,3 +1,4 @@
+# tflm_cy: target=avx512
 """The kernels for AVX-512 with VNNI: the families, compiled for it, and their table as a capsule."""
 from cpython.pycapsule cimport PyCapsule_New
 

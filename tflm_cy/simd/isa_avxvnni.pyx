@@ -1,3 +1,4 @@
+# tflm_cy: target=avxvnni
 """The kernels for AVX-VNNI: those of AVX2, but that products of bytes are one instruction per step."""
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 

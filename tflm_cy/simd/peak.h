@@ -38,7 +38,7 @@ static int64_t peak_s8(int64_t rounds) {
   return rounds * PEAK_SUMS * VB / PARTS8;
 }
 
-#if defined(__AMX_INT8__)
+#if defined(__AMX_INT8__) || defined(__AMXINT8__) /* clang before 17 spells it so */
 static int64_t peak_tiles(int64_t rounds) {
   _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);
   _tile_zero(4); _tile_zero(5); _tile_zero(6); _tile_zero(7);

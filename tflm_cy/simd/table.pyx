@@ -1,3 +1,4 @@
+# tflm_cy: optimize=size
 """Chooses the vector kernels, once per process, and imports only the chosen module. Compiled for any CPU of its kind.
 
 | TFLM_CY_ISA | kernels |
@@ -19,14 +20,9 @@ import time
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
+from tflm_cy.platform.cpu cimport cpu_amx, cpu_avx2, cpu_avx512, cpu_avxvnni
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.peak cimport PeakFunction
-
-cdef extern from "cpu.h" nogil:
-    bint cpu_avx2 "tflm_cy_cpu_avx2"() noexcept
-    bint cpu_avxvnni "tflm_cy_cpu_avxvnni"() noexcept
-    bint cpu_avx512 "tflm_cy_cpu_avx512"() noexcept
-    bint cpu_amx "tflm_cy_cpu_amx"() noexcept
 
 MODULES = {"amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "portable": "isa_portable"}
 ROWS = {"amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "portable": "rows_portable"}

@@ -16,11 +16,11 @@ from cpython.pythread cimport (
 )
 from libc.stdint cimport uint32_t
 
+from tflm_cy.platform.threads cimport let_others_run
 from tflm_cy.threads.processor cimport load32, store32, swap32
 
 cdef extern from *:
     """
-    #include <sched.h>
     #ifdef Py_GIL_DISABLED
     enum { HAS_GIL = 0 };
     #else
@@ -28,7 +28,6 @@ cdef extern from *:
     #endif
     """
     const bint HAS_GIL
-    int sched_yield() noexcept nogil
 
 cdef enum:
     BEING_MADE = 0x40000000      # added to `forks` while a thread makes the lock anew
@@ -64,7 +63,7 @@ cdef inline bint is_left_behind(CallLock* lock, uint32_t forks, unsigned long su
             store32(&lock.forks, forks)
             return False
         with nogil:
-            sched_yield()
+            let_others_run()
         seen = load32(&lock.forks)
     return False
 

@@ -21,16 +21,16 @@ A thread that was suspended in between finds the parts of a job that is over tak
 A child of fork has no workers: it begins anew when it needs some. The mode of float arithmetic (denormals as zeros, in delegates' nodes) goes with
 the job, and with those that follow. Workers take no signals, no lock of Python, and allocate nothing.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
-from tflm_cy.threads.clock cimport nanoseconds
+from tflm_cy.platform.clock cimport nanoseconds
+from tflm_cy.platform.threads cimport (
+    Condition, Mutex, call_in_child, let_others_run, lock, make_condition, make_mutex, start_thread, this_thread, unlock, usable_processors,
+    wait_for, wake_all,
+)
 from tflm_cy.threads.processor cimport (
     add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
-)
-from tflm_cy.threads.pthreads cimport (
-    pthread_atfork, pthread_cond_broadcast, pthread_cond_init, pthread_cond_t, pthread_cond_wait, pthread_equal, pthread_mutex_init,
-    pthread_mutex_lock, pthread_mutex_t, pthread_mutex_unlock, pthread_self, pthread_t, sched_yield, start_thread, usable_processors,
 )
 
 cdef extern from *:
@@ -85,9 +85,9 @@ cdef struct Pool:
     uint64_t jobs                # since the process began
     int32_t crew
     uint8_t[MOST_HANDS] late     # the caller has computed the last part that was this hand's
-    pthread_t owner              # who has engaged the pool
-    pthread_mutex_t mutex
-    pthread_cond_t wake
+    uintptr_t owner              # who has engaged the pool
+    Mutex mutex
+    Condition wake
 
 cdef struct JobCursor:               # what a hand does of a job
     uint64_t number
@@ -111,13 +111,13 @@ cdef void begin_anew() noexcept nogil:
     pool.jobs = 0
     pool.busy = pool.engaged = pool.sleeping = pool.present = pool.workers = pool.calls = 0
     pool.alone_until = pool.seen = pool.together = 0
-    pthread_mutex_init(&pool.mutex, NULL)
-    pthread_cond_init(&pool.wake, NULL)
+    make_mutex(&pool.mutex)
+    make_condition(&pool.wake)
 
 
 cdef void after_fork() noexcept nogil:
     """In the child. An invoke that forks itself, from an operator in Python, keeps the pool and goes on alone."""
-    cdef bint mine = pool.busy and pthread_equal(pool.owner, pthread_self())
+    cdef bint mine = pool.busy and pool.owner == this_thread()
     cdef uint32_t engaged = pool.engaged
     begin_anew()
     if mine:
@@ -126,7 +126,7 @@ cdef void after_fork() noexcept nogil:
 
 
 begin_anew()
-pthread_atfork(NULL, NULL, after_fork)
+call_in_child(after_fork)
 
 
 cdef int PROCESSORS = 0                   # 0: those that there are
@@ -193,7 +193,7 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
     if pool.workers == 0:
         store32(&pool.busy, 0)
         return False
-    pool.owner = pthread_self()
+    pool.owner = this_thread()
     pool.crew = crew
     memset(pool.late, load32(&pool.sleeping) > 0, crew)
     pool.wakes = wake
@@ -220,11 +220,11 @@ cdef bint workers_sleep() noexcept nogil:
 
 
 cdef void call_workers() noexcept nogil:
-    pthread_mutex_lock(&pool.mutex)
+    lock(&pool.mutex)
     store32(&pool.sleeping, 0)
     pool.calls += 1
-    pthread_cond_broadcast(&pool.wake)
-    pthread_mutex_unlock(&pool.mutex)
+    wake_all(&pool.wake)
+    unlock(&pool.mutex)
 
 
 cdef void share(const Job* job) noexcept nogil:
@@ -361,7 +361,7 @@ cdef void wait_for_others(const JobCursor* s) noexcept nogil:
     cdef int64_t since = nanoseconds()
     cdef int64_t now, waited
     while not is_over(s):
-        sched_yield()
+        let_others_run()
     now = nanoseconds()
     waited = now - since
     if waited <= DISTURBED_NS or PROCESSORS != 0:
@@ -453,7 +453,7 @@ cdef void* work(void* argument) noexcept nogil:
 cdef void sleep(bint tired) noexcept nogil:
     """Until called; not if the pool has been engaged meanwhile, unless it had nothing to do for long."""
     cdef uint32_t calls
-    pthread_mutex_lock(&pool.mutex)
+    lock(&pool.mutex)
     calls = pool.calls
     add32(&pool.sleeping, 1)
     if load32(&pool.engaged) and not tired:
@@ -461,6 +461,6 @@ cdef void sleep(bint tired) noexcept nogil:
         calls -= 1
     add32(&pool.present, -1)
     while pool.calls == calls:
-        pthread_cond_wait(&pool.wake, &pool.mutex)
+        wait_for(&pool.wake, &pool.mutex)
     add32(&pool.present, 1)
-    pthread_mutex_unlock(&pool.mutex)
+    unlock(&pool.mutex)

@@ -19,7 +19,7 @@ A ThreadAutotune of zeros is a new one.
 """
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.threads.clock cimport nanoseconds
+from tflm_cy.platform.clock cimport nanoseconds
 from tflm_cy.threads.pool cimport workers_sleep
 
 cdef enum Phase:

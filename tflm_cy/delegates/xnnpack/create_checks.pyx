@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Why the delegate cannot run a node that it has taken: then allocation fails, as TensorFlow's does.
 
     create_defect(support, node)      # a sentence, or None

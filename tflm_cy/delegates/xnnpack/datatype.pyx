@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The XNNPACK datatype of a tensor, or none: here the values of scales and zero points are looked at.
 
 | type | wants |

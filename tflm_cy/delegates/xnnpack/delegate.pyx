@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The default delegate on the contract of `graph.delegate`: support, partitions' steps, and which bodies run.
 
 Claimed nodes run one by one with the xnnpack arithmetic (`ops/xnnpack`, or their usual body where the bytes are the

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Which matrix products and convolutions the default delegate takes: FULLY_CONNECTED, CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, BATCH_MATMUL.
 
 Each rule raises Reject for a node that is left.

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """What the rules of the default delegate ask of a node's tensors: their types, ranks and quantization. A node that is left raises Reject.
 
 Words: *per tensor* is affine quantization with one scale along dimension 0, whose values nobody looks at here; *static* is

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """What XNNPACK makes of several nodes in one partition where it changes bits.
 
 | pattern | runs as |

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Which nodes TensorFlow's default delegate takes.
 
     support = Support(subgraph)

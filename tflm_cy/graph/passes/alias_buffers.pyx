@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Outputs lie in the buffer of an input that is not needed any more, or whose bytes they have.
 
 Before: RESHAPE and ADD with buffers of their own. After: RESHAPE's output is an alias of its input (`Node.is_view`), ADD's output of an input that

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Give every planned tensor and scratch buffer of a stage its address.
 
 Before: offsets. After: `Tensor.data` and the context's `scratch_buffers`; aliases point into the buffer of their root, the tensors of strips to line

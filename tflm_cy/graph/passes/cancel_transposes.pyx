@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Transposes that undo each other become one view.
 
 Before: TRANSPOSE, EXPAND_DIMS, TRANSPOSE, as exporters write networks whose channels came first. After: one view of the first one's input,

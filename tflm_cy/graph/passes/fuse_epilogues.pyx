@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Additions, clamps and slopes are fused into the convolution or product that computes their input.
 
 Before: CONV_2D -> ADD (of another tensor) -> RELU. After: one CONV_2D with the other tensor as one more input, whose kernel adds and clamps each

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Of what only a depth-first group reads, a few rows are in memory at once.
 
 Before: DEPTHWISE_CONV_2D and CONV_2D of one group, with the whole image between them. After: a line buffer with the rows that the second

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """From claimed nodes to partitions, one DELEGATE node each, and a new execution plan.
 
     delegate(subgraph, mine, clustering=True)

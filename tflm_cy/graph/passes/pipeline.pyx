@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """The list of passes, in their order.
 
     partition -> rewrite                      once, when a delegate takes nodes (`partition`, and the delegate's own `build`)

@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Decide where each buffer of a stage lies in the head.
 
 Before: live ranges and sizes. After: `MemoryPlan.rows`, an offset per buffer; buffers that are alive at the same time do not overlap.

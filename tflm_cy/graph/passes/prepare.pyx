@@ -1,3 +1,4 @@
+# tflm_cy: optimize=speed
 """Prepare each node of a stage: shapes, kernels, packed weights, requests for memory.
 
 Before: RESHAPE, CONV_2D, SOFTMAX as the file has them. After: each output has its shape, each node its kernel and what the kernel needs; the

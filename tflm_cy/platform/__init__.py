@@ -1,0 +1,4 @@
+"""What differs between operating systems: threads, pages of memory, files, the clock, what the processor has.
+
+Each `.pxd` says one of these for POSIX and for Windows. Nothing outside of this folder asks which system it is on.
+"""

@@ -1,0 +1,1 @@
+"""What builds, packs and checks the package; nothing of it is installed."""

@@ -1,0 +1,151 @@
+"""Compiles every C file for other systems, with zig (pip install ziglang); prints one table.
+
+    python -m tools.cross                                     # all targets: parse and check, as a compiler does before it makes code
+    python -m tools.cross aarch64-macos --objects             # and make code
+
+"checked" says: the compiler takes every C file with the system's own headers, the flags of setup.py and Python's headers; all types, sizes and
+intrinsics are known there. With --objects it makes code for the target's processor, too. Nothing is linked or run. Python's headers are this
+machine's, with a `pyconfig.h` that says the target's sizes and what its C library has; `python setup.py build_ext --inplace` comes first, for
+Cython's part.
+"""
+
+import argparse
+import os
+import re
+import runpy
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools import flags, zig
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGETS = {  # target -> platform, as sysconfig.get_platform() says it there
+    "x86_64-linux-gnu": "linux-x86_64",
+    "x86_64-linux-musl": "linux-x86_64",
+    "aarch64-linux-gnu": "linux-aarch64",
+    "aarch64-linux-musl": "linux-aarch64",
+    "x86-linux-gnu": "linux-i686",
+    "arm-linux-gnueabihf": "linux-armv7l",
+    "aarch64-macos": "macosx-11.0-arm64",
+    "x86_64-macos": "macosx-11.0-x86_64",
+    "x86_64-windows-gnu": "win-amd64",
+}
+SIZES = {"VOID_P": 8, "LONG": 8, "SIZE_T": 8, "UINTPTR_T": 8, "TIME_T": 8, "PTHREAD_T": 8, "WCHAR_T": 4, "OFF_T": 8, "LONG_DOUBLE": 16}
+SMALLER = {  # where a target's C has other sizes
+    "x86-": {"VOID_P": 4, "LONG": 4, "SIZE_T": 4, "UINTPTR_T": 4, "TIME_T": 4, "PTHREAD_T": 4, "LONG_DOUBLE": 12},
+    "arm-": {"VOID_P": 4, "LONG": 4, "SIZE_T": 4, "UINTPTR_T": 4, "TIME_T": 4, "PTHREAD_T": 4, "LONG_DOUBLE": 8},
+    "aarch64-macos": {"LONG_DOUBLE": 8},
+    "x86_64-windows": {"LONG": 4, "WCHAR_T": 2, "OFF_T": 4, "PTHREAD_T": 4},
+}
+WINDOWS = """
+#define MS_WINDOWS
+#define MS_WIN32
+#define MS_WIN64
+#define NT_THREADS
+#define HAVE_DECLSPEC_DLL
+#define WITH_THREAD 1
+#define HAVE_STDINT_H 1
+#define HAVE_STDDEF_H 1
+#define HAVE_SYS_TYPES_H 1
+#define HAVE_SYS_STAT_H 1
+#define HAVE_WCHAR_H 1
+#define SIZEOF_INT 4
+#define SIZEOF_SHORT 2
+#define SIZEOF_LONG_LONG 8
+#define SIZEOF_FLOAT 4
+#define SIZEOF_DOUBLE 8
+#define SIZEOF_HKEY 8
+#define SIZEOF_PID_T 4
+#define SIZEOF_FPOS_T 8
+#define Py_ENABLE_SHARED 1
+#include <basetsd.h>
+typedef SSIZE_T Py_ssize_t_of_windows;
+#define HAVE_SSIZE_T 1
+"""
+
+
+def pyconfig(target: str) -> str:
+    """Return the text of `pyconfig.h` for a target."""
+    sizes = dict(SIZES)
+    for prefix, other in SMALLER.items():
+        sizes.update(other if target.startswith(prefix) else {})
+    if "windows" in target:
+        return WINDOWS + "".join(f"#define SIZEOF_{name} {size}\n" for name, size in sizes.items())
+    text = Path(sysconfig.get_config_h_filename()).read_text()
+    for name, size in sizes.items():
+        text = re.sub(rf"^#define SIZEOF_{name} .*$", f"#define SIZEOF_{name} {size}", text, flags=re.M)
+    if "macos" in target:
+        text += "#undef HAVE_CRYPT_H\n#undef HAVE_STD_ATOMIC_LINUX\n"
+    return text
+
+
+def link_headers(folder: Path, target: str) -> None:
+    """Put Python's headers into a folder, with another `pyconfig.h`: Python.h takes the one that lies beside it."""
+    folder.mkdir()
+    for path in Path(sysconfig.get_path("include")).iterdir():
+        if path.name != "pyconfig.h":
+            (folder / path.name).symlink_to(path)
+    (folder / "pyconfig.h").write_text(pyconfig(target))
+
+
+def sources(platform: str) -> list[tuple[str, list[str]]]:
+    """C files and the flags that each wants, as setup.py says it for a platform."""
+    os.environ["_PYTHON_HOST_PLATFORM"] = platform
+    setup = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
+    wanted = []
+    for source in setup["modules"]():
+        c = source.with_suffix(".c")
+        if not c.exists():
+            raise SystemExit(f"{c} is missing: python setup.py build_ext --inplace")
+        wanted.append((str(c), setup["flags_of"](source)))
+    return wanted
+
+
+def check(target: str, platform: str, headers: Path, objects: bool, jobs: int) -> tuple[int, dict[str, str]]:
+    """Compile all files; return how many, and the output of those that fail."""
+    link_headers(headers, target)
+    compiler = flags.Compiler(zig.compiler(target), [])
+    common = [*flags.REQUIRED, *compiler.taken([*flags.COMPILE, *flags.WARNINGS]), f"-I{headers}"]
+    wanted = sources(platform)
+
+    def compiled(entry):
+        c, flags_of = entry
+        mode = ["-c", "-o", os.devnull] if objects else ["-fsyntax-only"]
+        command = [*compiler.compile_command, *common, *compiler.taken(flags_of), f"-I{os.path.dirname(c)}", "-fPIC", *mode, c]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return c, done.returncode, done.stderr
+
+    with ThreadPoolExecutor(jobs) as pool:
+        done = list(pool.map(compiled, wanted))
+    return len(done), {c: output for c, code, output in done if code}
+
+
+def main(arguments=None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.cross", description=__doc__.splitlines()[0])
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("--objects", action="store_true", help="make code, too")
+    parser.add_argument("-j", type=int, default=os.cpu_count(), help="compilations at once")
+    args = parser.parse_args(arguments)
+    unknown = set(args.targets) - set(TARGETS)
+    if unknown:
+        parser.error(f"no such target: {', '.join(sorted(unknown))}")
+    os.chdir(ROOT)
+    failed = False
+    print(f"| target | C files | {'compiled' if args.objects else 'checked'} | errors |\n| --- | ---: | ---: | ---: |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for target in args.targets or TARGETS:
+            count, errors = check(target, TARGETS[target], Path(folder, target), args.objects, args.j)
+            print(f"| {target} | {count} | {count - len(errors)} | {len(errors)} |", flush=True)
+            failed |= bool(errors)
+            for c, output in list(errors.items())[:5]:
+                print(f"{c}:\n{output[:1500]}", file=sys.stderr)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The flags that sources are compiled and linked with, and which of them a compiler takes: it is asked, nothing is assumed.
+
+A source asks for flags in one of its first lines; setup.py says what a folder's sources get without.
+
+    # tflm_cy: optimize=speed            what every load or invoke goes through, in a folder that is compiled for size
+    # tflm_cy: optimize=size
+    # tflm_cy: again=avx2                a second body, for AVX2; `ops` says which one this CPU takes
+    # tflm_cy: target=avx512             a module of vector kernels: compiled for one instruction set, and only for its processors
+"""
+
+import re
+import subprocess
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+# A fused multiply-add appears only where the definition of an operator says so: without this one the bytes would be others.
+REQUIRED = ["-ffp-contract=off"]
+# -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
+OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
+# Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.
+SMALLER = ["-fvisibility=hidden", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
+COMPILE = [*OPTIMIZE, "-fno-math-errno", *SMALLER]
+# -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then
+# all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
+SIZE = ["-Os", "-fno-builtin-memset"]
+# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
+# that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
+OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
+UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
+# Of what Cython writes: functions and parameters that a module does not use, and tables that are not written out to their ends.
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
+# Each is for one linker or another.
+LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
+SANITIZE = ["-O1", "-g", *REQUIRED, "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+
+AVX2 = ["-mavx2", "-mfma"]
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni", *AVX2, "-mbmi2"]
+# Instruction set -> (processors, by the name that sysconfig.get_platform() ends with; flags without which it cannot be compiled)
+TARGETS = {
+    "avx2": ("x86_64", [*AVX2, "-mbmi2", "-mf16c"]),
+    "avxvnni": ("x86_64", [*AVX2, "-mbmi2", "-mf16c", "-mavxvnni"]),
+    "avx512": ("x86_64", AVX512),
+    "amx": ("x86_64", [*AVX512, "-mamx-tile", "-mamx-int8"]),
+}
+WORDS = {"optimize": ("size", "speed"), "again": ("avx2",), "target": tuple(TARGETS)}
+
+
+def asked(source: Path) -> dict[str, str]:
+    """What a source asks for in its first lines."""
+    wishes = {}
+    for line in source.read_text().splitlines()[:5]:
+        for key, value in re.findall(r"(\S+)=(\S+)", line) if line.startswith("# tflm_cy:") else ():
+            if value not in WORDS.get(key, ()):
+                known = ", ".join(f"{key}={value}" for key, values in WORDS.items() for value in values)
+                raise SystemExit(f"{source}: '# tflm_cy: {key}={value}' is not known, only {known}")
+            wishes[key] = value
+        if line.startswith("# tflm_cy:") and not re.fullmatch(r"# tflm_cy:( \S+=\S+)+", line):
+            raise SystemExit(f"{source}: {line!r} is not of the form '# tflm_cy: key=value'")
+    return wishes
+
+
+class Compiler:
+    """A C compiler and its linker, given by their commands."""
+
+    def __init__(self, compile_command, link_command):
+        self.compile_command = list(compile_command)
+        self.link_command = list(link_command)
+        self._known = {}  # flags -> whether they are taken
+
+    @cached_property
+    def identity(self) -> str:
+        """Return its version: objects of another one are made anew."""
+        done = subprocess.run([*self.compile_command, "--version"], capture_output=True, text=True, check=False)
+        return " ".join([*self.compile_command, done.stdout])
+
+    def taken(self, flags) -> list[str]:
+        """Return those of the flags that it takes without a word."""
+        flags = list(flags)
+        return flags if self.takes(flags) else [flag for flag in flags if self.takes([flag])]
+
+    def linked(self, groups) -> list[str]:
+        """Return those of the linker's options, in groups, that it takes."""
+        return [flag for group in groups if self.links(group) for flag in group]
+
+    def takes(self, flags) -> bool:
+        """Whether it takes all of these flags together."""
+        flags = tuple(flags)
+        if flags not in self._known:
+            with tempfile.TemporaryDirectory() as folder:
+                self._known[flags] = _compiles(folder, [*self.compile_command, "-Werror", *flags])
+        return self._known[flags]
+
+    def links(self, options) -> bool:
+        """Whether a library can be linked with all of these options."""
+        with tempfile.TemporaryDirectory() as folder:
+            if not _compiles(folder, self.compile_command):
+                return False
+            command = [*self.link_command, "probe.o", "-o", "probe.so", *options]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            return done.returncode == 0 and not re.search(r"warning|unknown|unsupported|ignor", done.stderr)
+
+
+def _compiles(folder, command) -> bool:
+    Path(folder, "probe.c").write_text("int probe(int a);\nint probe(int a) { return a; }\n")
+    done = subprocess.run([*command, "-c", "probe.c", "-o", "probe.o"], cwd=folder, capture_output=True, check=False)
+    return done.returncode == 0
