@@ -104,8 +104,11 @@ def is_built(source: Path) -> bool:
 
 
 def is_built_again(source: Path) -> bool:
-    """Whether a module has a second body. Its definitions give the same bytes: no flag lets the compiler round otherwise. Only which of two NaN
-    comes out of a sum may show, where the definition leaves it to the compiler: SOFTMAX and LOG_SOFTMAX must therefore not have one."""
+    """Whether a module has a second body.
+
+    Its definitions give the same bytes: no flag lets the compiler round otherwise. Only which of two NaN comes out of a sum may show, where
+    the definition leaves it to the compiler: SOFTMAX and LOG_SOFTMAX must therefore not have one.
+    """
     again = flags.asked(source).get("again")
     return again is not None and flags.TARGETS[again][0] == MACHINE
 
@@ -183,21 +186,30 @@ class LinkedBuild(build_ext):
         stale = [Extension(name_of(source), [str(source)]) for source in keys]
         jobs = self.parallel or os.cpu_count() or 1
         try:
-            cythonize(stale, compiler_directives=DIRECTIVES, nthreads=jobs if len(stale) > 1 else 0, quiet=True, force=True)
+            cythonize(
+                stale, compiler_directives=DIRECTIVES, nthreads=jobs if len(stale) > 1 else 0, quiet=True, force=True
+            )
         finally:
             for source, key in keys.items():
                 target = source.with_suffix(".c")
-                if target.exists() and target.stat().st_mtime > begun and not target.read_text()[:6] == "#error":
+                if target.exists() and target.stat().st_mtime > begun and target.read_text()[:6] != "#error":
                     self.records.note(target, key)
 
     def compile_all(self, sources) -> list[str]:
         """The object files of all modules, the longest compiled first."""
         for flag in flags.REQUIRED:
             if not self.cc.takes([flag]):
-                raise SystemExit(f"{self.cc.compile_command[0]} does not take {flag}: GCC, clang and zig cc do (CC=clang pip install .)")
-        self.common = flags.SANITIZE if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE), *self.cc.taken(flags.WARNINGS)]
+                raise SystemExit(
+                    f"{self.cc.compile_command[0]} does not take {flag}: GCC, clang and zig cc do (CC=clang pip install .)"
+                )
+        self.common = list(flags.SANITIZE) if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
+        self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]
-        missing = [name for name, (machine, needed) in flags.TARGETS.items() if machine == MACHINE and not self.cc.takes(needed)]
+        missing = [
+            name
+            for name, (machine, needed) in flags.TARGETS.items()
+            if machine == MACHINE and not self.cc.takes(needed)
+        ]
         if missing:
             print(f"{self.cc.compile_command[0]} cannot compile kernels for {', '.join(missing)}: built without them")
         self.common += [f"-DTFLM_CY_WITHOUT_{name.upper()}" for name in missing]
@@ -225,16 +237,21 @@ class LinkedBuild(build_ext):
         depfile = f"{target}.d"
         arguments = [*self.common, *self.cc.taken(wanted)]
         settings = (self.cc.identity, sys.version, arguments)
-        if self.records.is_unknown(target) and not os.path.exists(depfile) and is_newer(target, [c, *source.parent.glob("*.h")]):
+        if (
+            self.records.is_unknown(target)
+            and not os.path.exists(depfile)
+            and is_newer(target, [c, *source.parent.glob("*.h")])
+        ):
             self.records.note(target, self.records.key(self.read_by(c, depfile), *settings))
         if self.force or not self.records.is_fresh(target, self.records.key(self.read_by(c, depfile), *settings)):
             self.compiler.compile(
                 [c],
                 output_dir=folder,
                 include_dirs=[str(source.parent), *HEADERS],
-                extra_postargs=[*arguments, "-MMD", "-MF", depfile],
+                extra_postargs=[*arguments, *self.warnings, "-MMD", "-MF", depfile],
             )
             self.records.note(target, self.records.key(self.read_by(c, depfile), *settings))
+            self.records.save()  # an interrupted build goes on where it was
         return target
 
     @staticmethod

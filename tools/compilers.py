@@ -4,11 +4,12 @@
     python -m tools.compilers clang zig --tests tests/simd tests/ops
     python -m tools.compilers --tests none                            # compile only
 
-Looks for gcc, clang, gcc-10, clang-14 and so on, and for zig (pip install ziglang). Prints a table; exit code 1 when a build or a test fails, or when
-a compiler warns (-Wall -Wextra).
+Looks for gcc, clang, gcc-10, clang-14 and so on, and for zig (pip install ziglang). Prints a table; exit code 1 when a
+build or a test fails, or when a compiler warns (-Wall -Wextra).
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -34,10 +35,10 @@ def installed() -> dict[str, str]:
         if path and os.path.realpath(path) not in seen:
             seen.add(os.path.realpath(path))
             found[name] = path
-    try:
-        found["zig"] = " ".join(zig.compiler("x86_64-linux-gnu" if os.uname().machine == "x86_64" else "aarch64-linux-gnu"))
-    except zig.NoZigError:
-        pass
+    with contextlib.suppress(zig.NoZigError):
+        found["zig"] = " ".join(
+            zig.compiler("x86_64-linux-gnu" if os.uname().machine == "x86_64" else "aarch64-linux-gnu")
+        )
     return found
 
 
@@ -107,9 +108,13 @@ def main(arguments=None) -> int:
     print("| compiler | version | build | warnings | tests |\n| --- | --- | ---: | ---: | --- |", flush=True)
     for name in args.names or found:
         copy = args.into / name
-        version = subprocess.run([*found[name].split(), "--version"], capture_output=True, text=True, check=False).stdout
+        version = subprocess.run(
+            [*found[name].split(), "--version"], capture_output=True, text=True, check=False
+        ).stdout
         error, warnings, seconds = build(copy, found[name], args.j)
-        code, tested = (1, "not run") if error else (0, "not asked for") if args.tests == ["none"] else test(copy, args.tests)
+        code, tested = (
+            (1, "not run") if error else (0, "not asked for") if args.tests == ["none"] else test(copy, args.tests)
+        )
         failed |= bool(error or code or warnings)
         built = "failed" if error else f"{seconds:.0f} s"
         print(f"| {name} | {version.splitlines()[0]} | {built} | {len(warnings)} | {tested} |", flush=True)

@@ -19,17 +19,27 @@ REQUIRED = ["-ffp-contract=off"]
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 # Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.
-SMALLER = ["-fvisibility=hidden", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
+SMALLER = [
+    "-fvisibility=hidden",
+    "-g0",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+    "-fno-align-functions",
+    "-fno-align-jumps",
+]
 COMPILE = [*OPTIMIZE, "-fno-math-errno", *SMALLER]
 # -Os alone would have memory filled byte by byte. Not for code with AVX: it leaves the upper halves of vectors as they are, and then
 # all code without AVX takes three times as long; nor for operators: each memcpy would become an instruction that is slow to begin.
 SIZE = ["-Os", "-fno-builtin-memset"]
-# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE) nor fears
-# that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no result changes.
-OPERATORS = ["-fno-tree-pre", "-fno-trapping-math"]
+# Operators: the compiler makes vectors of loops that clamp and compare only if it neither splits them at conditions (PRE), nor moves what
+# is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
+# result changes.
+OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
-# Of what Cython writes: functions and parameters that a module does not use, and tables that are not written out to their ends.
+# All warnings but those of what Cython writes: functions and parameters that a module does not use, tables that are not written out to
+# their ends, comparisons of enums with integers, and variables of its own for conditional expressions, which are never const.
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
+WARNINGS += ["-Wno-sign-compare", "-Wno-discarded-qualifiers", "-Wno-incompatible-pointer-types-discards-qualifiers"]
 # Each is for one linker or another.
 LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
 SANITIZE = ["-O1", "-g", *REQUIRED, "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]

@@ -7,8 +7,8 @@
         records.note(target, key)
     records.save()
 
-A key is a digest of contents and settings. Times do not count: a fresh environment, as pip makes one for every build, or a checkout of another branch
-and back, changes nothing.
+A key is a digest of contents and settings. Times do not count: a fresh environment, as pip makes one for every build,
+or a checkout of another branch and back, changes nothing.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 _USES = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+cimport[ \t]+(\([^)]*\)|[^\n]*)"
@@ -31,6 +32,7 @@ class Records:
 
     def __init__(self, path: Path):
         self.path = path
+        self._lock = Lock()
         try:
             self._keys = json.loads(path.read_text())
         except (OSError, ValueError):
@@ -58,10 +60,11 @@ class Records:
 
     def save(self) -> None:
         """Write what is known; a build that is interrupted meanwhile leaves the old file."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(self._keys, indent=0, sort_keys=True))
-        os.replace(temporary, self.path)
+        with self._lock:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.path.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(dict(self._keys), indent=0, sort_keys=True))
+            os.replace(temporary, self.path)
 
 
 def is_newer(target, inputs) -> bool:
@@ -88,7 +91,11 @@ def read_depfile(path) -> list[str] | None:
     except OSError:
         return None
     names = re.findall(r"(?:\\.|[^\s\\])+", text.partition(": ")[2].replace("\\\n", " "))
-    return [name for name in (name.replace("\\ ", " ") for name in names) if not os.path.isabs(name) and os.path.exists(name)]
+    return [
+        name
+        for name in (name.replace("\\ ", " ") for name in names)
+        if not os.path.isabs(name) and os.path.exists(name)
+    ]
 
 
 def _state(path) -> tuple[int, int]:

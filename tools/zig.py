@@ -1,7 +1,7 @@
 """The compiler of the package ziglang: clang with headers and libraries of many systems, which compiles for all of them.
 
-    >>> compiler("x86_64-linux-musl")[-3:]          # doctest: +SKIP
-    ['cc', '-target', 'x86_64-linux-musl']
+>>> compiler("x86_64-linux-musl")[-3:]          # doctest: +SKIP
+['cc', '-target', 'x86_64-linux-musl']
 """
 
 import importlib.util

@@ -95,7 +95,13 @@ SYSTEM = re.compile(
 def test_one_room_knows_operating_systems():
     files = [*sources(), *sorted(PACKAGE.rglob("*.h"))]
     assert [str(path) for path in files if SYSTEM.search(path.read_text()) and room_of(path) != "platform"] == []
-    assert {path.stem for path in files if SYSTEM.search(path.read_text())} >= {"threads", "pages", "files", "clock", "cpu"}
+    assert {path.stem for path in files if SYSTEM.search(path.read_text())} >= {
+        "threads",
+        "pages",
+        "files",
+        "clock",
+        "cpu",
+    }
 
 
 def test_every_room_of_the_package_is_in_the_table():

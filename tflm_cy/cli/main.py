@@ -12,6 +12,7 @@ import traceback
 
 from tflm_cy import __version__
 from tflm_cy.cli import arena, bench, demo, diff, doctor, guard, inspect, run, stand_in
+from tflm_cy.cli.completion import SHELLS, PrintCompletion
 from tflm_cy.cli.errors import UserError
 from tflm_cy.cli.output import complain, flush, silence
 from tflm_cy.report import printable
@@ -44,6 +45,13 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"tflm_cy {__version__}")
+    top.add_argument(
+        "--print-completion",
+        choices=SHELLS,
+        action=PrintCompletion,
+        metavar="SHELL",
+        help=f"print a completion script ({', '.join(SHELLS)}) for the command tflm-cy",
+    )
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(subparsers)

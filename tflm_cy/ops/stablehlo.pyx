@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """STABLEHLO operators on values and slices.
 
 | operator | types |

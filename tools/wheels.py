@@ -1,0 +1,176 @@
+"""Makes wheels for Linux with zig (pip install ziglang), for this Python, and tests each where it can run.
+
+    python -m tools.wheels --list
+    python -m tools.wheels                                            # all
+    python -m tools.wheels manylinux_aarch64 --arm-root DIR           # tested in a root that compat.arm describes
+
+A wheel is made in a copy of the checkout. It is looked at: its size, which libraries it needs, which versions of glibc's
+functions (and by auditwheel, where that is installed). Then it is installed into an environment that has only Python and
+numpy, and runs the demo. One for another C library is not run here.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat.arm.build import copy_sources
+from compat.arm.root import Root
+from tools import zig
+from tools.compilers import ROOT, share_translated
+from tools.cross import link_headers
+
+LARGEST = 4_000_000
+LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libc.so", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+@dataclass(frozen=True)
+class Platform:
+    """What a wheel is for."""
+
+    tag: str
+    target: str  # of zig
+    machine: str
+    library: str  # as in the names of extension modules
+
+    @property
+    def suffix(self) -> str:
+        """The ending of an extension module's name."""
+        return f".{sys.implementation.cache_tag}-{self.machine}-linux-{self.library}.so"
+
+
+PLATFORMS = {
+    "manylinux_x86_64": Platform("manylinux_2_17_x86_64", "x86_64-linux-gnu.2.17", "x86_64", "gnu"),
+    "manylinux_aarch64": Platform("manylinux_2_17_aarch64", "aarch64-linux-gnu.2.17", "aarch64", "gnu"),
+    "musllinux_x86_64": Platform("musllinux_1_2_x86_64", "x86_64-linux-musl", "x86_64", "musl"),
+    "musllinux_aarch64": Platform("musllinux_1_2_aarch64", "aarch64-linux-musl", "aarch64", "musl"),
+}
+
+
+class WheelError(Exception):
+    """A wheel that is not made, or not as it must be."""
+
+
+def build(platform: Platform, into: Path, jobs: int) -> Path:
+    """Return the wheel."""
+    copy = ROOT / "build" / "wheels" / platform.tag
+    copy.mkdir(parents=True, exist_ok=True)
+    copy_sources(ROOT, copy)
+    share_translated(copy)
+    headers = copy / "build" / "headers"
+    shutil.rmtree(headers, ignore_errors=True)
+    headers.parent.mkdir(exist_ok=True)
+    link_headers(headers, platform.target)
+    shutil.rmtree(copy / "dist", ignore_errors=True)
+    compiler = " ".join(zig.compiler(platform.target))
+    environment = {
+        **os.environ,
+        "CC": compiler,
+        "LDSHARED": f"{compiler} -shared",
+        "CFLAGS": f"-I{headers}",
+        "_PYTHON_HOST_PLATFORM": f"linux-{platform.machine}",
+        "SETUPTOOLS_EXT_SUFFIX": platform.suffix,
+    }
+    command = [sys.executable, "setup.py", "build_ext", f"-j{jobs}", "bdist_wheel", "--plat-name", platform.tag]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise WheelError(f"{platform.tag} is not built:\n{(done.stdout + done.stderr)[-3000:]}")
+    [wheel] = (copy / "dist").glob("*.whl")
+    into.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy2(wheel, into))
+
+
+def audit(wheel: Path, platform: Platform) -> str:
+    """Return what the library needs; WheelError where that is too much."""
+    if wheel.stat().st_size > LARGEST:
+        raise WheelError(f"{wheel.name} has {wheel.stat().st_size} bytes, more than {LARGEST}")
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as file:
+        [library] = [name for name in file.namelist() if name.endswith(".so")]
+        if not library.endswith(platform.suffix):
+            raise WheelError(f"{library} does not end with {platform.suffix}")
+        path = file.extract(library, folder)
+        shown = subprocess.run(["readelf", "-W", "-d", "-V", path], capture_output=True, text=True, check=True).stdout
+    needed = set(re.findall(r"\(NEEDED\)\s+Shared library: \[(.*?)\]", shown))
+    versions = sorted({tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", shown)})
+    if needed - LIBRARIES:
+        raise WheelError(f"{library} needs {', '.join(sorted(needed - LIBRARIES))}")
+    if versions and (platform.library == "musl" or versions[-1] > (2, 17)):
+        raise WheelError(f"{library} needs glibc {'.'.join(map(str, versions[-1]))}")
+    newest = f", glibc {'.'.join(map(str, versions[-1]))}" if versions else ""
+    return f"{wheel.stat().st_size / 1e6:.1f} MB, {' '.join(sorted(needed))}{newest}{_auditwheel(wheel, platform)}"
+
+
+def _auditwheel(wheel: Path, platform: Platform) -> str:
+    command = shutil.which("auditwheel")
+    if command is None or platform.library == "musl":  # on a system with glibc it knows wheels for glibc
+        return ""
+    shown = subprocess.run([command, "show", str(wheel)], capture_output=True, text=True, check=True).stdout
+    tags = re.findall(r'"((?:many|musl)?linux_\w+)"', " ".join(shown.split()))
+    if not any(tag in (platform.tag, f"manylinux2014_{platform.machine}") for tag in tags):
+        raise WheelError(f"auditwheel says {tags}")
+    return f", auditwheel {tags[0]}"
+
+
+def test(wheel: Path, platform: Platform, arm_root: str | None) -> str:
+    """Run the demo where the wheel, numpy and Python are all there is; return its last line, or why it does not run here."""
+    libc = "musl" if "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or "") else "gnu"
+    with tempfile.TemporaryDirectory() as folder:
+        if platform.library != libc:
+            return f"not run: no {platform.library} root"
+        if platform.machine != os.uname().machine:
+            if arm_root is None:
+                return "not run: --arm-root is not given"
+            root = Root(arm_root)
+            subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), folder], check=True)
+            program = [str(root.emulator), "-cpu", "cortex-a72", "-L", str(root.system), str(root.interpreter)]
+            places = {"PYTHONHOME": str(root.system / "usr"), "PYTHONPATH": f"{folder}{os.pathsep}{root.site}"}
+            environment = {**os.environ, **places}
+        else:
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            program, environment = [os.path.join(folder, "bin", "python")], {**os.environ, "PYTHONPATH": ""}
+            subprocess.run([*program, "-m", "pip", "install", "-q", str(wheel)], check=True)
+        demo = [*program, "-m", "tflm_cy", "demo"]
+        done = subprocess.run(demo, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise WheelError(f"the demo fails with {wheel.name}:\n{(done.stdout + done.stderr)[-2000:]}")
+    return f"demo: {done.stdout.strip().splitlines()[-1]}"
+
+
+def main(arguments=None) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.wheels", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PLATFORMS)} (default: all)")
+    parser.add_argument("--list", action="store_true", help="name what can be made, and make nothing")
+    parser.add_argument("--into", type=Path, default=ROOT / "wheelhouse")
+    parser.add_argument("--arm-root", metavar="DIR", help="a root with an aarch64 Python, as compat.arm wants it")
+    parser.add_argument("-j", type=int, default=os.cpu_count(), help="compilations at once")
+    args = parser.parse_args(arguments)
+    unknown = set(args.names) - set(PLATFORMS)
+    if unknown:
+        parser.error(f"no such platform: {', '.join(sorted(unknown))}")
+    chosen = {name: PLATFORMS[name] for name in args.names or PLATFORMS}
+    if args.list:
+        for name, platform in chosen.items():
+            print(f"{name}: {sys.implementation.cache_tag}, {platform.tag}, by {platform.target}")
+        return 0
+    failed = False
+    print("| wheel | looked at | tested |\n| --- | --- | --- |", flush=True)
+    for platform in chosen.values():
+        try:
+            wheel = build(platform, args.into, args.j)
+            print(f"| {wheel.name} | {audit(wheel, platform)} | {test(wheel, platform, args.arm_root)} |", flush=True)
+        except WheelError as error:
+            failed = True
+            print(f"| {platform.tag} | failed | |\n{error}", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
