@@ -36,10 +36,16 @@ SIZE = ["-Os", "-fno-builtin-memset"]
 # result changes.
 OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
-# All warnings but those of what Cython writes: functions and parameters that a module does not use, tables that are not written out to
-# their ends, comparisons of enums with integers, and variables of its own for conditional expressions, which are never const.
+# All warnings but those of what Cython writes: functions and parameters that a module does not use; tables that are not written
+# out to their ends; comparisons of enums with integers, and of unsigned types with 0; variables of its own for conditional
+# expressions, which are never const.
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
-WARNINGS += ["-Wno-sign-compare", "-Wno-discarded-qualifiers", "-Wno-incompatible-pointer-types-discards-qualifiers"]
+WARNINGS += [
+    "-Wno-sign-compare",
+    "-Wno-type-limits",
+    "-Wno-discarded-qualifiers",
+    "-Wno-incompatible-pointer-types-discards-qualifiers",
+]
 # Each is for one linker or another.
 LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
 SANITIZE = ["-O1", "-g", *REQUIRED, "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]

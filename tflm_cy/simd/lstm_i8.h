@@ -46,7 +46,7 @@ SIMD_INLINE Lanes lanes_round_shift(Lanes x, int n) { return n == 0 ? x : (x + (
 SIMD_INLINE Lanes lanes_rescale16(Lanes x, int n) { return n >= 0 ? lanes_saturate16(x * (1 << n)) : lanes_round_shift(x, -n); }
 
 SIMD_INLINE Lanes lanes_from16(const int16_t *p) {
-  Lanes x;
+  Lanes x = {0};
   EACH x[i] = p[i];
   return x;
 }
