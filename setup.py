@@ -43,7 +43,8 @@ for emulated in EMULATE:
     if emulated not in ("vnni", "avx512", "amx"):
         raise SystemExit(f"TFLM_CY_EMULATE takes vnni, avx512 and amx, not {emulated!r}")
 # Of the machine that is built for, which another one may do.
-MACHINE = re.split(r"[-.]", sysconfig.get_platform())[-1].lower().replace("amd64", "x86_64")
+MACHINE = re.split(r"[-.]", sysconfig.get_platform())[-1].lower()
+MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(MACHINE, MACHINE)
 HEADERS = sorted({str(path.parent) for path in PACKAGE.rglob("*.h")})
 # Folders whose code runs before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
