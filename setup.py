@@ -117,9 +117,14 @@ def is_built_again(source: Path) -> bool:
 def flags_of(source: Path) -> list[str]:
     """The flags that a module wants beyond those of all."""
     asked = flags.asked(source)
+    loops = flags.OPERATORS if asked.get("optimize") == "loops" else []
     if "target" in asked:
-        unrolled = [*flags.UNROLL, *flags.TARGETS[asked["target"]][1]]
-        return [*unrolled, "-O1"] if "avx512" in EMULATE and asked["target"] in ("avx512", "amx") else unrolled
+        machine = flags.TARGETS[asked["target"]][1]
+        if "avx512" in EMULATE and "-mavx512f" in machine:  # by AVX2: the CPU has no more
+            machine = [*flags.TARGETS["avx2"][1], *(flag for flag in machine if flag.startswith("-mamx")), "-O1"]
+        return [*flags.UNROLL, *machine, *loops]
+    if loops:
+        return ["-O3", *loops]
     folder = source.relative_to(PACKAGE).parts[0]
     if asked.get("optimize", "size" if folder in PREPARING else "speed") == "size":
         return flags.SIZE

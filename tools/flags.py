@@ -4,6 +4,7 @@ A source asks for flags in one of its first lines; setup.py says what a folder's
 
     # tflm_cy: optimize=speed            what every load or invoke goes through, in a folder that is compiled for size
     # tflm_cy: optimize=size
+    # tflm_cy: optimize=loops            -O3 and OPERATORS, for loops that the compiler makes vectors of
     # tflm_cy: again=avx2                a second body, for AVX2; `ops` says which one this CPU takes
     # tflm_cy: target=avx512             a module of vector kernels: compiled for one instruction set, and only for its processors
 """
@@ -59,7 +60,7 @@ TARGETS = {
     "avx512": ("x86_64", AVX512),
     "amx": ("x86_64", [*AVX512, "-mamx-tile", "-mamx-int8"]),
 }
-WORDS = {"optimize": ("size", "speed"), "again": ("avx2",), "target": tuple(TARGETS)}
+WORDS = {"optimize": ("size", "speed", "loops"), "again": ("avx2",), "target": tuple(TARGETS)}
 
 
 def asked(source: Path) -> dict[str, str]:

@@ -1,3 +1,4 @@
+# tflm_cy: again=avx2
 """CONV_3D and CONV_3D_TRANSPOSE: float32, images [batch, depth, height, width, channel], the bias optional.
 
 CONV_3D_TRANSPOSE's inputs are the output's shape, filter, input, bias; its output is dynamic unless the shape is constant. Dilated ones have the reference's

@@ -1,3 +1,4 @@
+# tflm_cy: target=avx2 optimize=loops
 """The kernels for rows (arithmetic/row_kernels.pxd), compiled for AVX2, and their table as a capsule."""
 from cpython.pycapsule cimport PyCapsule_New
 

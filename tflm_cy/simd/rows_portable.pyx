@@ -1,3 +1,4 @@
+# tflm_cy: optimize=loops
 """The kernels for rows (arithmetic/row_kernels.pxd), compiled for portable C, and their table as a capsule."""
 from cpython.pycapsule cimport PyCapsule_New
 
