@@ -31,7 +31,7 @@ from setuptools.command.build_ext import build_ext
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from tools import flags
-from tools.records import Records, cython_inputs, is_newer, read_depfile
+from tools.records import Records, cython_inputs, is_newer, named_headers, read_depfile
 
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
@@ -246,7 +246,7 @@ class LinkedBuild(build_ext):
         if (
             self.records.is_unknown(target)
             and not os.path.exists(depfile)
-            and is_newer(target, [c, *source.parent.glob("*.h")])
+            and is_newer(target, self.read_by(c, depfile))
         ):
             self.records.note(target, self.records.key(self.read_by(c, depfile), *settings))
         if self.force or not self.records.is_fresh(target, self.records.key(self.read_by(c, depfile), *settings)):
@@ -262,8 +262,8 @@ class LinkedBuild(build_ext):
 
     @staticmethod
     def read_by(c: str, depfile: str) -> list[str]:
-        """What an object is made from: as the compiler says, or all that it may have seen."""
-        return read_depfile(depfile) or [c, *map(str, PACKAGE.rglob("*.h"))]
+        """What an object is made from: as the compiler says, or as the sources name it."""
+        return read_depfile(depfile) or named_headers(c, PACKAGE)
 
 
 def write(path: Path, text: str) -> None:

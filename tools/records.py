@@ -98,6 +98,19 @@ def read_depfile(path) -> list[str] | None:
     ]
 
 
+def named_headers(c: str, package: Path) -> list[str]:
+    """Return a C file and the headers of the package that it names, or that these name."""
+    headers = {path.name: str(path) for path in package.rglob("*.h")}
+    found, waiting = [], [c]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.append(path)
+            names = re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([\w.]+)"', Path(path).read_text(), re.M)
+            waiting += [headers[name] for name in names if name in headers]
+    return found
+
+
 def _state(path) -> tuple[int, int]:
     status = os.stat(path)
     return status.st_mtime_ns, status.st_size

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.records import Records, cython_inputs, read_depfile
+from tools.records import Records, cython_inputs, named_headers, read_depfile
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,3 +77,12 @@ def test_what_a_compiler_has_read(tmp_path, monkeypatch):
     Path("a.d").write_text("a.o: a.c /usr/include/stdio.h \\\n  b.h c\\ d.h gone.h\n")
     assert read_depfile("a.d") == ["a.c", "b.h", "c d.h"]
     assert read_depfile("none.d") is None
+
+
+def test_headers_that_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("p/a.c", '#include "b.h"\n#include <c.h>\n'), ("p/b.h", '  #include "d.h"\n'), ("p/q/d.h", "")):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    Path("p/c.h").touch()
+    assert named_headers("p/a.c", Path("p")) == ["p/a.c", "p/b.h", "p/q/d.h"]
