@@ -16,7 +16,7 @@ BLOCKS = {
 }
 PICTURES = {
     "docs/pictures/passes.svg": passes.picture,
-    **{f"docs/pictures/arena_{planner}.svg": partial(arenas.picture, planner) for planner in arenas.PLANNERS},
+    **{f"docs/pictures/arena_{plan}.svg": partial(arenas.picture, plan) for plan in arenas.PLANS},
 }
 
 

@@ -183,6 +183,15 @@ def test_an_offline_plan_with_permitted_overlaps():
     assert (plan.offsets, plan.high_water_mark) == ((16, 0, 80), 112)
 
 
+def test_fixed_offsets_leave_nothing_to_search():
+    """An offline plan with an input that is read in parts: every buffer has its offset, and a lower plan is thinkable."""
+    problem = Problem([64, 16, 16], [0, 1, 2], [3, 3, 3], [0, 64, 80], relaxed=[(1, 0, -16), (2, 0, -16)])
+    plan = overlap(problem)
+    assert plan.offsets == (0, 64, 80)
+    some = Problem([64, 16, 16], [0, 1, 2], [3, 3, 3], [0, 64, -1], relaxed=[(1, 0, -16), (2, 0, -16)])
+    check(some, overlap(some))
+
+
 def test_bad_arguments():
     with pytest.raises(TypeError):
         overlap(None)

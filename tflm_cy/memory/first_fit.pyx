@@ -187,11 +187,11 @@ cdef class Orders:
                 self.shake()
                 found, tried = self.height, 0
             tried += 1
+            self.placements += 1        # also where all that is moved has a fixed offset
             links = self.carriers()
             a = self.chain[self.random() % links]
             b = self.neighbour(a) if self.random() % 4 else self.random() % self.count
             if a == b:
-                self.placements += 1
                 continue
             if self.random() % 2:
                 self.exchange(a, b)
@@ -297,7 +297,7 @@ cdef Plan first_fit(Problem problem, Plan incumbent, int64_t lower, int64_t budg
     search.target = lower
     plan.high_water_mark = incumbent.high_water_mark
     memcpy(plan.offset_of, incumbent.offset_of, problem.count * sizeof(int64_t))
-    while search.placements < end and plan.high_water_mark > lower:
+    while search.placements < end and plan.high_water_mark > lower and chooses(problem):
         for kind in range(KINDS):
             order_by(search, kind, incumbent)
             search.state = <uint64_t> (round_number * KINDS + kind + 1) * <uint64_t> 0x9E3779B97F4A7C15
@@ -315,6 +315,15 @@ cdef Plan first_fit(Problem problem, Plan incumbent, int64_t lower, int64_t budg
         step *= 2
     plan.lower_bound = min(lower, plan.high_water_mark)
     return plan
+
+
+cdef bint chooses(Problem problem):
+    """Whether some offset is not fixed."""
+    cdef Py_ssize_t i
+    for i in range(problem.count):
+        if problem.fixed_of[i] == ONLINE:
+            return True
+    return False
 
 
 cdef int order_by(Orders search, int kind, Plan incumbent) except -1:
