@@ -8,7 +8,7 @@ from tests.schema.flat import build
 from tflm_cy import Interpreter
 from tflm_cy.schema import model as schema
 from tflm_cy.schema.reader import read
-from tflm_cy.schema.writer import rewritten
+from tflm_cy.schema.writer import MainGraph, rewritten
 
 
 def two_operators():
@@ -85,3 +85,29 @@ def test_operators_in_another_order():
 def test_no_order(orders):
     with pytest.raises(ValueError, match=r"permutation|no subgraph"):
         rewritten(two_operators(), orders=orders)
+
+
+def test_a_copy_of_all_tables_has_all_fields():
+    """Options whose names end like a union's type, strings, unions, vectors of every width."""
+    model = Model()
+    main = model.subgraph("main")
+    x, y, z = Tensor([1, 4], "float32", name="x"), Tensor([1], "int32"), Tensor([1, 4], "int32")
+    main.op("ARG_MAX", [x, Tensor.constant(np.array(1, np.int32))], [y], output_type="INT32")
+    main.op("CAST", [x], [z], in_data_type="FLOAT32", out_data_type="INT32")
+    main.op(
+        "MyOp",
+        [z],
+        [Tensor([4], "int8", scale=[0.1, 0.2, 0.3, 0.4], zero_point=[1, 2, 3, 4])],
+        custom_options=b"options",
+    )
+    model.signature("serving_default", inputs={"x": x}, outputs={"y": y})
+    model.metadata("kept", b"1")
+    given = schema.Model.from_buffer(model.to_bytes())
+    graph = read(given).subgraphs[0]
+    copy = rewritten(given, {"new": b"2"}, main=MainGraph(graph.tensors, graph.operators))
+    assert len(copy) < given.nbytes + 200
+    before, after = read_model(bytes(given)), read_model(copy)
+    for field in before.keys() - {"metadata", "buffers"}:
+        assert str(after[field]) == str(before[field]), field
+    assert [entry["name"] for entry in after["metadata"]] == ["kept", "new"]
+    assert bytes(schema.Model.from_buffer(copy).metadata["new"]) == b"2"

@@ -35,10 +35,11 @@ class Old(NamedTuple):
 
 def present(table):
     """{field: value} of the fields that a Table has; what it refers to is kept where it is."""
-    found = {}
-    for field, (_, kind) in slots(table.kind).items():
+    found, layout = {}, slots(table.kind)
+    for field, (_, kind) in layout.items():
         at = table.field_position(field)
-        if not at or field.endswith("_type"):
+        is_union_type = field.endswith("_type") and layout.get(field[:-5], (0, ""))[1].startswith("<")
+        if not at or is_union_type:
             continue
         if kind in SCALARS:
             found[field] = getattr(table, field)
