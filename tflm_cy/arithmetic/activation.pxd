@@ -130,12 +130,15 @@ cdef inline void elu_run(const void* how, const float* x, float* y, int64_t n) n
 
 
 cdef inline void prelu_f32(const void* how, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
-    """Of two NaN alpha's comes out."""
+    """Of two NaN alpha's comes out; x's, as in the optimized kernel, where `how` is not NULL."""
     cdef float[64] products
     cdef int64_t i, j, block
     for i in range(0, n, 64):
         block = min(n - i, <int64_t>64)
-        mul_runs(alpha + i, x + i, products, block)
+        if how == NULL:
+            mul_runs(alpha + i, x + i, products, block)
+        else:
+            mul_runs(x + i, alpha + i, products, block)
         for j in range(block):
             y[i + j] = x[i + j] if x[i + j] >= 0 else products[j]
 

@@ -128,15 +128,15 @@ cdef inline void depthwise_sums_f32_multiplied(
 
 
 cdef inline void repair_depthwise_nans(
-    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* sums, float* y,
+    const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* bias, const float* sums, float* y,
 ) noexcept nogil:
-    """As product_f32.repair_nans."""
+    """As product_f32.repair_nans; sums start with the bias where it is not NULL. y may be sums."""
     cdef ptrdiff_t fy, c
     cdef float total
     for c in range(g.oc):
         if sums[c] == sums[c]:
             continue
-        total = 0
+        total = bias[c] if bias != NULL else <float>0
         for fy in range(t.fy0, t.fy1):
             total = nan_sum(
                 total, image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c / multiplier,
@@ -184,9 +184,10 @@ cdef inline void depthwise_f32(
                 else:
                     depthwise_sums_f32_multiplied(g, &t, multiplier, x, w, start, bias_first, sums)
                 if bias_first:
+                    repair_depthwise_nans(g, &t, multiplier, x, w, bias, sums, sums)
                     clamp_from(sums, g.oc, low, high, buffer_tail(g, ox), y)
                 elif finish_f32(sums, bias, g.oc, low, high, y):
-                    repair_depthwise_nans(g, &t, multiplier, x, w, sums, y)
+                    repair_depthwise_nans(g, &t, multiplier, x, w, NULL, sums, y)
                 y += g.oc
         x += g.ih * g.iw * g.ic
 

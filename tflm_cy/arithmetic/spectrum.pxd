@@ -12,6 +12,8 @@ from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
+from tflm_cy.arithmetic.nan_order cimport add_first
+
 
 cdef inline void fill_turns(double* turns, ptrdiff_t n) noexcept nogil:
     """By eighths, so that symmetric factors are equal to the bit."""
@@ -230,7 +232,7 @@ cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
             for j in range(i, i + half):
                 a = x[j]
                 b = x[j + half]
-                x[j] = a + b
+                x[j] = add_first(b, a) if half == 2 and j % 4 == 1 and n >= 64 else a + b      # of two NaN TensorFlow's loop takes b there
                 x[j + half] = a - b
             i += 2 * half
         half *= 2

@@ -198,6 +198,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     if alpha.type != x.type and not (x.type == INT16 and alpha.type == INT8):
         raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
     if x.type == FLOAT32:
+        op.how = node if node.arithmetic == OPTIMIZED else NULL      # whose NaN comes out
         op.kernel = <BinaryKernel>prelu_f32
         if kernels().loops.prelu != NULL:
             op.kernel = kernels().loops.prelu

@@ -11,6 +11,7 @@ from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.arithmetic.suppression cimport greater, lesser
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
@@ -229,6 +230,12 @@ cdef void write(Context context, const Node* node, const Detection* op, int64_t 
     (<float*>context.output(node, 2).data)[at] = scores[<int64_t>box * op.columns + op.columns - op.classes + label]
 
 
+cdef int32_t best_class(const float* row, int32_t classes) noexcept nogil:
+    """With NaN as ARG_MAX finds it, or 0 where TensorFlow reads beyond the row."""
+    cdef int32_t label = arg_row_f32(row, classes, True)
+    return label if label < classes else 0
+
+
 cdef int32_t fast(Context context, const Node* node, const Detection* op) noexcept nogil:
     """One suppression over the best class of each box; each box chosen has its best classes."""
     cdef const float* scores = <const float*>context.scratch(op.scores) + (op.columns - op.classes)
@@ -237,12 +244,16 @@ cdef int32_t fast(Context context, const Node* node, const Detection* op) noexce
     cdef const float* row
     cdef int32_t found, i, j, label, rank, before
     for i in range(op.boxes):
-        best[i] = scores[<int64_t>i * op.columns]
-        for j in range(1, op.classes):
-            best[i] = greater(best[i], scores[<int64_t>i * op.columns + j])
+        row = scores + <int64_t>i * op.columns
+        best[i] = row[best_class(row, op.classes)] if op.categories == 1 else row[0]
+        for j in range(1, op.classes if op.categories > 1 else 1):
+            best[i] = greater(best[i], row[j])
     found = suppress(context, op, best, op.most)
     for i in range(found):
         row = scores + <int64_t>chosen[i] * op.columns
+        if op.categories == 1:
+            write(context, node, op, i, chosen[i], best_class(row, op.classes))
+            continue
         for label in range(op.classes):
             rank = 0
             for before in range(op.classes):

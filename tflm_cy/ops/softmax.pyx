@@ -147,7 +147,7 @@ cdef int prepare_log_softmax(Context context, Node* node) except -1:
 cdef int expect_output(const Tensor* y, double scale, double tolerance, int32_t zero_point) except -1:
     if y.zero_point != zero_point:
         raise ValueError(f"output->params.zero_point != {zero_point} ({y.zero_point} != {zero_point})")
-    if fabs(y.scale - scale) > tolerance:                  # NaN passes
+    if fabs(y.scale - scale) > tolerance or (tolerance == 0 and y.scale != scale):         # NaN is near, but equal to nothing
         raise ValueError(f"output->params.scale not near {scale} ({y.scale})")
     return 0
 

@@ -99,9 +99,11 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
 
 
 cdef int elementwise(Context context, Node* node) noexcept nogil:
+    """Of two NaN a sum or product of one dimension keeps the first; TensorFlow's loop over several exchanges floats, but not float16."""
     cdef const Combined* data = <const Combined*>node.data
     cdef Tensor* y = context.output(node, 0)
-    data.combine(data.op, context.input(node, 0).data, 1, context.input(node, 1).data, 1, y.data, 1, count(y))
+    cdef bint exchanged = y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
+    data.combine(data.op, context.input(node, exchanged).data, 1, context.input(node, not exchanged).data, 1, y.data, 1, count(y))
     return 0
 
 

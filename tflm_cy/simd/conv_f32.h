@@ -141,13 +141,14 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       UNROLL32 for (int r = 0; r < R; r++) {
         const char *q = r < 3 ? q0 : r < 6 ? q1 : r < 9 ? q2 : r < 12 ? q3 : q4;
         const float *at = (const float *)(q + r % 3 * row);
-        if (WHOLE == 0) {
-          half[r] = vhalf_fma(vhalf_set1(*at), h, half[r]);
+        if (WHOLE <= 1) { /* a load in each multiplication */
+          if (WHOLE) acc[r][0] = vf_fma_first_at(v[0], at, acc[r][0]);
+          if (HALVED) half[r] = vhalf_fma_first_at(h, at, half[r]);
           continue;
         }
         vf x = vf_set1(*at);
-        UNROLL32 for (int j = 0; j < WHOLE; j++) acc[r][j] = vf_fma(x, v[j], acc[r][j]);
-        if (HALVED) half[r] = vhalf_fma(WHOLE == 1 ? vhalf_set1(*at) : vhalf_of(x), h, half[r]);
+        UNROLL32 for (int j = 0; j < WHOLE; j++) acc[r][j] = vf_fma_first(v[j], x, acc[r][j]);
+        if (HALVED) half[r] = vhalf_fma_first(h, vhalf_of(x), half[r]);
       }
       w += NC * VL;
       q0 += 4;

@@ -23,7 +23,7 @@ SIMD_INLINE void OF(column32)(
         if (LOADS32(K, S) && sizeof x == sizeof(vf)) SIMD_KEEP(x);
         UNROLL32D for (int r = 0; r < R; r++) {
           const int ky = i - r * S;
-          if (ky >= 0 && ky < K) acc[r * C + c] = OF(fma)(x, tap[ky], acc[r * C + c]);
+          if (ky >= 0 && ky < K) acc[r * C + c] = OF(fma_first)(x, tap[ky], acc[r * C + c]);
         }
       }
     }

@@ -1,17 +1,12 @@
 /* The loops of float32.pxi: functions of one and two values, vector by vector.
  *
- * vf_..._first keep the order of operands, which shows in the result of two NaNs. vf_bent(a, slope) is a * slope where a < 0, else a with its own bits;
+ * vf_bent(a, slope) is a * slope where a < 0, else a with its own bits;
  * vf_signed(a, b) is b where a's sign bit is set, also that of -0 and NaN. */
 #ifndef TFLM_CY_SIMD_FLOAT32_H
 #define TFLM_CY_SIMD_FLOAT32_H
 
 #include "simd.h"
 
-#ifndef FIRST32 /* emulated: in halves */
-#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0, %0" : "+v"(A) : "v"(B))
-#endif
-SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("vaddps", a, b); return a; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_bent(vf a, vf slope) { return _mm512_mask_mul_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), a, slope); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }

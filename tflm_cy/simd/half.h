@@ -13,7 +13,15 @@ SIMD_INLINE void vhalf_store(float *p, vhalf v) { _mm256_storeu_ps(p, v); }
 SIMD_INLINE vhalf vhalf_set1(float x) { return _mm256_set1_ps(x); }
 SIMD_INLINE vhalf vhalf_of(vf v) { return _mm512_castps512_ps256(v); }
 SIMD_INLINE vf vhalf_whole(vhalf v) { return _mm512_castps256_ps512(v); }
-SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return _mm256_fmadd_ps(x, w, sum); }
+SIMD_INLINE vhalf vhalf_fma_first(vhalf a, vhalf b, vhalf sum) { SIMD_FMA_FIRST(a, b, sum); return sum; }
+#ifndef TFLM_CY_EMULATE_AVX512
+SIMD_INLINE vhalf vhalf_fma_first_at(vhalf a, const float *b, vhalf sum) {
+  __asm__("vfmadd231ps %2%{1to8%}, %1, %0" : "+v"(sum) : "v"(a), "m"(*b));
+  return sum;
+}
+#else
+SIMD_INLINE vhalf vhalf_fma_first_at(vhalf a, const float *b, vhalf sum) { return vhalf_fma_first(a, vhalf_set1(*b), sum); }
+#endif
 SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return _mm256_min_ps(a, b); }
 SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return _mm256_max_ps(a, b); }
 SIMD_INLINE vhalf vhalf_load_part(const float *p, ptrdiff_t n) { return vhalf_of(vf_load_part(p, n)); }
@@ -36,7 +44,8 @@ SIMD_INLINE void vhalf_store(float *p, vhalf v) { vf_store(p, v); }
 SIMD_INLINE vhalf vhalf_set1(float x) { return vf_set1(x); }
 SIMD_INLINE vhalf vhalf_of(vf v) { return v; }
 SIMD_INLINE vf vhalf_whole(vhalf v) { return v; }
-SIMD_INLINE vhalf vhalf_fma(vhalf x, vhalf w, vhalf sum) { return vf_fma(x, w, sum); }
+SIMD_INLINE vhalf vhalf_fma_first(vhalf a, vhalf b, vhalf sum) { return vf_fma_first(a, b, sum); }
+SIMD_INLINE vhalf vhalf_fma_first_at(vhalf a, const float *b, vhalf sum) { return vf_fma_first_at(a, b, sum); }
 SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return vf_min(a, b); }
 SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return vf_max(a, b); }
 typedef vi vihalf;

@@ -43,7 +43,7 @@ SIMD_INLINE vi vi_low_half(vi a) { return (vi)((simd_u32)a << 16) >> 16; }
 #define COMMA ,
 #define PAIR_OF const void *at_a, const void *at_b
 #define LOAD_PAIR const float *a = at_a, *b = at_b;
-#define PRELU_OF(LOAD, N) vf_if_from(x, x, vf_mul(x, LOAD(b + i N)))
+#define PRELU_OF(LOAD, N) vf_if_from(x, x, p ? vf_mul_first(x, LOAD(b + i N)) : vf_mul_first(LOAD(b + i N), x)) /* see prelu_f32 */
 #define MAXIMUM_OF(LOAD, N) vf_max(x, LOAD(b + i N))
 #define MINIMUM_OF(LOAD, N) vf_min(x, LOAD(b + i N))
 #define LEAKY_OF(LOAD, N) vf_if_above(x, x, vf_mul(x, vf_set1(p[0])))

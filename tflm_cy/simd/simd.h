@@ -6,6 +6,8 @@
  * also AVX-VNNI) or 0 (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
  *
  * Rules:
+ * - vf_fma_first(a, b, c) keeps the order of the factors: of two NaN a's comes out, and c's only where the product is none. In vf_fma_first_at b is one
+ *   float in memory that all lanes share.
  * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
  * - `..._part(p, n)` touches n elements only (0 <= n <= lanes); what is not loaded is 0. All other loads and stores touch whole vectors.
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
@@ -39,6 +41,13 @@
 #define SIMD_KEEP(a) (void)(a)
 #endif
 
+/* a * b + c: a compiler may exchange the factors of an intrinsic, not those of an instruction. */
+#if defined(__x86_64__) && defined(__FMA__)
+#define SIMD_FMA_FIRST(a, b, c) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "vm"(b))
+#else
+#define SIMD_FMA_FIRST(a, b, c) (void)((c) = vf_fma(a, b, c))
+#endif
+
 #define simd_prefetch(p) __builtin_prefetch(p, 0, 3)
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
@@ -69,6 +78,12 @@ SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 SIMD_INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 SIMD_INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+#ifndef TFLM_CY_EMULATE_AVX512
+SIMD_INLINE vf vf_fma_first(vf a, vf b, vf c) { SIMD_FMA_FIRST(a, b, c); return c; }
+SIMD_INLINE vf vf_fma_first_at(vf a, const float *b, vf c) { __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(a), "m"(*b)); return c; }
+#else
+SIMD_INLINE vf vf_fma_first_at(vf a, const float *b, vf c) { return vf_fma_first(a, vf_set1(*b), c); }
+#endif
 SIMD_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm512_cvtepi32_ps(a); }
@@ -203,6 +218,8 @@ SIMD_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 SIMD_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 SIMD_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+SIMD_INLINE vf vf_fma_first(vf a, vf b, vf c) { SIMD_FMA_FIRST(a, b, c); return c; }
+SIMD_INLINE vf vf_fma_first_at(vf a, const float *b, vf c) { return vf_fma_first(a, vf_set1(*b), c); }
 SIMD_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 SIMD_INLINE vf vf_from_vi(vi a) { return _mm256_cvtepi32_ps(a); }
@@ -353,6 +370,8 @@ SIMD_INLINE vf vf_sub(vf a, vf b) { return a - b; }
 SIMD_INLINE vf vf_mul(vf a, vf b) { return a * b; }
 SIMD_INLINE vf vf_div(vf a, vf b) { return a / b; }
 SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { vf r; SIMD_LANES(i) r[i] = fmaf(a[i], b[i], c[i]); return r; }
+SIMD_INLINE vf vf_fma_first(vf a, vf b, vf c) { SIMD_FMA_FIRST(a, b, c); return c; }
+SIMD_INLINE vf vf_fma_first_at(vf a, const float *b, vf c) { return vf_fma_first(a, vf_set1(*b), c); }
 #ifdef __SSE2__
 SIMD_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
 SIMD_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
@@ -459,6 +478,22 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
   for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r + i * (16 / pieces), 16 / (size_t)pieces);
 }
 
+#endif
+
+/* vf_add_first, vf_mul_first keep the order of operands, which shows in the result of two NaNs: a's comes out. */
+#if SIMD_ISA == 0 && defined(__SSE2__)
+#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0" : "+x"(A) : "x"(B))
+SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("addps", a, b); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("mulps", a, b); return a; }
+#elif SIMD_ISA == 0
+SIMD_INLINE vf vf_add_first(vf a, vf b) { return a + b; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { return a * b; }
+#else
+#ifndef FIRST32 /* emulated: in halves */
+#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0, %0" : "+v"(A) : "v"(B))
+#endif
+SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("vaddps", a, b); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
 #endif
 
 #if SIMD_ISA != 512

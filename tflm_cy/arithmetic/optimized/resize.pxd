@@ -7,6 +7,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/resize_bilinear.h.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real, Resize
 
 
@@ -33,6 +34,18 @@ cdef inline bint doubles(const Resize* r) noexcept nogil:
     return not r.align_corners and not r.half_pixel_centers and r.out_height == 2 * r.height and r.out_width == 2 * r.width
 
 
+cdef inline void double_nans(const float* a, const float* b, const float* d, const float* e, float* out, int64_t out_row, int64_t depth) noexcept nogil:
+    """Channels of which a corner is NaN: the first of (a, d, b, e) comes out, of the first half of each eight channels of (d, a, b, e)."""
+    cdef int64_t c
+    cdef float left
+    for c in range(depth):
+        if out[out_row + depth + c] != out[out_row + depth + c]:
+            left = (add_first(d[c], a[c]) if c < depth - depth % 8 and c % 8 < 4 else add_first(a[c], d[c])) * <float>0.5
+            out[depth + c] = add_first(a[c], b[c]) * <float>0.5
+            out[out_row + c] = left
+            out[out_row + depth + c] = add_first(left, add_first(b[c], e[c]) * <float>0.5) * <float>0.5
+
+
 cdef inline void double_f32(const Resize* r, const float* x, float* y) noexcept nogil:
     cdef int64_t depth = r.depth
     cdef int64_t out_row = r.out_width * depth
@@ -42,10 +55,12 @@ cdef inline void double_f32(const Resize* r, const float* x, float* y) noexcept 
     cdef const float* d
     cdef const float* e
     cdef float* out
-    cdef float left
+    cdef float left, mixed
+    cdef int nan
     for n in range(r.batches):
         for h in range(r.height):
             for w in range(r.width):
+                nan = 0
                 a = x + (h * r.width + w) * depth
                 b = a + depth if w + 1 < r.width else a
                 d = a + r.width * depth if h + 1 < r.height else a
@@ -56,7 +71,11 @@ cdef inline void double_f32(const Resize* r, const float* x, float* y) noexcept 
                     out[c] = a[c]
                     out[depth + c] = (a[c] + b[c]) * <float>0.5
                     out[out_row + c] = left
-                    out[out_row + depth + c] = (left + (b[c] + e[c]) * <float>0.5) * <float>0.5
+                    mixed = (left + (b[c] + e[c]) * <float>0.5) * <float>0.5
+                    out[out_row + depth + c] = mixed
+                    nan |= mixed != mixed
+                if nan:
+                    double_nans(a, b, d, e, out, out_row, depth)
         x += r.height * r.width * depth
         y += r.out_height * out_row
 

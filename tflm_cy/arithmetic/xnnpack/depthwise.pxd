@@ -17,7 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    add8, f32x8, fma8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
+    add8, f32x8, fma8, fma_first8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
 )
 
 cdef enum:
@@ -95,10 +95,10 @@ cdef inline void depthwise_pixel(
         e = load8(bias + c + 24)
         p = w + c
         for t in range(tile):
-            a = fma8(load8(at[t] + c), load8(p), a)
-            b = fma8(load8(at[t] + c + 8), load8(p + 8), b)
-            d = fma8(load8(at[t] + c + 16), load8(p + 16), d)
-            e = fma8(load8(at[t] + c + 24), load8(p + 24), e)
+            a = fma_first8(load8(at[t] + c), load8(p), a)
+            b = fma_first8(load8(at[t] + c + 8), load8(p + 8), b)
+            d = fma_first8(load8(at[t] + c + 16), load8(p + 16), d)
+            e = fma_first8(load8(at[t] + c + 24), load8(p + 24), e)
             p += channels
         store8(y + c, min8(high, max8(low, a)))
         store8(y + c + 8, min8(high, max8(low, b)))
@@ -116,7 +116,7 @@ cdef inline void depthwise_pixel(
         left = min(channels - c, <ptrdiff_t>8)
         a = load_part8(bias + c, left)
         for t in range(tile):
-            a = fma8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), a)
+            a = fma_first8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), a)
         store_part8(y + c, min8(high, max8(low, a)), left)
         c += 8
 

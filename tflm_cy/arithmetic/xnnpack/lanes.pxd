@@ -9,7 +9,7 @@
 - fma8 rounds once. max8, min8 are the CPU's instructions, and a denormal counts as zero while its DAZ (FZ) is set. On x86-64 the SECOND
   operand is returned when one is NaN or both are zeros; on aarch64 a NaN stays, and +0 is greater than -0. A comparison and a choice in C
   would return it as it is, which is why these are functions.
-- add8, mul8: + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
+- fma_first8, add8, mul8: fma8, + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
 - less8, equal8 give all ones in a lane where it holds, `select8` chooses by them.
 - `part` functions touch the first n lanes of memory only, n in 1 .. LANES; the others read +0.
 
@@ -64,6 +64,9 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       return (tflm_cy_f32x8)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
     }
+    static inline tflm_cy_f32x8 tflm_cy_fma_first8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
+      __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "vm"(b)); return c;
+    }
     static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       return (tflm_cy_f32x8)_mm512_max_ps((__m512)a, (__m512)b);
     }
@@ -93,6 +96,9 @@ cdef extern from *:
     static inline void tflm_cy_store_part8(float *p, tflm_cy_f32x8 v, ptrdiff_t n) { _mm256_maskstore_ps(p, tflm_cy_first(n), (__m256)v); }
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       return (tflm_cy_f32x8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    }
+    static inline tflm_cy_f32x8 tflm_cy_fma_first8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
+      __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "xm"(b)); return c;
     }
     static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       return (tflm_cy_f32x8)_mm256_max_ps((__m256)a, (__m256)b);
@@ -130,6 +136,7 @@ cdef extern from *:
       tflm_cy_halves x = {a}, y = {b}, z = {c};
       TFLM_CY_HALVES(vfmaq_f32(z.h[i], x.h[i], y.h[i]));
     }
+    static inline tflm_cy_f32x8 tflm_cy_fma_first8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) { return tflm_cy_fma8(a, b, c); }
     static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       tflm_cy_halves x = {a}, y = {b};
       TFLM_CY_HALVES(vmaxq_f32(x.h[i], y.h[i]));
@@ -174,6 +181,7 @@ cdef extern from *:
     static inline tflm_cy_f32x8 tflm_cy_fma8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) {
       tflm_cy_f32x8 r; TFLM_CY_LANES(fmaf(a[l], b[l], c[l]));
     }
+    static inline tflm_cy_f32x8 tflm_cy_fma_first8(tflm_cy_f32x8 a, tflm_cy_f32x8 b, tflm_cy_f32x8 c) { return tflm_cy_fma8(a, b, c); }
     static inline tflm_cy_f32x8 tflm_cy_max8(tflm_cy_f32x8 a, tflm_cy_f32x8 b) {
       tflm_cy_f32x8 r; TFLM_CY_LANES(a[l] > b[l] ? a[l] : b[l]);
     }
@@ -201,6 +209,7 @@ cdef extern from *:
     f32x8 add8 "tflm_cy_add8"(f32x8 a, f32x8 b) noexcept nogil                # of two NaNs a's
     f32x8 mul8 "tflm_cy_mul8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 fma8 "tflm_cy_fma8"(f32x8 a, f32x8 b, f32x8 c) noexcept nogil       # a * b + c
+    f32x8 fma_first8 "tflm_cy_fma_first8"(f32x8 a, f32x8 b, f32x8 c) noexcept nogil     # the same; of NaN a's, then b's
     f32x8 max8 "tflm_cy_max8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 min8 "tflm_cy_min8"(f32x8 a, f32x8 b) noexcept nogil
     f32x8 nearest8 "tflm_cy_nearest8"(f32x8 v) noexcept nogil                 # ties to even

@@ -15,14 +15,14 @@ outside of the image points to zeros, which take part like any value (they turn 
 A SAME convolution whose total padding is negative reads nothing but padding: XNNPACK's unsigned padding wraps around, and its outputs are
 clamp(bias + 0 * weights). Smallest case: a 1x2 filter with stride 3 on 3 columns.
 
-Not settled: which NaN a product of two gives (XNNPACK's kernels differ among themselves).
+Of two NaN in one product w comes out. XNNPACK's kernels differ among themselves in that, by CPU, tile and row.
 
 Source: XNNPACK's f32-gemm and f32-igemm microkernels and its indirection buffers.
 """
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, load8, max8, min8, splat8, store8, store_part8
+from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, fma_first8, load8, max8, min8, splat8, store8, store_part8
 from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, FOUR_LANES, ONE_CHAIN, TWO_CHAINS
 
 cdef enum:
@@ -99,17 +99,17 @@ cdef inline void four_rows_16(const Taps* t, const float* w, ptrdiff_t c, ptrdif
             w1 = load8(p + 8)
             p += 16
             v = splat8(x[0][k])
-            a0 = fma8(v, w0, a0)
-            a1 = fma8(v, w1, a1)
+            a0 = fma_first8(w0, v, a0)
+            a1 = fma_first8(w1, v, a1)
             v = splat8(x[1][k])
-            b0 = fma8(v, w0, b0)
-            b1 = fma8(v, w1, b1)
+            b0 = fma_first8(w0, v, b0)
+            b1 = fma_first8(w1, v, b1)
             v = splat8(x[2][k])
-            c0 = fma8(v, w0, c0)
-            c1 = fma8(v, w1, c1)
+            c0 = fma_first8(w0, v, c0)
+            c1 = fma_first8(w1, v, c1)
             v = splat8(x[3][k])
-            d0 = fma8(v, w0, d0)
-            d1 = fma8(v, w1, d1)
+            d0 = fma_first8(w0, v, d0)
+            d1 = fma_first8(w1, v, d1)
     put8(t.y[3] + c, d0, left, low, high)
     put8(t.y[3] + c + 8, d1, left - 8, low, high)
     put8(t.y[2] + c, c0, left, low, high)
@@ -135,10 +135,10 @@ cdef inline void four_rows_8(const Taps* t, const float* w, ptrdiff_t c, ptrdiff
         for k in range(t.n):
             v = load8(p)
             p += 8
-            a = fma8(splat8(x[0][k]), v, a)
-            b = fma8(splat8(x[1][k]), v, b)
-            d = fma8(splat8(x[2][k]), v, d)
-            e = fma8(splat8(x[3][k]), v, e)
+            a = fma_first8(v, splat8(x[0][k]), a)
+            b = fma_first8(v, splat8(x[1][k]), b)
+            d = fma_first8(v, splat8(x[2][k]), d)
+            e = fma_first8(v, splat8(x[3][k]), e)
     put8(t.y[3] + c, e, left, low, high)
     put8(t.y[2] + c, d, left, low, high)
     put8(t.y[1] + c, b, left, low, high)
@@ -165,14 +165,14 @@ cdef inline void one_row_64(const Taps* t, const float* w, ptrdiff_t depth, ptrd
         p = w + 16 * (1 + t.k[i])
         for k in range(t.n):
             v = splat8(x[k])
-            a0 = fma8(v, load8(p), a0)
-            a1 = fma8(v, load8(p + 8), a1)
-            b0 = fma8(v, load8(p + block), b0)
-            b1 = fma8(v, load8(p + block + 8), b1)
-            c0 = fma8(v, load8(p + 2 * block), c0)
-            c1 = fma8(v, load8(p + 2 * block + 8), c1)
-            d0 = fma8(v, load8(p + 3 * block), d0)
-            d1 = fma8(v, load8(p + 3 * block + 8), d1)
+            a0 = fma_first8(load8(p), v, a0)
+            a1 = fma_first8(load8(p + 8), v, a1)
+            b0 = fma_first8(load8(p + block), v, b0)
+            b1 = fma_first8(load8(p + block + 8), v, b1)
+            c0 = fma_first8(load8(p + 2 * block), v, c0)
+            c1 = fma_first8(load8(p + 2 * block + 8), v, c1)
+            d0 = fma_first8(load8(p + 3 * block), v, d0)
+            d1 = fma_first8(load8(p + 3 * block + 8), v, d1)
             p += 16
     put8(t.y[0] + c, a0, 8, low, high)
     put8(t.y[0] + c + 8, a1, 8, low, high)
