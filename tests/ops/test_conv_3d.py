@@ -144,3 +144,15 @@ def test_conv_3d_without_windows_is_empty(changes):
     [y] = run(model.to_bytes(), [x])
     assert y.size == 0
     assert y.shape == ((1, 0, 3, 3, 2) if "stride_d" in changes else (1, 0, 0, 0, 2))
+
+
+@pytest.mark.parametrize(
+    ("resolver", "want"),
+    [(OpResolverType.BUILTIN_REF, 0x00555555), (OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, 0)],
+)
+def test_the_optimized_kernel_takes_denormals_for_zeros(resolver, want):
+    x = np.full((1, 2, 2, 2, 1), 0x00555555, np.uint32).view(np.float32)
+    inputs = [Tensor([1, 2, 2, 2, 1], "float32"), Tensor.constant(np.ones((1, 1, 1, 1, 1), np.float32))]
+    model = Model.single("CONV_3D", inputs, [Tensor([1, 2, 2, 2, 1], "float32")], **options([1] * 3, [1] * 3, "VALID"))
+    (got,) = run(model.to_bytes(), [x], resolver)
+    assert (got.view(np.uint32) == want).all()

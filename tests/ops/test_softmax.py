@@ -84,6 +84,14 @@ def test_a_row_of_very_many_equal_values():
     assert (got == -128).all()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_sums_of_4096_and_more_wrap(dtype):
+    """Of 8193 equal values only one is left."""
+    y = Tensor([1, 8193], "int16", scale=1 / 32768, zero_point=0)
+    got = soft("SOFTMAX", np.zeros((1, 8193), dtype), y, x_quantization={"scale": 0.1, "zero_point": 0}, beta=1.0)
+    assert (got == 32767).all()
+
+
 @pytest.mark.parametrize(("dtype", "zero_point"), [("int8", 127), ("uint8", 255)])
 def test_log_softmax_of_integers_is_near_the_real_one(dtype, zero_point):
     x = np.random.default_rng(4).integers(0, 100, (5, 8)).astype(dtype)

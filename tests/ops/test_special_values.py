@@ -156,3 +156,39 @@ def test_the_largest_among_nan_are_those_of_the_librarys_heap():
         2,
     )
     assert run(model, row)[1].tolist() == [[0, 5, 7]]
+
+
+@pytest.mark.parametrize("dims", [[3], [1, 3]])
+@pytest.mark.parametrize("op", ["STABLEHLO_ADD", "STABLEHLO_MULTIPLY"])
+def test_a_loop_over_several_dimensions_takes_the_second_nan(op, dims):
+    model = Model.single(op, [Tensor(dims, "float32"), Tensor(dims, "float32")], [Tensor(dims, "float32")])
+    got = run(model, nans(*dims), nans(*dims, first=11))[0]
+    assert payloads(got) == ([1, 2, 3] if len(dims) == 1 else [11, 12, 13])
+
+
+@pytest.mark.parametrize(("mode", "first"), [(REFERENCE, 101), (OPTIMIZED, 1)])
+def test_prelu_of_two_nan(mode, first):
+    x = Tensor([1, 21], "float32")
+    model = Model.single("PRELU", [x, constant(nans(21, first=101))], [Tensor([1, 21], "float32")])
+    assert payloads(run(model, nans(1, 21), mode=mode)[0]) == list(range(first, first + 21))
+
+
+def test_the_last_product_of_a_depthwise_convolution():
+    """Of two NaN taps the later one, and the input's before the filter's."""
+    w = np.ones((1, 1, 2, 5), np.float32)
+    w[0, 0, 0] = nans(5, first=101)
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
+    inputs = [Tensor([1, 1, 3, 5], "float32"), constant(w), constant(nans(5, first=201))]
+    model = Model.single("DEPTHWISE_CONV_2D", inputs, [Tensor([1, 1, 2, 5], "float32")], 2, **options)
+    x = np.ones((1, 1, 3, 5), np.float32)
+    x[0, 0, 1] = nans(5)
+    assert payloads(run(model, x, mode=OPTIMIZED)[0]) == [1, 2, 3, 4, 5] * 2
+
+
+@pytest.mark.parametrize("op", ["MEAN", "SUM", "REDUCE_PROD"])
+def test_a_reduction_of_single_values_copies_signalling_nan(op):
+    model = Model.single(
+        op, [Tensor([1, 3], "float32"), constant([0], np.int32)], [Tensor([3], "float32")], 1, keep_dims=False
+    )
+    x = np.array([[0x7F800001, 0x3F800000, 0xFF812345]], np.uint32)
+    assert (run(model, x.view(np.float32), mode=OPTIMIZED)[0].view(np.uint32) == x[0]).all()

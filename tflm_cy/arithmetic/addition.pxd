@@ -118,6 +118,8 @@ cdef inline void sum_s16(const void* how, const int16_t* a, const int16_t* b, in
 cdef inline int32_t multiply_shifting_right(int32_t x, Multiplier m, bint in_block) noexcept nogil:
     """A multiplier above 1, as if it were below: the count of the right shift is negative."""
     cdef int32_t high = high_product(x, m.value)
+    if in_block and m.shift > 32:      # its mask of the rest is 64 bits shifted beyond their end
+        return 1 if high >= 0 else -1
     return round_shift_in_block(high, -m.shift) if in_block else round_shift(high, -m.shift)
 
 

@@ -76,10 +76,8 @@ cdef inline int32_t round_shift(int32_t x, int n) noexcept nogil:
 
 
 cdef inline int32_t round_shift_in_block(int32_t x, int n) noexcept nogil:
-    """`round_shift`; by a negative count as TensorFlow's vector code does it: the sign is all that its shifts leave, and the mask is -1."""
-    if n < 0:
-        return 1 if x >= 0 else -1
-    return round_shift(x, n)
+    """`round_shift` by a negative count as TensorFlow's vector code does it: the sign is all that such a shift leaves."""
+    return (x >> 31) + rest_rounds(x, n)
 
 
 cdef inline int32_t rest_rounds(int32_t x, int n) noexcept nogil:

@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.window cimport SAME, VALID
+from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
@@ -209,17 +210,20 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 
 cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some of the output's positions."""
+    """Some of the output's positions. The matrix product of TensorFlow's optimized kernel takes denormals for zeros, here alone."""
     cdef const Conv3D* op = <const Conv3D*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data + first * op.volume.oc
     cdef int64_t next
+    cdef unsigned long long mode = flush_denormals() if op.fused else 0
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
         if op.product == NONE or not multiply(context, node, op, x, first, next, worker, y):
             compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next
+    if op.fused:
+        restore_denormals(mode)
 
 
 cdef void compute(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:

@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
 )
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, UINT32, bytes_of, count, count_range,
     is_constant, type_name, type_size,
@@ -143,7 +143,7 @@ cdef int prepare_zeros_like(Context context, Node* node) except -1:
     adopt_type(y, x.type)
     context.set_shape(y, x.rank, x.dims)
     node.invoke = zeros
-    if x.type not in (INT64, INT32, FLOAT32):
+    if x.type not in (INT64, INT32, FLOAT32) and not (x.type == INT8 and node.arithmetic == MICRO):
         raise LateRefusalError(f"ZerosLike only currently supports int64, int32, and float32, got {type_name(x.type)}.")
     return 0
 

@@ -287,14 +287,14 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
 
 
 cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
-    """Only floats tell where a fold begins."""
+    """Only floats tell where a fold begins. One of single values copies them: signalling NaN stay what they are."""
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
     if x.type != FLOAT32 and not r.refused:
         return fold_elements(context, node)
     if settle(context, node):
         return -1
-    if not r.refused:
+    if r.shape.folded != 1 and not r.refused:
         fold_floats(r.fast, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
         return 0
     if r.shape.folded != 1:
@@ -311,6 +311,9 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
     if settle(context, node):
         return -1
     y = <float*>context.output(node, 0).data
+    if r.shape.folded == 1 and r.shape.inputs:
+        memcpy(y, x, r.shape.inputs * sizeof(float))
+        return 0
     if r.shape.inputs and r.shape.rank == 2 and r.shape.strides[1] == 0:
         mean_rows_f32(x, y, r.shape.dims[0], r.shape.dims[1])
         return 0
