@@ -102,40 +102,40 @@ cdef inline float table_gelu_approximate(float x, float parameter) noexcept nogi
 
 
 # ---- float32 loops; how: float[2], the limits or alpha
-cdef inline void relu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void relu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = relu_f32(x[i], 0)
 
 
-cdef inline void clip_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
-    cdef float low = (<const float*>how)[0]
-    cdef float high = (<const float*>how)[1]
+cdef inline void clip_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float low = (<const float*>params)[0]
+    cdef float high = (<const float*>params)[1]
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_f32(x[i], low, high)
 
 
-cdef inline void leaky_relu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
-    cdef float alpha = (<const float*>how)[0]
+cdef inline void leaky_relu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef float alpha = (<const float*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = x[i] if x[i] > 0 else x[i] * alpha
 
 
-cdef inline void elu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void elu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = elu_f32(x[i], 0)
 
 
-cdef inline void prelu_f32(const void* how, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
-    """Of two NaN alpha's comes out; x's, as in the optimized kernel, where `how` is not NULL."""
+cdef inline void prelu_f32(const void* params, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
+    """Of two NaN alpha's comes out; x's, as in the optimized kernel, where `params` is not NULL."""
     cdef float[64] products
     cdef int64_t i, j, block
     for i in range(0, n, 64):
         block = min(n - i, <int64_t>64)
-        if how == NULL:
+        if params == NULL:
             mul_runs(alpha + i, x + i, products, block)
         else:
             mul_runs(x + i, alpha + i, products, block)
@@ -143,37 +143,37 @@ cdef inline void prelu_f32(const void* how, const float* x, const float* alpha, 
             y[i + j] = x[i + j] if x[i + j] >= 0 else products[j]
 
 
-cdef inline void hard_swish_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void hard_swish_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = hard_swish_f32(x[i])
 
 
-cdef inline void logistic_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void logistic_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = logistic_f32(x[i])
 
 
-cdef inline void tanh_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void tanh_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = tanhf(x[i])
 
 
-cdef inline void gelu_approximate_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void gelu_approximate_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = gelu_approximate_f32(x[i])
 
 
-cdef inline void logistic_half_run(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void logistic_half_run(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = f32_to_half(logistic_f32(half_to_f32(x[i])))
 
 
-cdef inline void tanh_half_run(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void tanh_half_run(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = f32_to_half(tanhf(half_to_f32(x[i])))
@@ -235,30 +235,30 @@ cdef inline int32_t hard_swish(int32_t x, const HardSwish* h) noexcept nogil:
 
 
 # ---- quantized loops
-cdef inline void two_sided_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    cdef TwoSided t = (<const TwoSided*>how)[0]
+cdef inline void two_sided_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int16_t>two_sided(x[i], &t)
 
 
-cdef inline void prelu_s8(const void* how, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
-    cdef TwoSided t = (<const TwoSided*>how)[0]
+cdef inline void prelu_s8(const void* params, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <uint8_t>prelu(<int32_t>x[i] - ((x[i] & 128) << 1), <int32_t>alpha[i] - ((alpha[i] & 128) << 1), &t)
 
 
-cdef inline void prelu_u8(const void* how, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
-    cdef TwoSided t = (<const TwoSided*>how)[0]
+cdef inline void prelu_u8(const void* params, const uint8_t* x, const uint8_t* alpha, uint8_t* y, int64_t n) noexcept nogil:
+    cdef TwoSided t = (<const TwoSided*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <uint8_t>prelu(x[i], alpha[i], &t)
 
 
-cdef inline void prelu_s16(const void* how, const int16_t* x, const uint8_t* alpha, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void prelu_s16(const void* params, const int16_t* x, const uint8_t* alpha, int16_t* y, int64_t n) noexcept nogil:
     """alpha is int8."""
-    cdef TwoSided t = (<const TwoSided*>how)[0]
+    cdef TwoSided t = (<const TwoSided*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int16_t>prelu(x[i], <int32_t>alpha[i] - ((alpha[i] & 128) << 1), &t)
@@ -282,9 +282,9 @@ cdef inline int32_t scaled_16(int16_t x, const Sigmoid16* s) noexcept nogil:
     return <int32_t>(<uint32_t>x * <uint32_t>s.multiplier + half) >> s.shift
 
 
-cdef inline void logistic_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void logistic_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
     """Linear between the table's entries, 9 bits apart; the left half by symmetry."""
-    cdef const Sigmoid16* s = <const Sigmoid16*>how
+    cdef const Sigmoid16* s = <const Sigmoid16*>params
     cdef int32_t v
     cdef uint32_t sign, magnitude, entry, a, b, r
     cdef int64_t i
@@ -301,9 +301,9 @@ cdef inline void logistic_s16(const void* how, const int16_t* x, int16_t* y, int
         y[i] = <int16_t>(r >> 10)
 
 
-cdef inline void tanh_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void tanh_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
     """2 * logistic(2x) - 1 with the same table, 8 bits apart."""
-    cdef const Sigmoid16* s = <const Sigmoid16*>how
+    cdef const Sigmoid16* s = <const Sigmoid16*>params
     cdef int32_t v, r
     cdef uint32_t sign, magnitude, entry, a, b
     cdef int64_t i

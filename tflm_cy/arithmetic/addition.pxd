@@ -49,15 +49,15 @@ cdef struct Shifted16:           # int16, scales that are powers of two
     Range32 range
 
 
-cdef inline void add_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
-    cdef RangeF range_ = (<const RangeF*>how)[0]
+cdef inline void add_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_f32(a[i] + b[i], range_.low, range_.high)
 
 
-cdef inline void sub_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
-    cdef RangeF range_ = (<const RangeF*>how)[0]
+cdef inline void sub_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_f32(a[i] - b[i], range_.low, range_.high)
@@ -69,18 +69,18 @@ cdef inline Whole clamp_whole(Whole x, Whole low, Whole high) noexcept nogil:
     return high if x > high else x
 
 
-cdef inline void add_whole(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+cdef inline void add_whole(const void* params, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
     """Wraps, then clamps."""
-    cdef Whole low = <Whole>(<const Range64*>how).low
-    cdef Whole high = <Whole>(<const Range64*>how).high
+    cdef Whole low = <Whole>(<const Range64*>params).low
+    cdef Whole high = <Whole>(<const Range64*>params).high
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_whole(<Whole>(<uint64_t>a[i] + <uint64_t>b[i]), low, high)
 
 
-cdef inline void sub_whole(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
-    cdef Whole low = <Whole>(<const Range64*>how).low
-    cdef Whole high = <Whole>(<const Range64*>how).high
+cdef inline void sub_whole(const void* params, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+    cdef Whole low = <Whole>(<const Range64*>params).low
+    cdef Whole high = <Whole>(<const Range64*>params).high
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_whole(<Whole>(<uint64_t>a[i] - <uint64_t>b[i]), low, high)
@@ -91,8 +91,8 @@ cdef inline int32_t wide_operand(int32_t x, int32_t zero_point, int left, Rescal
     return rescale(<int32_t>((<uint32_t>x - <uint32_t>zero_point) << left), scale)
 
 
-cdef inline void sum_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const Sum8* s = <const Sum8*>how
+cdef inline void sum_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sum8* s = <const Sum8*>params
     cdef Rescale out = s.out
     cdef int32_t zero_point = s.zero_point
     cdef int32_t low = s.range.low
@@ -104,9 +104,9 @@ cdef inline void sum_8(const void* how, const uint8_t* a, const uint8_t* b, uint
         y[i] = <uint8_t>clamp32(<int32_t>(<uint32_t>rescale(total, out) + <uint32_t>zero_point), low, high)
 
 
-cdef inline void sum_s16(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void sum_s16(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
     """Zero points are 0; 15 spare bits."""
-    cdef Sum16 s = (<const Sum16*>how)[0]
+    cdef Sum16 s = (<const Sum16*>params)[0]
     cdef uint32_t first, second
     cdef int64_t i
     for i in range(n):
@@ -123,9 +123,9 @@ cdef inline int32_t multiply_shifting_right(int32_t x, Multiplier m, bint in_blo
     return round_shift_in_block(high, -m.shift) if in_block else round_shift(high, -m.shift)
 
 
-cdef inline void sub_8_in_fours(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void sub_8_in_fours(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     """n is the whole tensor."""
-    cdef const FourSum8* four = <const FourSum8*>how
+    cdef const FourSum8* four = <const FourSum8*>params
     cdef const Sum8* s = &four.sum
     cdef int64_t body = n - n % 4
     cdef int32_t total
@@ -136,9 +136,9 @@ cdef inline void sub_8_in_fours(const void* how, const uint8_t* a, const uint8_t
         y[i] = <uint8_t>clamp32(total, s.range.low, s.range.high)
 
 
-cdef inline void sub_s16_in_fours(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void sub_s16_in_fours(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
     """n is the whole tensor."""
-    cdef const FourSum16* four = <const FourSum16*>how
+    cdef const FourSum16* four = <const FourSum16*>params
     cdef Sum16 s = four.sum
     cdef int64_t body = n - n % 4
     cdef uint32_t total
@@ -148,9 +148,9 @@ cdef inline void sub_s16_in_fours(const void* how, const int16_t* a, const int16
         y[i] = <int16_t>clamp32(multiply_shifting_right(<int32_t>total, four.out, i < body), s.range.low, s.range.high)
 
 
-cdef inline void sum_shifted_s16(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void sum_shifted_s16(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
     """One operand has the output's scale, the other a smaller power of two; the sum saturates at int16 before the clamp."""
-    cdef Shifted16 s = (<const Shifted16*>how)[0]
+    cdef Shifted16 s = (<const Shifted16*>params)[0]
     cdef int32_t total
     cdef int64_t i
     for i in range(n):
@@ -158,13 +158,13 @@ cdef inline void sum_shifted_s16(const void* how, const int16_t* a, const int16_
         y[i] = <int16_t>clamp32(clamp32(total, -32768, 32767), s.range.low, s.range.high)
 
 
-cdef inline void squared_difference_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+cdef inline void squared_difference_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = (a[i] - b[i]) * (a[i] - b[i])
 
 
-cdef inline void squared_difference_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+cdef inline void squared_difference_s32(const void* params, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
     cdef uint32_t d
     cdef int64_t i
     for i in range(n):
@@ -172,9 +172,9 @@ cdef inline void squared_difference_s32(const void* how, const int32_t* a, const
         y[i] = <int32_t>(d * d)
 
 
-cdef inline void squared_difference_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void squared_difference_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     """int8 only: the tables of `sum_8` with 7 spare bits, b's negated."""
-    cdef const Sum8* s = <const Sum8*>how
+    cdef const Sum8* s = <const Sum8*>params
     cdef Rescale out = s.out
     cdef uint32_t d
     cdef int64_t i

@@ -21,8 +21,8 @@ cdef enum:
     SHORT_RUN = 512          # bytes; runs up to this are glued together
     MOST_AT_ONCE = 64        # bytes that `spread` writes for a value of one byte
 
-# `how` is the kernel's own struct; a, b and y are arrays of n values
-ctypedef void (*BinaryKernel)(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil
+# `params` is the kernel's own struct; a, b and y are arrays of n values
+ctypedef void (*BinaryKernel)(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil
 
 cdef struct Broadcast:
     int32_t loops            # number of outer loops
@@ -114,23 +114,23 @@ cdef inline int64_t tile(char* buffer, const char* row, int64_t bytes, int64_t l
     return copies
 
 
-cdef inline void run(BinaryKernel kernel, const void* how, const char* a, bint a_stands, int a_size, const char* b, bint b_stands,
+cdef inline void run(BinaryKernel kernel, const void* params, const char* a, bint a_stands, int a_size, const char* b, bint b_stands,
                      int b_size, char* y, int y_size, int64_t n, char* buffer, bint fresh) noexcept nogil:
     """One run; the buffer is filled again only when the standing value is a fresh one."""
     cdef int64_t chunk = BUFFER_BYTES // (a_size if a_stands else b_size)
     cdef int64_t done = 0
     cdef int64_t now
     if not a_stands and not b_stands:
-        kernel(how, a, b, y, n)
+        kernel(params, a, b, y, n)
         return
     if fresh:
         repeat(buffer, a if a_stands else b, a_size if a_stands else b_size, min(n, chunk))
     while done < n:
         now = min(chunk, n - done)
         if a_stands:
-            kernel(how, buffer, b + done * b_size, y + done * y_size, now)
+            kernel(params, buffer, b + done * b_size, y + done * y_size, now)
         else:
-            kernel(how, a + done * a_size, buffer, y + done * y_size, now)
+            kernel(params, a + done * a_size, buffer, y + done * y_size, now)
         done += now
 
 
@@ -161,7 +161,7 @@ cdef inline const char* glued(char* buffer, const char* x, int size, bint stands
 
 
 cdef inline void run_rows(
-    const Broadcast* plan, BinaryKernel kernel, const void* how, const char* a, int a_size, const char* b, int b_size, char* y, int y_size,
+    const Broadcast* plan, BinaryKernel kernel, const void* params, const char* a, int a_size, const char* b, int b_size, char* y, int y_size,
     char* a_buffer, char* b_buffer,
 ) noexcept nogil:
     """The innermost loop and its short runs."""
@@ -173,13 +173,13 @@ cdef inline void run_rows(
     while done < rows:
         now = min(most, rows - done)
         kernel(
-            how, glued(a_buffer, a + done * plan.a_step[last] * a_size, a_size, plan.a_stands, plan.a_step[last], plan.inner, now, done == 0),
+            params, glued(a_buffer, a + done * plan.a_step[last] * a_size, a_size, plan.a_stands, plan.a_step[last], plan.inner, now, done == 0),
             glued(b_buffer, b + done * plan.b_step[last] * b_size, b_size, plan.b_stands, plan.b_step[last], plan.inner, now, done == 0),
             y + done * plan.inner * y_size, now * plan.inner)
         done += now
 
 
-cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* how, const void* a, int a_size, const void* b, int b_size,
+cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* params, const void* a, int a_size, const void* b, int b_size,
                       void* y, int y_size) noexcept nogil:
     """Run the kernel over all values; the sizes are the bytes of one value."""
     cdef uint64_t memory[2][(BUFFER_BYTES + MOST_AT_ONCE) / 8]
@@ -202,11 +202,11 @@ cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* ho
     while True:
         d = plan.loops - 1
         if glue:
-            run_rows(plan, kernel, how, at_a, a_size, at_b, b_size, at_y, y_size, buffer, <char*>memory[1])
+            run_rows(plan, kernel, params, at_a, a_size, at_b, b_size, at_y, y_size, buffer, <char*>memory[1])
             d -= 1
         else:
             now = at_a if plan.a_stands else at_b
-            run(kernel, how, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
+            run(kernel, params, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
             standing = now
         at_y += step * y_size
         while d >= 0:

@@ -50,56 +50,56 @@ cdef struct Sides:               # of a quantized comparison, by byte
     int32_t b[256]
 
 
-cdef inline void equal(const void* how, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void equal(const void* params, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] == b[i]
 
 
-cdef inline void not_equal(const void* how, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void not_equal(const void* params, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] != b[i]
 
 
-cdef inline void less(const void* how, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void less(const void* params, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] < b[i]
 
 
-cdef inline void less_equal(const void* how, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void less_equal(const void* params, const Ordered* a, const Ordered* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] <= b[i]
 
 
 # ---- float16
-cdef inline void never(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void never(const void* params, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = 0
 
 
-cdef inline void equal_half(const void* how, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void equal_half(const void* params, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = half_to_f32(a[i]) == half_to_f32(b[i])
 
 
-cdef inline void not_equal_half(const void* how, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void not_equal_half(const void* params, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = half_to_f32(a[i]) != half_to_f32(b[i])
 
 
-cdef inline void less_half(const void* how, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void less_half(const void* params, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = half_to_f32(a[i]) < half_to_f32(b[i])
 
 
-cdef inline void less_equal_half(const void* how, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void less_equal_half(const void* params, const uint16_t* a, const uint16_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = half_to_f32(a[i]) <= half_to_f32(b[i])
@@ -111,29 +111,29 @@ cdef inline int32_t side_value(int32_t x, int32_t zero_point, Rescale scale) noe
     return rescale(<int32_t>((<uint32_t>x - <uint32_t>zero_point) << 8), scale)
 
 
-cdef inline void equal_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const Sides* s = <const Sides*>how
+cdef inline void equal_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sides* s = <const Sides*>params
     cdef int64_t i
     for i in range(n):
         y[i] = s.a[a[i]] == s.b[b[i]]
 
 
-cdef inline void not_equal_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const Sides* s = <const Sides*>how
+cdef inline void not_equal_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sides* s = <const Sides*>params
     cdef int64_t i
     for i in range(n):
         y[i] = s.a[a[i]] != s.b[b[i]]
 
 
-cdef inline void less_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const Sides* s = <const Sides*>how
+cdef inline void less_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sides* s = <const Sides*>params
     cdef int64_t i
     for i in range(n):
         y[i] = s.a[a[i]] < s.b[b[i]]
 
 
-cdef inline void less_equal_8(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const Sides* s = <const Sides*>how
+cdef inline void less_equal_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const Sides* s = <const Sides*>params
     cdef int64_t i
     for i in range(n):
         y[i] = s.a[a[i]] <= s.b[b[i]]
@@ -144,9 +144,9 @@ cdef inline int32_t side_in_block(int32_t x, int32_t zero_point, Multiplier m, b
     return round_shift_in_block(high, -m.shift) if in_block and m.shift > 0 else round_shift(high, -m.shift)
 
 
-cdef inline void compare_in_fours(const void* how, const Stored* a, const Stored* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void compare_in_fours(const void* params, const Stored* a, const Stored* b, uint8_t* y, int64_t n) noexcept nogil:
     """n is the whole tensor. A multiplier above 1 shifts right by a negative count."""
-    cdef Fours s = (<const Fours*>how)[0]
+    cdef Fours s = (<const Fours*>params)[0]
     cdef int64_t body = n - n % 4
     cdef int32_t left, right
     cdef int64_t i
@@ -157,53 +157,53 @@ cdef inline void compare_in_fours(const void* how, const Stored* a, const Stored
 
 
 # ---- quantized int16: equality of scaled values only, order is that of raw ones
-cdef inline void equal_scaled_s16(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef Scaled s = (<const Scaled*>how)[0]
+cdef inline void equal_scaled_s16(const void* params, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef Scaled s = (<const Scaled*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = side_value(a[i], s.a_zero_point, s.a) == side_value(b[i], s.b_zero_point, s.b)
 
 
-cdef inline void not_equal_scaled_s16(const void* how, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
-    cdef Scaled s = (<const Scaled*>how)[0]
+cdef inline void not_equal_scaled_s16(const void* params, const int16_t* a, const int16_t* b, uint8_t* y, int64_t n) noexcept nogil:
+    cdef Scaled s = (<const Scaled*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = side_value(a[i], s.a_zero_point, s.a) != side_value(b[i], s.b_zero_point, s.b)
 
 
 # ---- the larger and the smaller; the second operand unless the first is larger (smaller)
-cdef inline void maximum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
+cdef inline void maximum(const void* params, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] if a[i] > b[i] else b[i]
 
 
-cdef inline void minimum(const void* how, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
+cdef inline void minimum(const void* params, const Number* a, const Number* b, Number* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] if a[i] < b[i] else b[i]
 
 
-cdef inline void maximum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void maximum_half(const void* params, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] if half_to_f32(a[i]) > half_to_f32(b[i]) else b[i]
 
 
-cdef inline void minimum_half(const void* how, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void minimum_half(const void* params, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = a[i] if half_to_f32(a[i]) < half_to_f32(b[i]) else b[i]
 
 
 # ---- bool
-cdef inline void logical_and(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void logical_and(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = (a[i] != 0) & (b[i] != 0)
 
 
-cdef inline void logical_or(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void logical_or(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = (a[i] != 0) | (b[i] != 0)

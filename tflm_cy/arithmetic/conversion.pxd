@@ -80,13 +80,13 @@ cdef inline void quantize_run(const float* x, Narrow* y, int64_t n, float scale,
         y[i] = <Narrow>clamp32(add_wrapping(round_away(x[i] / scale), zero_point), low, high)
 
 
-cdef inline void quantize(const void* how, const float* x, Narrow* y, int64_t n) noexcept nogil:
-    cdef Affine q = (<const Affine*>how)[0]
+cdef inline void quantize(const void* params, const float* x, Narrow* y, int64_t n) noexcept nogil:
+    cdef Affine q = (<const Affine*>params)[0]
     quantize_run(x, y, n, q.scale, q.zero_point, q.low, q.high)
 
 
-cdef inline void quantize_channels(const void* how, const float* x, Narrow* y, int64_t n) noexcept nogil:
-    cdef const Channels* q = <const Channels*>how
+cdef inline void quantize_channels(const void* params, const float* x, Narrow* y, int64_t n) noexcept nogil:
+    cdef const Channels* q = <const Channels*>params
     cdef int64_t outer, c
     for outer in range(q.outer):
         for c in range(q.channels):
@@ -95,9 +95,9 @@ cdef inline void quantize_channels(const void* how, const float* x, Narrow* y, i
             y += q.inner
 
 
-cdef inline void quantize_4(const void* how, const float* x, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void quantize_4(const void* params, const float* x, uint8_t* y, int64_t n) noexcept nogil:
     """int4, two values a byte, the first in the low half."""
-    cdef Affine q = (<const Affine*>how)[0]
+    cdef Affine q = (<const Affine*>params)[0]
     cdef int32_t value
     cdef int64_t i
     for i in range(n):
@@ -112,22 +112,22 @@ cdef inline int32_t requantized(int32_t x, const Requantize* r) noexcept nogil:
     return clamp32(add_wrapping(rescale(add_wrapping(x, -r.x_zero_point), r.rescale), r.y_zero_point), r.low, r.high)
 
 
-cdef inline void requantize_s16(const void* how, const Integer* x, int16_t* y, int64_t n) noexcept nogil:
-    cdef Requantize r = (<const Requantize*>how)[0]
+cdef inline void requantize_s16(const void* params, const Integer* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef Requantize r = (<const Requantize*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int16_t>requantized(x[i], &r)
 
 
-cdef inline void requantize_s8(const void* how, const Integer* x, int8_t* y, int64_t n) noexcept nogil:
-    cdef Requantize r = (<const Requantize*>how)[0]
+cdef inline void requantize_s8(const void* params, const Integer* x, int8_t* y, int64_t n) noexcept nogil:
+    cdef Requantize r = (<const Requantize*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int8_t>requantized(x[i], &r)
 
 
-cdef inline void requantize_s32(const void* how, const Integer* x, int32_t* y, int64_t n) noexcept nogil:
-    cdef Requantize r = (<const Requantize*>how)[0]
+cdef inline void requantize_s32(const void* params, const Integer* x, int32_t* y, int64_t n) noexcept nogil:
+    cdef Requantize r = (<const Requantize*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = requantized(x[i], &r)
@@ -137,49 +137,49 @@ cdef inline float dequantized(int64_t x, float scale, int32_t zero_point) noexce
     return <float>(<double>scale * <double>(x - zero_point))
 
 
-cdef inline void dequantize_s16(const void* how, const int16_t* x, float* y, int64_t n) noexcept nogil:
+cdef inline void dequantize_s16(const void* params, const int16_t* x, float* y, int64_t n) noexcept nogil:
     """The zero point is 0."""
-    cdef double scale = (<const Affine*>how).scale
+    cdef double scale = (<const Affine*>params).scale
     cdef int64_t i
     for i in range(n):
         y[i] = <float>(scale * <double>x[i])
 
 
-cdef inline void dequantize_8(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    """`how` is the table of 256 results, by byte."""
-    cdef const float* table = <const float*>how
+cdef inline void dequantize_8(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    """`params` is the table of 256 results, by byte."""
+    cdef const float* table = <const float*>params
     cdef int64_t i
     for i in range(n):
         y[i] = table[x[i]]
 
 
-cdef inline void dequantize_bytes(const void* how, const Narrow* x, float* y, int64_t n) noexcept nogil:
+cdef inline void dequantize_bytes(const void* params, const Narrow* x, float* y, int64_t n) noexcept nogil:
     """As dequantize_8, without a table."""
-    cdef double scale = (<const Affine*>how).scale
-    cdef double zero_point = (<const Affine*>how).zero_point
+    cdef double scale = (<const Affine*>params).scale
+    cdef double zero_point = (<const Affine*>params).zero_point
     cdef int64_t i
     for i in range(n):
         y[i] = <float>(scale * (<double><int32_t>x[i] - zero_point))
 
 
-cdef inline void dequantize_4(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    """`how` is the table of 16 results, by pattern."""
-    cdef const float* table = <const float*>how
+cdef inline void dequantize_4(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    """`params` is the table of 16 results, by pattern."""
+    cdef const float* table = <const float*>params
     cdef int64_t i
     for i in range(n):
         y[i] = table[(x[i >> 1] >> (4 * (i & 1))) & 15]
 
 
-cdef inline void dequantize_2(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    """`how` is the table of 4 results, by pattern."""
-    cdef const float* table = <const float*>how
+cdef inline void dequantize_2(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    """`params` is the table of 4 results, by pattern."""
+    cdef const float* table = <const float*>params
     cdef int64_t i
     for i in range(n):
         y[i] = table[(x[i >> 2] >> (2 * (i & 3))) & 3]
 
 
-cdef inline void dequantize_channels(const void* how, const Narrow* x, float* y, int64_t n) noexcept nogil:
-    cdef const Channels* q = <const Channels*>how
+cdef inline void dequantize_channels(const void* params, const Narrow* x, float* y, int64_t n) noexcept nogil:
+    cdef const Channels* q = <const Channels*>params
     cdef int64_t outer, c, i
     cdef int32_t zero_point
     cdef float scale
@@ -193,9 +193,9 @@ cdef inline void dequantize_channels(const void* how, const Narrow* x, float* y,
             y += q.inner
 
 
-cdef inline void dequantize_channels_packed(const void* how, const uint8_t* x, float* y, int64_t n, int bits) noexcept nogil:
+cdef inline void dequantize_channels_packed(const void* params, const uint8_t* x, float* y, int64_t n, int bits) noexcept nogil:
     """int4 (bits 4) and int2 (bits 2): the value's place counts over the whole tensor."""
-    cdef const Channels* q = <const Channels*>how
+    cdef const Channels* q = <const Channels*>params
     cdef int per_byte = 8 // bits
     cdef int32_t value
     cdef int64_t i, c
@@ -207,9 +207,9 @@ cdef inline void dequantize_channels_packed(const void* how, const uint8_t* x, f
         y[i] = q.scales[c] * <float>add_wrapping(value, -q.zero_points[c * q.zero_point_step])
 
 
-cdef inline void dequantize_channels_4(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    dequantize_channels_packed(how, x, y, n, 4)
+cdef inline void dequantize_channels_4(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    dequantize_channels_packed(params, x, y, n, 4)
 
 
-cdef inline void dequantize_channels_2(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    dequantize_channels_packed(how, x, y, n, 2)
+cdef inline void dequantize_channels_2(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    dequantize_channels_packed(params, x, y, n, 2)

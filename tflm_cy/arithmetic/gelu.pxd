@@ -40,7 +40,7 @@ cdef inline float eigen_erfc(float v) noexcept nogil:
     return e * (p / (x * d)) + (<float>2 if x < 0 else <float>0)
 
 
-cdef inline void gelu_run(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void gelu_run(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = (<float>0.5 * x[i]) * eigen_erfc(x[i] * <float>-0.7071067811865476)

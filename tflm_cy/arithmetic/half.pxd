@@ -63,7 +63,7 @@ cdef inline uint16_t f32_to_bfloat(float x) noexcept nogil:
     return <uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
 
 
-cdef inline void halves_to_f32(const void* how, const uint16_t* x, float* y, int64_t n) noexcept nogil:
+cdef inline void halves_to_f32(const void* params, const uint16_t* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = half_to_f32(x[i])

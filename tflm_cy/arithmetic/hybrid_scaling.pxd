@@ -19,7 +19,7 @@ cdef enum Scaling:               # of a sum
 
 cdef struct HybridScaling:
     ptrdiff_t columns            # of a group
-    int how                      # Scaling
+    int params                      # Scaling
     const float* scales
     const float* bias
     float low
@@ -43,13 +43,13 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     cdef uint32_t zero_point = <uint32_t>h.zero_point
     cdef ptrdiff_t c
     cdef float v
-    if h.how == BY_BOTH:
+    if h.params == BY_BOTH:
         for c in range(n):
             y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * both + bias[c], low, high)
-    elif h.how == BY_FILTER_FIRST:
+    elif h.params == BY_FILTER_FIRST:
         for c in range(n):
             y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c], low, high)
-    elif h.how == BY_PRODUCT:
+    elif h.params == BY_PRODUCT:
         for c in range(n):
             y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * (scales[c] * scale) + bias[c], low, high)
     else:
@@ -62,10 +62,10 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
 
 
 cdef inline void scale_rows(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
 ) noexcept nogil:
     """As conv_i8 and depthwise_i8 call it (RequantizeRow)."""
-    cdef const HybridScaling* h = <const HybridScaling*>how
+    cdef const HybridScaling* h = <const HybridScaling*>params
     cdef ptrdiff_t r
     for r in range(rows):
         scale_row(h, group * h.columns, sums + r * sum_row, <float*>(y + r * y_row))

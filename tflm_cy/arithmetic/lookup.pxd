@@ -3,7 +3,7 @@
 An 8-bit table is indexed by the byte (for int8 the table's second half holds the negative values), so that one loop serves int8 and uint8.
 All float32, in the order written here. Source: LiteRT:tflite/kernels/internal/common.h (LUTPopulate).
 
-    fill_8(table, relu, how, x_scale, x_zero_point, y_scale, y_zero_point, True)
+    fill_8(table, relu, params, x_scale, x_zero_point, y_scale, y_zero_point, True)
     lookup_8(table, x, y, n)
 """
 from libc.math cimport roundf

@@ -52,8 +52,8 @@ cdef extern from *:
     int count_leading_zeros "__builtin_clz"(uint32_t x) noexcept nogil        # x is not 0
 
 
-cdef inline void mul_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
-    cdef RangeF range_ = (<const RangeF*>how)[0]
+cdef inline void mul_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_f32(a[i] * b[i], range_.low, range_.high)
@@ -70,24 +70,24 @@ cdef extern from *:
     void tflm_cy_mul_c64(const float* a, const float* b, float* y) noexcept nogil
 
 
-cdef inline void mul_c64(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+cdef inline void mul_c64(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """C's complex product: infinities are recovered where both parts would be NaN."""
     cdef int64_t i
     for i in range(n):
         tflm_cy_mul_c64(a + 2 * i, b + 2 * i, y + 2 * i)
 
 
-cdef inline void div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
-    cdef RangeF range_ = (<const RangeF*>how)[0]
+cdef inline void div_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+    cdef RangeF range_ = (<const RangeF*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = clamp_f32(a[i] / b[i], range_.low, range_.high)
 
 
-cdef inline void mul_whole(const void* how, const Factor* a, const Factor* b, Factor* y, int64_t n) noexcept nogil:
+cdef inline void mul_whole(const void* params, const Factor* a, const Factor* b, Factor* y, int64_t n) noexcept nogil:
     """Wraps, then clamps."""
-    cdef Factor low = <Factor>(<const Range64*>how).low
-    cdef Factor high = <Factor>(<const Range64*>how).high
+    cdef Factor low = <Factor>(<const Range64*>params).low
+    cdef Factor high = <Factor>(<const Range64*>params).high
     cdef Factor product
     cdef int64_t i
     for i in range(n):
@@ -97,8 +97,8 @@ cdef inline void mul_whole(const void* how, const Factor* a, const Factor* b, Fa
         y[i] = high if product > high else product
 
 
-cdef inline void mul_q(const void* how, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
-    cdef Product p = (<const Product*>how)[0]
+cdef inline void mul_q(const void* params, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
+    cdef Product p = (<const Product*>params)[0]
     cdef int32_t product
     cdef int64_t i
     for i in range(n):
@@ -106,10 +106,10 @@ cdef inline void mul_q(const void* how, const Quantized* a, const Quantized* b, 
         y[i] = <Quantized>clamp32(<int32_t>(<uint32_t>rescale(product, p.rescale) + <uint32_t>p.y_zero_point), p.range.low, p.range.high)
 
 
-cdef inline void div_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+cdef inline void div_s32(const void* params, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
     """Truncates; INT32_MIN / -1 wraps."""
-    cdef int32_t low = <int32_t>(<const Range64*>how).low
-    cdef int32_t high = <int32_t>(<const Range64*>how).high
+    cdef int32_t low = <int32_t>(<const Range64*>params).low
+    cdef int32_t high = <int32_t>(<const Range64*>params).high
     cdef int64_t i
     for i in range(n):
         y[i] = clamp32(<int32_t>(<int64_t>a[i] / <int64_t>b[i]), low, high)
@@ -155,9 +155,9 @@ cdef inline int32_t quotient(int32_t a, Divisor d, const Quotient* q) noexcept n
     return clamp32(<int32_t>(<uint32_t>r + <uint32_t>q.y_zero_point), q.range.low, q.range.high)
 
 
-cdef inline void div_q(const void* how, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
+cdef inline void div_q(const void* params, const Quantized* a, const Quantized* b, Quantized* y, int64_t n) noexcept nogil:
     """Of many bytes each divisor is inverted once."""
-    cdef Quotient q = (<const Quotient*>how)[0]
+    cdef Quotient q = (<const Quotient*>params)[0]
     cdef Divisor divisors[256]
     cdef int64_t i
     cdef int byte
@@ -171,7 +171,7 @@ cdef inline void div_q(const void* how, const Quantized* a, const Quantized* b, 
         y[i] = <Quantized>quotient(a[i], divisor(b[i], &q), &q)
 
 
-cdef inline void floor_div_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+cdef inline void floor_div_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <float>floor(<double>a[i] / <double>b[i])
@@ -184,24 +184,24 @@ cdef inline int32_t low_bits(double x) noexcept nogil:
     return <int32_t>x
 
 
-cdef inline void floor_div_whole(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+cdef inline void floor_div_whole(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
     """Through the double quotient; not for int64."""
     cdef int64_t i
     for i in range(n):
         y[i] = <Divided>cut32_f64(floor(<double>a[i] / <double>b[i]))
 
 
-cdef inline void floor_div_blocks(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+cdef inline void floor_div_blocks(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
     """8 and 16 bits of two tensors of one shape: the one quotient that does not fit, of the lowest value and -1, saturates in whole blocks of 8."""
     cdef int64_t whole = n - n % 8
     cdef int64_t i
-    floor_div_whole(how, a, b, y, n)
+    floor_div_whole(params, a, b, y, n)
     for i in range(whole):
         if b[i] == -1 and a[i] < 0 and a[i] == y[i]:
             y[i] = <Divided>(-(a[i] + 1))
 
 
-cdef inline void floor_mod_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+cdef inline void floor_mod_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     """fmodf, moved to the divisor's sign."""
     cdef float r
     cdef int64_t i
@@ -210,7 +210,7 @@ cdef inline void floor_mod_f32(const void* how, const float* a, const float* b, 
         y[i] = r + b[i] if r != 0 and (b[i] < 0) != (r < 0) else r
 
 
-cdef inline void floor_mod_whole(const void* how, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+cdef inline void floor_mod_whole(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
     cdef Divided r, moved
     cdef int64_t i
     for i in range(n):
@@ -219,13 +219,13 @@ cdef inline void floor_mod_whole(const void* how, const Divided* a, const Divide
         y[i] = <Divided>(r + (b[i] & moved))
 
 
-cdef inline void pow_f32(const void* how, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
+cdef inline void pow_f32(const void* params, const float* a, const float* b, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = powf(a[i], b[i])
 
 
-cdef inline void pow_s32(const void* how, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
+cdef inline void pow_s32(const void* params, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
     """Through double; what does not fit is INT32_MIN."""
     cdef int64_t i
     for i in range(n):
@@ -267,9 +267,9 @@ cdef inline void power_by_products_f32(const float* a, int32_t exponent, float* 
         y[i] = power
 
 
-cdef inline void mul_s16_s8(const void* how, const int16_t* a, const int16_t* b, int8_t* y, int64_t n) noexcept nogil:
+cdef inline void mul_s16_s8(const void* params, const int16_t* a, const int16_t* b, int8_t* y, int64_t n) noexcept nogil:
     """int16 fractions to int8: the rounded product's upper byte, whatever the scales."""
-    cdef Product p = (<const Product*>how)[0]
+    cdef Product p = (<const Product*>params)[0]
     cdef int32_t ab, high
     cdef int64_t i
     for i in range(n):

@@ -50,7 +50,7 @@ cdef struct Buckets:
     int64_t count
 
 
-cdef inline void sign_of(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
+cdef inline void sign_of(const void* params, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     """1, -1 or 0; NaN and both zeros become 0."""
     cdef int64_t i
     for i in range(n):
@@ -75,13 +75,13 @@ cdef inline void atan2_half(const uint16_t* a, const uint16_t* b, uint16_t* y, i
         y[i] = f32_to_half(atan2f(half_to_f32(a[i]), half_to_f32(b[i])))
 
 
-cdef inline void xor_bits(const void* how, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
+cdef inline void xor_bits(const void* params, const Whole* a, const Whole* b, Whole* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <Whole>(a[i] ^ b[i])
 
 
-cdef inline void shift_right(const void* how, const Shifted* a, const Shifted* b, Shifted* y, int64_t n) noexcept nogil:
+cdef inline void shift_right(const void* params, const Shifted* a, const Shifted* b, Shifted* y, int64_t n) noexcept nogil:
     """Arithmetic on signed types."""
     cdef int64_t widest = 8 * sizeof(Shifted) - 1
     cdef int64_t i, by
@@ -110,10 +110,10 @@ cdef inline int64_t bucket(const float* boundaries, int64_t n, Bucketed x) noexc
     return first
 
 
-cdef inline void bucketize(const Buckets* how, const Bucketed* x, int32_t* y, int64_t n) noexcept nogil:
+cdef inline void bucketize(const Buckets* params, const Bucketed* x, int32_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = <int32_t>bucket(how.boundaries, how.count, x[i])
+        y[i] = <int32_t>bucket(params.boundaries, params.count, x[i])
 
 
 cdef inline FakeQuantization fake_quantization(float low, float high, int bits) noexcept nogil:
@@ -167,14 +167,14 @@ cdef inline void accumulate_u32(const uint32_t* x, uint32_t* y, int64_t n) noexc
         y[i] += x[i]
 
 
-cdef inline void every_second(const void* how, const Real* x, Real* y, int64_t n) noexcept nogil:
+cdef inline void every_second(const void* params, const Real* x, Real* y, int64_t n) noexcept nogil:
     """Real parts, or imaginary ones when x starts at the first of them."""
     cdef int64_t i
     for i in range(n):
         y[i] = x[2 * i]
 
 
-cdef inline void complex_magnitude(const void* how, const Real* x, Real* y, int64_t n) noexcept nogil:
+cdef inline void complex_magnitude(const void* params, const Real* x, Real* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         if Real is float:

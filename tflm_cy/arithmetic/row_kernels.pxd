@@ -26,6 +26,6 @@ cdef struct RowKernels:
     void (*logistic)(float* v, ptrdiff_t n) noexcept nogil
     void (*tanh)(float* v, ptrdiff_t n) noexcept nogil
     void (*scale_rows)(                              # hybrid_scaling.pxd
-        const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+        const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
     ) noexcept nogil
     void (*narrow)(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil                # to int8, which holds the values

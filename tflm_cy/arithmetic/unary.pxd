@@ -34,55 +34,55 @@ cdef struct Sqrt:
 
 
 # ---- float32
-cdef inline void abs_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void abs_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = fabsf(x[i])
 
 
-cdef inline void neg_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void neg_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = -x[i]
 
 
-cdef inline void square_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void square_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = x[i] * x[i]
 
 
-cdef inline void sqrt_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void sqrt_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = sqrtf(x[i])
 
 
-cdef inline void rsqrt_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void rsqrt_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <float>1.0 / sqrtf(x[i])
 
 
-cdef inline void exp_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void exp_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = expf(x[i])
 
 
-cdef inline void log_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void log_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = bits_f32(0xFFC00000) if x[i] < 0 else logf(x[i])           # the NaN of the C library's older entry point
 
 
-cdef inline void sin_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void sin_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = sinf(x[i])
 
 
-cdef inline void cos_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void cos_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = cosf(x[i])
@@ -94,13 +94,13 @@ cdef inline float quiet(float x, float rounded) noexcept nogil:
     return rounded if x == x else nan
 
 
-cdef inline void floor_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void floor_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = quiet(x[i], floorf(x[i]))
 
 
-cdef inline void ceil_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void ceil_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = quiet(x[i], ceilf(x[i]))
@@ -115,45 +115,45 @@ cdef inline float round_even(float x) noexcept nogil:
     return whole if (rest < <float>0.5) | ((rest == <float>0.5) & even) else up
 
 
-cdef inline void round_f32(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void round_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = round_even(x[i])
 
 
-cdef inline void round_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void round_half(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = f32_to_half(round_even(half_to_f32(x[i])))
 
 
 # ---- float16 patterns
-cdef inline void neg_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void neg_half(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = x[i] ^ 0x8000
 
 
-cdef inline void floor_half(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void floor_half(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = f32_to_half(floorf(half_to_f32(x[i])))
 
 
 # ---- raw integers: the lowest value stays what it is
-cdef inline void neg_whole(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
+cdef inline void neg_whole(const void* params, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <Signed>(0 - <uint64_t>x[i])
 
 
-cdef inline void abs_whole(const void* how, const Signed* x, Signed* y, int64_t n) noexcept nogil:
+cdef inline void abs_whole(const void* params, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = <Signed>(0 - <uint64_t>x[i]) if x[i] < 0 else x[i]
 
 
-cdef inline void not_bool(const void* how, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void not_bool(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = 0 if x[i] != 0 else 1
@@ -169,8 +169,8 @@ cdef inline int32_t abs_q(int32_t x, const Abs* a) noexcept nogil:
     return clamp32(<int32_t>(<uint32_t>v + <uint32_t>a.y_zero_point), a.low, a.high)
 
 
-cdef inline void abs_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    cdef Abs a = (<const Abs*>how)[0]
+cdef inline void abs_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef Abs a = (<const Abs*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int16_t>abs_q(x[i], &a)
@@ -182,8 +182,8 @@ cdef inline int32_t sqrt_q(int32_t x, const Sqrt* s) noexcept nogil:
     return clamp32(<int32_t>(<uint32_t>truncate(root / s.y_scale) + <uint32_t>s.y_zero_point), s.low, s.high)
 
 
-cdef inline void sqrt_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    cdef Sqrt s = (<const Sqrt*>how)[0]
+cdef inline void sqrt_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    cdef Sqrt s = (<const Sqrt*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <int16_t>sqrt_q(x[i], &s)

@@ -35,14 +35,11 @@ from tflm_cy.ops.elementwise cimport (
     required_input, rescale_of, type_limits, use_lookup,
 )
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_bool, table_f32
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:
-    ALPHA = 0                    # LeakyReluOptions
-    APPROXIMATE = 0              # GeluOptions
 
 cdef enum Sixteen:               # whether an operator takes int16
     NO_INT16 = 0
@@ -90,7 +87,7 @@ cdef int use_two_sided(Context context, const Node* node, Unary* op, const Tenso
     cdef uint8_t* table
     cdef int byte
     if x.type == INT16:
-        op.how = t
+        op.params = t
         op.kernel = <UnaryKernel>two_sided_s16
         return 0
     table = <uint8_t*>context.persistent(256)
@@ -111,7 +108,7 @@ cdef int prepare_clip(Context context, Node* node, float low, float high, bint b
         ends = <float*>context.persistent(2 * sizeof(float))
         ends[0] = low
         ends[1] = high
-        op.how = ends
+        op.params = ends
         op.kernel = <UnaryKernel>clip_run if bounded else <UnaryKernel>relu_run
         if kernels().loops.clip != NULL:
             op.kernel = kernels().loops.clip if bounded else kernels().loops.relu
@@ -158,13 +155,13 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
-    cdef float alpha = table_f32(node.options, ALPHA, 0)
-    cdef float* how
+    cdef float alpha = table_f32(node.options, LEAKY_RELU_ALPHA, 0)
+    cdef float* params
     cdef TwoSided* t
     if x.type == FLOAT32:
-        how = <float*>context.persistent(sizeof(float))
-        how[0] = alpha
-        op.how = how
+        params = <float*>context.persistent(sizeof(float))
+        params[0] = alpha
+        op.params = params
         op.kernel = <UnaryKernel>leaky_relu_run
         if kernels().loops.leaky_relu != NULL:
             op.kernel = kernels().loops.leaky_relu
@@ -198,7 +195,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     if alpha.type != x.type and not (x.type == INT16 and alpha.type == INT8):
         raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
     if x.type == FLOAT32:
-        op.how = node if node.arithmetic == OPTIMIZED else NULL      # whose NaN comes out
+        op.params = node if node.arithmetic == OPTIMIZED else NULL      # whose NaN comes out
         op.kernel = <BinaryKernel>prelu_f32
         if kernels().loops.prelu != NULL:
             op.kernel = kernels().loops.prelu
@@ -213,7 +210,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         t.side[0] = rescale_of(<double>x.scale / <double>y.scale)
         t.side[1] = rescale_of(<double>x.scale * <double>alpha.scale / <double>y.scale)
     t.alpha_zero_point = alpha.zero_point
-    op.how = t
+    op.params = t
     op.b_size = 1
     op.kernel = <BinaryKernel>prelu_s8 if x.type == INT8 else <BinaryKernel>prelu_u8 if x.type == UINT8 else <BinaryKernel>prelu_s16
     return 0
@@ -269,9 +266,9 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
     return 0
 
 
-cdef void hard_swish_in_eights(const void* how, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
+cdef void hard_swish_in_eights(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
     """Of a scale so large that TensorFlow's vector code, which takes eight values at once, shifts the gate out; two tables."""
-    cdef const uint8_t* table = <const uint8_t*>how
+    cdef const uint8_t* table = <const uint8_t*>params
     cdef int64_t body = n - n % 8
     cdef int64_t i
     for i in range(n):
@@ -288,12 +285,12 @@ cdef int use_table_8(Context context, const Node* node, Unary* op, Function func
 cdef int use_fixed_point(Context context, Unary* op, const Tensor* x, bint is_tanh) except -1:
     """LOGISTIC and TANH of TFLM."""
     cdef uint8_t* table = <uint8_t*>context.persistent(256)
-    cdef Argument how
+    cdef Argument params
     cdef int byte
-    how = argument_of(x.scale, x.zero_point)
+    params = argument_of(x.scale, x.zero_point)
     for byte in range(256):
-        table[byte] = <uint8_t>(tanh_s8(byte_value(byte, True), &how) if is_tanh else logistic_s8(byte_value(byte, True), &how))
-    op.how = table
+        table[byte] = <uint8_t>(tanh_s8(byte_value(byte, True), &params) if is_tanh else logistic_s8(byte_value(byte, True), &params))
+    op.params = table
     op.kernel = <UnaryKernel>lookup_8
     return 0
 
@@ -355,7 +352,7 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
         if kind != GENERAL and node.arithmetic == OPTIMIZED:
             left = <int32_t*>context.persistent(sizeof(int32_t))
             left[0] = 1 if kind == DOUBLED else 0
-            op.how = left
+            op.params = left
             op.kernel = <UnaryKernel>tanh_run_s16
     else:
         unsupported(x, name)
@@ -377,7 +374,7 @@ cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest
     cdef bint exact = power_of_two(x.scale, &log2)
     cdef double multiplier = <double>x.scale * 4096.0 * 3.0
     fill_sigmoid_table(s.table)
-    op.how = s
+    op.params = s
     if exact and 0 <= log2 + 12 <= largest_shift:
         s.multiplier = 3 << (log2 + 12)
         return AS_IT_IS if log2 == -12 else DOUBLED
@@ -397,7 +394,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     cdef Tensor* x = NULL
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
-    cdef bint approximate = table_bool(node.options, APPROXIMATE, False)
+    cdef bint approximate = table_bool(node.options, GELU_APPROXIMATE, False)
     cdef Function function = table_gelu_approximate if approximate else table_gelu
     cdef int16_t* table
     if x.type == FLOAT32:
@@ -409,7 +406,7 @@ cdef int prepare_gelu(Context context, Node* node) except -1:
     elif x.type == INT16:
         table = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(table, function, 0, x.scale, x.zero_point, y.scale, y.zero_point)
-        op.how = table
+        op.params = table
         op.kernel = <UnaryKernel>lookup_16
     else:
         raise LateRefusalError(f"GELU: Only float32, int8 and uint8 supported currently, got {type_name(x.type)}.")

@@ -30,16 +30,13 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION, ADD_POT_SCALE_INT16
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef double VALUE_TIME = 0.3     # nanoseconds
-
-cdef enum:                       # AddOptions, SubOptions
-    FUSED_ACTIVATION_FUNCTION = 0
-    POT_SCALE_INT16 = 1
 
 
 cdef int prepare_add(Context context, Node* node) except -1:
@@ -54,7 +51,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     cdef Tensor* a = required_input(context, node, 0, name)
     cdef Tensor* b = required_input(context, node, 1, name)
     cdef Tensor* y = context.output(node, 0)
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    cdef int activation = table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     cdef Binary* op
     check_same_type(a, b, name)
     if y != NULL:
@@ -84,7 +81,7 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
 cdef int use_f32(Context context, Binary* op, int activation, int sign) except -1:
     cdef RangeF* limits = <RangeF*>context.persistent(sizeof(RangeF))
     limits[0] = activation_range_f32(activation)
-    op.how = limits
+    op.params = limits
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
     if kernels().float32.add != NULL:
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
@@ -93,7 +90,7 @@ cdef int use_f32(Context context, Binary* op, int activation, int sign) except -
 
 cdef int use_whole(Context context, Binary* op, int type, int activation, int sign) except -1:
     cdef Range64* limits = <Range64*>context.persistent(sizeof(Range64))
-    op.how = limits
+    op.params = limits
     if type == INT16:
         limits[0] = whole_range(activation, -32768, 32767)
         op.kernel = <BinaryKernel>add_whole[int16_t]
@@ -156,7 +153,7 @@ cdef int use_8(Context context, Binary* op, const Tensor* a, const Tensor* b, co
     s.out = output_rescale(real, sign, name)
     s.zero_point = y.zero_point
     s.range = fused_clamp(activation, y)
-    op.how = blocks
+    op.params = blocks
     op.kernel = <BinaryKernel>sum_8
     if optimized and five_fold(&op.plan):
         fill_blocks(blocks, a, b, twice, op)
@@ -178,7 +175,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     cdef int32_t b_log2 = 0
     cdef int32_t y_log2 = 0
     cdef double twice, real
-    cdef bint shifted = node.options != NULL and table_bool(node.options, POT_SCALE_INT16, True)
+    cdef bint shifted = node.options != NULL and table_bool(node.options, ADD_POT_SCALE_INT16, True)
     check_zero_point_0(a, name)
     check_zero_point_0(b, name)
     check_zero_point_0(y, name)
@@ -192,7 +189,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
         p.b_shift = y_log2 - b_log2
         p.b_sign = sign
         p.range = fused_clamp(activation, y)
-        op.how = p
+        op.params = p
         op.kernel = <BinaryKernel>sum_shifted_s16
         return 0
     blocks = <BlockSum16*>context.persistent(sizeof(BlockSum16))
@@ -204,7 +201,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     s.out = output_rescale(real, sign, name)
     s.b_sign = sign
     s.range = fused_clamp(activation, y)
-    op.how = blocks
+    op.params = blocks
     op.kernel = <BinaryKernel>sum_s16
     if sign < 0 and in_fours(op, real):
         (<FourSum16*>blocks).out = quantize_multiplier(real)
@@ -256,7 +253,7 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         s.out = rescale_positive(twice * twice / <double>(<float>(1 << 14) * y.scale), name)
         s.zero_point = y.zero_point
         s.range = type_limits(INT8)
-        op.how = s
+        op.params = s
         op.kernel = <BinaryKernel>squared_difference_8
     else:
         raise LateRefusalError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {type_name(y.type)}.")

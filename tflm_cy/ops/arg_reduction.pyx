@@ -24,13 +24,11 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.option_slots cimport ARG_MAX_OUTPUT_TYPE
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.bytes cimport ByteKernels
 from tflm_cy.simd.reductions cimport ReductionKernels
 from tflm_cy.simd.table cimport kernels
-
-cdef enum:                       # ArgMaxOptions, ArgMinOptions
-    OUTPUT_TYPE = 0
 
 cdef struct ArgReduction:
     int64_t outer
@@ -48,7 +46,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     cdef Tensor* y
     cdef ArgReduction* a
     cdef int32_t[MAX_RANK] dims
-    cdef int output_type = table_i8(node.options, OUTPUT_TYPE, 0)
+    cdef int output_type = table_i8(node.options, ARG_MAX_OUTPUT_TYPE, 0)
     expect_arity(context, node, 2, 1)
     x, axis, y = context.input(node, 0), context.input(node, 1), context.output(node, 0)
     if count(axis) != 1:

@@ -28,12 +28,8 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.elementwise cimport without_scales
 from tflm_cy.ops.quantized_weights cimport check_product, check_quantized
+from tflm_cy.schema.option_slots cimport BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, BATCH_MAT_MUL_ASYMMETRIC_QUANTIZE_INPUTS
 from tflm_cy.schema.table cimport table_bool
-
-cdef enum:                       # BatchMatMulOptions
-    ADJ_X = 0
-    ADJ_Y = 1
-    ASYMMETRIC_QUANTIZE_INPUTS = 2
 
 cdef struct BatchMatmul:
     ptrdiff_t m
@@ -68,9 +64,9 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError("BATCH_MATMUL wants two inputs and one output")
     op = <BatchMatmul*>context.persistent(sizeof(BatchMatmul))
     node.data = op
-    op.adj_x = table_bool(node.options, ADJ_X, False)
-    op.adj_y = table_bool(node.options, ADJ_Y, False)
-    op.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
+    op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
+    op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
+    op.asymmetric = table_bool(node.options, BATCH_MAT_MUL_ASYMMETRIC_QUANTIZE_INPUTS, False)
     set_output_shape(context, op, x, y, z)
     op.zeros = context.persistent(sizeof(int64_t) * op.n + 8)
     op.sums = context.request_scratch(2 * sizeof(int64_t) * (op.n + 3))

@@ -25,22 +25,15 @@ from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.schema.option_slots cimport (
+    BIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, BIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP,
+    BIDIRECTIONAL_SEQUENCE_LSTM_FUSED_ACTIVATION_FUNCTION, BIDIRECTIONAL_SEQUENCE_LSTM_MERGE_OUTPUTS,
+    BIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP, BIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR,
+    BIDIRECTIONAL_SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS, BIDIRECTIONAL_SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION,
+    BIDIRECTIONAL_SEQUENCE_RNN_MERGE_OUTPUTS, BIDIRECTIONAL_SEQUENCE_RNN_TIME_MAJOR,
+)
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 from tflm_cy.simd.table cimport row_kernels
-
-cdef enum:                       # BidirectionalSequenceRNNOptions
-    RNN_TIME_MAJOR = 0
-    RNN_ACTIVATION = 1
-    RNN_MERGE_OUTPUTS = 2
-    RNN_ASYMMETRIC = 3
-
-cdef enum:                       # BidirectionalSequenceLSTMOptions
-    LSTM_ACTIVATION = 0
-    CELL_CLIP = 1
-    PROJ_CLIP = 2
-    LSTM_MERGE_OUTPUTS = 3
-    LSTM_TIME_MAJOR = 4
-    LSTM_ASYMMETRIC = 5
 
 cdef enum:                       # inputs of the RNN; of a cell: weights, recurrent weights, bias, state
     RNN_CELL = 1
@@ -164,15 +157,15 @@ cdef inline ptrdiff_t output_step(const Sequence* q, int direction) noexcept nog
 cdef int prepare_rnn(Context context, Node* node) except -1:
     cdef RnnCells* s = <RnnCells*>context.persistent(sizeof(RnnCells))
     cdef Sequence* q = &s.q
-    cdef int activation = table_i8(node.options, RNN_ACTIVATION, 0)
+    cdef int activation = table_i8(node.options, BIDIRECTIONAL_SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Tensor* aux
     cdef int type, first, direction
     cdef ptrdiff_t widest
     if node.input_count != 12:
         raise ValueError(f"node->inputs->size != 12 ({node.input_count})")
-    q.time_major = table_bool(node.options, RNN_TIME_MAJOR, False)
-    q.merged = table_bool(node.options, RNN_MERGE_OUTPUTS, False)
-    q.asymmetric = table_bool(node.options, RNN_ASYMMETRIC, False)
+    q.time_major = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_RNN_TIME_MAJOR, False)
+    q.merged = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_RNN_MERGE_OUTPUTS, False)
+    q.asymmetric = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS, False)
     aux = context.input(node, RNN_AUX)
     if (context.input(node, RNN_AUX_WEIGHTS) == NULL) != (context.input(node, RNN_AUX_WEIGHTS + 1) == NULL):
         raise ValueError("aux_inputs_weights_or_none was not true")
@@ -267,9 +260,9 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
     cdef int type, direction
     if node.input_count != 48:
         raise ValueError(f"node->inputs->size != 48 ({node.input_count})")
-    q.time_major = node.options != NULL and table_bool(node.options, LSTM_TIME_MAJOR, True)
-    q.merged = table_bool(node.options, LSTM_MERGE_OUTPUTS, False)
-    q.asymmetric = table_bool(node.options, LSTM_ASYMMETRIC, False)
+    q.time_major = node.options != NULL and table_bool(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR, True)
+    q.merged = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_MERGE_OUTPUTS, False)
+    q.asymmetric = table_bool(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, False)
     has_aux_weights = context.input(node, LSTM_AUX_WEIGHTS + 1) != NULL
     start_sequence(context, node, q, context.input(node, LSTM_AUX), has_aux_weights)
     type = operand(context, node, LSTM_CELL + OUTPUT_GATE).type
@@ -301,8 +294,8 @@ cdef int prepare_cell(Context context, Node* node, LstmCells* s, int direction, 
     if w.rank != 2 or r.rank != 2:
         raise ValueError("the output gate's weights must be matrices")
     shape.inputs, shape.cells, shape.outputs, shape.aux_inputs = q.inputs, w.dims[0], r.dims[1], q.aux_inputs
-    shape.activation = table_i8(node.options, LSTM_ACTIVATION, 0)
-    shape.cell_clip, shape.proj_clip = table_f32(node.options, CELL_CLIP, 0), table_f32(node.options, PROJ_CLIP, 0)
+    shape.activation = table_i8(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_FUSED_ACTIVATION_FUNCTION, 0)
+    shape.cell_clip, shape.proj_clip = table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP, 0), table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP, 0)
     shape.hybrid, shape.asymmetric = q.hybrid, q.asymmetric
     shape.top_block = top_block(l1_data_bytes())
     shape.fast = row_kernels()

@@ -169,7 +169,7 @@ cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b
     cdef Sides* sides = <Sides*>context.persistent(sizeof(Sides))
     fill_side(sides.a, a, name)
     fill_side(sides.b, b, name)
-    op.how = sides
+    op.params = sides
     return 0
 
 
@@ -184,7 +184,7 @@ cdef int use_fours(Context context, const Node* node, Binary* op, const Tensor* 
     fours.orders = relation == LESS_THAN or relation == LESS_OR_EQUAL
     fours.swapped = relation == LESS_OR_EQUAL
     fours.negated = relation == NOT_EQUAL_TO or relation == LESS_OR_EQUAL
-    op.how = fours
+    op.params = fours
     op.kernel = <BinaryKernel>compare_in_fours[int8_t] if a.type == INT8 else (
         <BinaryKernel>compare_in_fours[uint8_t] if a.type == UINT8 else <BinaryKernel>compare_in_fours[int16_t])
     return 0
@@ -196,7 +196,7 @@ cdef int use_scaled(Context context, Binary* op, const Tensor* a, const Tensor* 
     scaled.b = rescale_shifting_right(b.scale, name)
     scaled.a_zero_point = a.zero_point
     scaled.b_zero_point = b.zero_point
-    op.how = scaled
+    op.params = scaled
     return 0
 
 

@@ -19,19 +19,12 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
     Tensor, count_range, is_constant, same_shape, shape_of, type_name,
 )
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
-    operand, result, same_quantization, want_arity, want_bytes, want_element, want_same_quantization, want_symmetric,
-    want_type_of,
+    operand, result, same_quantization, want_bytes, want_element, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, CONCATENATION_FUSED_ACTIVATION_FUNCTION, PACK_AXIS, PACK_VALUES_COUNT
 from tflm_cy.schema.table cimport table_i8, table_i32
-
-cdef enum:                       # ConcatenationOptions
-    CONCATENATION_AXIS = 0
-    FUSED_ACTIVATION_FUNCTION = 1
-
-cdef enum:                       # PackOptions
-    VALUES_COUNT = 0
-    PACK_AXIS = 1
 
 
 cdef struct Piece:               # what one input gives to each row of the output
@@ -63,14 +56,14 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
     cdef Tensor* t
     cdef int i, d
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 1, 1 << 30, 1)
+    expect_arity_between(context, node, 1, 1 << 30, 1)
     cdef Tensor* first = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if axis < 0:
         axis += first.rank
     if axis < 0 or (axis >= first.rank and not (first.rank == 0 and axis == 0)):
         raise ValueError(f"axis < t0->dims->size was not true: axis {axis} of rank {first.rank}")
-    if <int>ACT_NONE < <int>table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
+    if <int>ACT_NONE < <int>table_i8(node.options, CONCATENATION_FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
         raise ValueError("CONCATENATION takes no fused activation: params->activation != kTfLiteActNone")
     if first.type not in (FLOAT32, FLOAT16, BFLOAT16, UINT8, INT8, INT16, INT32, INT64, BOOL, UINT32, INT4):
         raise ValueError(f"Type '{type_name(first.type)}' is not supported currently by CONCATENATION")
@@ -140,10 +133,10 @@ cdef int prepare_pack(Context context, Node* node) except -1:
     cdef Tensor* t
     cdef int i, d
     cdef int32_t[MAX_RANK + 1] dims
-    want_arity(context, node, 1, 1 << 30, 1)
+    expect_arity_between(context, node, 1, 1 << 30, 1)
     cdef Tensor* first = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    if table_i32(node.options, VALUES_COUNT, 0) != node.input_count:
+    if table_i32(node.options, PACK_VALUES_COUNT, 0) != node.input_count:
         raise ValueError(f"NumInputs(node) != data->values_count: {node.input_count} inputs")
     if axis < 0:
         axis += first.rank + 1
@@ -178,12 +171,7 @@ cdef int finish(Context context, Node* node, Tensor* y, bint constant) except -1
         context.set_computed(y)
         if node.invoke(context, node) != 0:
             raise ValueError("constants could not be joined")
-        node.invoke = known
-    return 0
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
+        node.invoke = computed_in_prepare
     return 0
 
 

@@ -15,20 +15,14 @@ from tflm_cy.graph.callee cimport has_shapes_of, reads_input, set_inputs
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport BOOL, INT32, Tensor, count, same_shape, type_name
+from tflm_cy.schema.option_slots cimport (
+    IF_ELSE_SUBGRAPH_INDEX, IF_THEN_SUBGRAPH_INDEX, STABLEHLO_CASE_BRANCH_SUBGRAPH_INDICES,
+    STABLE_HLO_COMPOSITE_DECOMPOSITION_SUBGRAPH_INDEX,
+)
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector, vector_i32
-
-cdef enum:                       # IfOptions: then, else; WhileOptions: condition, body
-    FIRST_SUBGRAPH = 0
-    SECOND_SUBGRAPH = 1
 
 cdef enum:
     MOST_BRANCHES = 1024
-
-cdef enum:                       # StablehloCaseOptions
-    BRANCH_SUBGRAPH_INDICES = 0
-
-cdef enum:                       # StableHLOCompositeOptions
-    DECOMPOSITION = 1
 
 cdef struct Callees:
     void* first                  # Context: then, or the condition
@@ -48,8 +42,8 @@ cdef struct Branches:            # CASE, COMPOSITE
 
 cdef Callees* find_callees(Context context, Node* node) except NULL:
     cdef Callees* data = <Callees*>context.persistent(sizeof(Callees))
-    cdef Context first = context.subgraph(table_i32(node.options, FIRST_SUBGRAPH, 0))
-    cdef Context second = context.subgraph(table_i32(node.options, SECOND_SUBGRAPH, 0))
+    cdef Context first = context.subgraph(table_i32(node.options, IF_THEN_SUBGRAPH_INDEX, 0))
+    cdef Context second = context.subgraph(table_i32(node.options, IF_ELSE_SUBGRAPH_INDEX, 0))
     data.first = <void*>first
     data.second = <void*>second
     data.values = new_values(context, node)
@@ -180,7 +174,7 @@ cdef Branches* find_branches(Context context, Node* node, int total, int skip) e
 
 cdef int prepare_case(Context context, Node* node) except -1:
     cdef const Tensor* index = context.input(node, 0)
-    cdef Vector indices = table_vector(node.options, BRANCH_SUBGRAPH_INDICES)
+    cdef Vector indices = table_vector(node.options, STABLEHLO_CASE_BRANCH_SUBGRAPH_INDICES)
     cdef Branches* data
     cdef Context callee
     cdef uint32_t k
@@ -210,7 +204,7 @@ cdef int run_case(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_composite(Context context, Node* node) except -1:
     cdef Branches* data = find_branches(context, node, 1, 0)
-    cdef Context callee = context.subgraph(table_i32(node.options, DECOMPOSITION, 0))
+    cdef Context callee = context.subgraph(table_i32(node.options, STABLE_HLO_COMPOSITE_DECOMPOSITION_SUBGRAPH_INDEX, 0))
     if node.input_count == 0:
         raise ValueError("node->inputs->size > 0 was not true")
     data.callees[0] = <void*>callee

@@ -18,16 +18,11 @@ from tflm_cy.ops.conv_2d_integer cimport prepare_integer
 from tflm_cy.ops.conv_2d_layer cimport Conv
 from tflm_cy.ops.quantized_weights cimport check_bias_type, check_bias_width, prepare_bias, prepare_bias_micro, prepare_weights
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
+from tflm_cy.schema.option_slots cimport (
+    CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING,
+    CONV_2D_QUANTIZED_BIAS_TYPE, CONV_2D_STRIDE_H, CONV_2D_STRIDE_W,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
-
-cdef enum:                       # Conv2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FUSED_ACTIVATION = 3
-    DILATION_W = 4
-    DILATION_H = 5
-    QUANTIZED_BIAS_TYPE = 6
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -35,8 +30,8 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
-    cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef int activation = table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0)
+    cdef int bias_option = table_i8(node.options, CONV_2D_QUANTIZED_BIAS_TYPE, 0)
     cdef Conv c
     cdef int32_t[4] dims
     if node.input_count == 2 and node.arithmetic != MICRO:
@@ -91,15 +86,15 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     g.kh = w.dims[1]
     g.kw = w.dims[2]
     g.group_ic = w.dims[3]
-    g.stride_h = table_i32(node.options, STRIDE_H, 0)
-    g.stride_w = table_i32(node.options, STRIDE_W, 0)
-    g.dilation_h = table_i32(node.options, DILATION_H, 1)
-    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    g.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
+    g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
+    g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
     if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
         raise ValueError(
             f"CONV_2D: input_channel % filter_input_channel != 0: {g.ic} channels, filter of {g.group_ic}, {g.oc} output channels")
     g.groups = g.ic / g.group_ic
-    return set_window(g, table_i8(node.options, PADDING, 0), "CONV_2D", node.arithmetic != MICRO)
+    return set_window(g, table_i8(node.options, CONV_2D_PADDING, 0), "CONV_2D", node.arithmetic != MICRO)
 
 
 cdef int flatten_pointwise(ConvShape* g) except -1:

@@ -90,14 +90,14 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape g = op.c.shape
     cdef const int8_t* bytes
-    cdef int how = BY_BOTH if node.invoke == convolve_hybrid else BY_FILTER_FIRST if node.invoke == convolve_hybrid_channels else BY_PRODUCT
+    cdef int params = BY_BOTH if node.invoke == convolve_hybrid else BY_FILTER_FIRST if node.invoke == convolve_hybrid_channels else BY_PRODUCT
     if not is_constant(w):
         return False
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
-    if how == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
+    if params == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
         return False
     return ready_hybrid_i8(
-        context, &op.packed, &g, context.input(node, 0), bytes, op.scales, how, how != BY_BOTH, <const float*>op.c.bias.values, op.range.low,
+        context, &op.packed, &g, context.input(node, 0), bytes, op.scales, params, params != BY_BOTH, <const float*>op.c.bias.values, op.range.low,
         op.range.high)
 
 
@@ -149,7 +149,7 @@ cdef inline void sums_of_position(
             start += n
 
 
-cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nogil:
+cdef inline int hybrid_images(Context context, Node* node, int params) noexcept nogil:
     """Every image of the batch is quantized on its own."""
     cdef HybridConv* op = <HybridConv*>node.data
     cdef ConvShape* g = &op.c.shape
@@ -167,7 +167,7 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
     cdef RowScale s
     cdef float v
     for n in range(g.batches):
-        quantize_row_by(op.rows, how != SYMMETRIC, x, size, image, &s)
+        quantize_row_by(op.rows, params != SYMMETRIC, x, size, image, &s)
         position = 0
         while position < positions:
             columns = 2 if position + 2 <= positions and op.rows == NULL else 1
@@ -177,9 +177,9 @@ cdef inline int hybrid_images(Context context, Node* node, int how) noexcept nog
                 position_sums(g, image, s.zero_point, w, 0, LONGEST_8BIT, position, columns, patches, sums)
             for i in range(columns):
                 for c in range(g.oc):
-                    if how == CHANNELS:
+                    if params == CHANNELS:
                         v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
-                    elif how == CHANNELS_OPTIMIZED:
+                    elif params == CHANNELS_OPTIMIZED:
                         v = <float>sums[i * g.oc + c] * (op.scales[c] * s.scale)
                     else:
                         if op.wraps and op.rows == NULL:

@@ -21,23 +21,18 @@ from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32
+from tflm_cy.schema.option_slots cimport (
+    CONV_3D_DILATION_D_FACTOR, CONV_3D_DILATION_H_FACTOR, CONV_3D_DILATION_W_FACTOR, CONV_3D_FUSED_ACTIVATION_FUNCTION,
+    CONV_3D_PADDING, CONV_3D_STRIDE_D, CONV_3D_STRIDE_H, CONV_3D_STRIDE_W,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.table cimport kernels, row_kernels
-
-cdef enum:                       # Conv3DOptions
-    PADDING = 0
-    STRIDE_D = 1
-    STRIDE_W = 2
-    STRIDE_H = 3
-    FUSED_ACTIVATION = 4
-    DILATION_D = 5
-    DILATION_W = 6
-    DILATION_H = 7
 
 cdef enum ProductKind:           # of copied windows and the filter
     NONE = 0
@@ -67,13 +62,13 @@ cdef struct Conv3D:
 cdef Conv3D* read_options(Context context, Node* node) except NULL:
     cdef Conv3D* op = <Conv3D*>context.persistent(sizeof(Conv3D))
     cdef Volume* v = &op.volume
-    cdef RangeF range_f = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    cdef RangeF range_f = activation_range_f32(table_i8(node.options, CONV_3D_FUSED_ACTIVATION_FUNCTION, 0))
     cdef int axis
-    op.padding = table_i8(node.options, PADDING, 0)
+    op.padding = table_i8(node.options, CONV_3D_PADDING, 0)
     v.stride[0], v.stride[1], v.stride[2] = (
-        table_i32(node.options, STRIDE_D, 0), table_i32(node.options, STRIDE_H, 0), table_i32(node.options, STRIDE_W, 0))
+        table_i32(node.options, CONV_3D_STRIDE_D, 0), table_i32(node.options, CONV_3D_STRIDE_H, 0), table_i32(node.options, CONV_3D_STRIDE_W, 0))
     v.dilation[0], v.dilation[1], v.dilation[2] = (
-        table_i32(node.options, DILATION_D, 1), table_i32(node.options, DILATION_H, 1), table_i32(node.options, DILATION_W, 1))
+        table_i32(node.options, CONV_3D_DILATION_D_FACTOR, 1), table_i32(node.options, CONV_3D_DILATION_H_FACTOR, 1), table_i32(node.options, CONV_3D_DILATION_W_FACTOR, 1))
     v.low, v.high = range_f.low, range_f.high
     for axis in range(3):
         if v.stride[axis] < 0 or v.dilation[axis] < 1:
@@ -122,7 +117,7 @@ cdef int prepare_conv_3d(Context context, Node* node) except -1:
     cdef int32_t[5] dims
     cdef Conv3D* op
     cdef int axis
-    want_arity(context, node, 2, 3, 1)
+    expect_arity_between(context, node, 2, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -260,7 +255,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef Conv3D* op
     cdef int64_t products
     cdef int axis
-    want_arity(context, node, 3, 4, 1)
+    expect_arity_between(context, node, 3, 4, 1)
     cdef Tensor* shape = operand(context, node, 0)
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* x = operand(context, node, 2)

@@ -11,11 +11,8 @@ from tflm_cy.arithmetic.micro.sums8 cimport Sums8, cumulate8, sums8
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, Tensor, count, count_range, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.option_slots cimport CUMSUM_EXCLUSIVE, CUMSUM_REVERSE
 from tflm_cy.schema.table cimport table_bool
-
-cdef enum:                       # CumsumOptions
-    EXCLUSIVE = 0
-    REVERSE = 1
 
 cdef struct CumSum:
     bint exclusive
@@ -48,8 +45,8 @@ cdef int prepare(Context context, Node* node) except -1:
     if y.type != x.type:
         raise ValueError(f"output->type != input->type ({type_name(y.type)} != {type_name(x.type)})")
     s = <CumSum*>context.persistent(sizeof(CumSum))
-    s.exclusive = table_bool(node.options, EXCLUSIVE, False)
-    s.reverse = table_bool(node.options, REVERSE, False)
+    s.exclusive = table_bool(node.options, CUMSUM_EXCLUSIVE, False)
+    s.reverse = table_bool(node.options, CUMSUM_REVERSE, False)
     s.sums = sums8(x.scale, x.zero_point, y.scale, y.zero_point)
     s.known_axis = is_constant(axis)
     if s.known_axis:

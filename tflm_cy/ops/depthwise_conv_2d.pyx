@@ -34,18 +34,13 @@ from tflm_cy.ops.quantized_weights cimport (
     prepare_weights, read_as_bytes, weight_bytes,
 )
 from tflm_cy.ops.window_2d cimport set_window, take_size_of_file
+from tflm_cy.schema.option_slots cimport (
+    DEPTHWISE_CONV_2D_DILATION_H_FACTOR, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION,
+    DEPTHWISE_CONV_2D_PADDING, DEPTHWISE_CONV_2D_STRIDE_H, DEPTHWISE_CONV_2D_STRIDE_W,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # DepthwiseConv2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    DEPTH_MULTIPLIER = 3
-    FUSED_ACTIVATION = 4
-    DILATION_W = 5
-    DILATION_H = 6
 
 cdef union Kernel:               # the one that serves
     FixedDepthwiseI8 bytes
@@ -105,7 +100,7 @@ cdef int prepare(Context context, Node* node) except -1:
         prepare_bias_micro(context, x, b, INT64, op.shape.oc, &op.bias)
     elif x.type != INT8 and x.type != UINT8:
         prepare_bias(context, b, op.shape.oc, &op.bias)
-    op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.range = activation_range_f32(table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
     op.sums = context.request_scratch(4 * op.shape.oc)
     single = op.shape.ic == 1 and is_constant(w)
     if x.type != FLOAT32:
@@ -142,15 +137,15 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     g.oc = w.dims[3]
     g.group_ic = 1
     g.groups = g.ic
-    g.stride_h = table_i32(node.options, STRIDE_H, 0)
-    g.stride_w = table_i32(node.options, STRIDE_W, 0)
-    g.dilation_h = table_i32(node.options, DILATION_H, 1)
-    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    g.stride_h = table_i32(node.options, DEPTHWISE_CONV_2D_STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, DEPTHWISE_CONV_2D_STRIDE_W, 0)
+    g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
+    g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
     if max(g.stride_h, g.stride_w, g.dilation_h, g.dilation_w) > 32767:
         raise ValueError("DEPTHWISE_CONV_2D: params->stride_width <= INT16_MAX was not true (strides and dilations)")
     if g.ic <= 0 or g.oc % g.ic != 0:
         raise ValueError(f"DEPTHWISE_CONV_2D: output_channels % input_channels != 0 ({g.oc}, {g.ic})")
-    return set_window(g, table_i8(node.options, PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO)
+    return set_window(g, table_i8(node.options, DEPTHWISE_CONV_2D_PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO)
 
 
 cdef bint use_conv_f32_unfused(Context context, const Node* node, Depthwise* op) except -1:
@@ -208,7 +203,7 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
     if x.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("DEPTHWISE_CONV_2D: int16 zero_point != 0")
     plan_rescale(
-        context, x, w, b, y, table_i8(node.options, FUSED_ACTIVATION, 0), op.shape.oc, x.type == INT16,
+        context, x, w, b, y, table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0), op.shape.oc, x.type == INT16,
         op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, &op.multipliers,
         "DEPTHWISE_CONV_2D",
     )

@@ -11,7 +11,8 @@ from libc.stdint cimport int32_t
 from tflm_cy.arithmetic.suppression cimport Candidate, choose
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, is_constant
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result
 
 cdef enum:                       # inputs
     BOXES = 0
@@ -30,7 +31,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Suppression* op
     cdef int32_t limit
     cdef int i
-    want_arity(context, node, 5, 6, 3 if node.input_count == 6 else 2)
+    expect_arity_between(context, node, 5, 6, 3 if node.input_count == 6 else 2)
     cdef bint soft = node.input_count == 6
     cdef Tensor* boxes = operand(context, node, BOXES)
     cdef Tensor* scores = operand(context, node, SCORES)

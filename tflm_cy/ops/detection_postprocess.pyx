@@ -15,8 +15,9 @@ from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.arithmetic.suppression cimport greater, lesser
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
+from tflm_cy.ops.operand cimport adopt_type, operand, result
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
@@ -49,7 +50,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Detection* op
     cdef int64_t n
     cdef int i
-    want_arity(context, node, 3, 3, 4)
+    expect_arity_between(context, node, 3, 3, 4)
     cdef Tensor* encodings = operand(context, node, 0)
     cdef Tensor* scores = operand(context, node, 1)
     cdef Tensor* anchors = operand(context, node, 2)

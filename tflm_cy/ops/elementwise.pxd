@@ -2,7 +2,7 @@
 
     cdef Binary* op = prepare_binary(context, node, "ADD")      # inputs checked, output shaped, the walk planned
     op.kernel = <BinaryKernel>add_f32
-    op.how = &limits                                            # the kernel's own struct, from context.persistent
+    op.params = &limits                                            # the kernel's own struct, from context.persistent
     node.invoke = invoke_binary
     share_values(context, node, op, 0.1)                        # threads may share it; 0.1 ns a value
 
@@ -23,12 +23,12 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, No
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 from tflm_cy.simd.table cimport kernels
 
-ctypedef void (*UnaryKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
+ctypedef void (*UnaryKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct Binary:
     Broadcast plan
     BinaryKernel kernel
-    const void* how
+    const void* params
     int32_t a_size           # bytes of a value
     int32_t b_size
     int32_t y_size
@@ -36,7 +36,7 @@ cdef struct Binary:
 
 cdef struct Unary:
     UnaryKernel kernel
-    const void* how
+    const void* params
     int64_t count
 
 
@@ -180,7 +180,7 @@ cdef inline int invoke_binary(Context context, Node* node) noexcept nogil:
     cdef Binary* op = <Binary*>node.data
     cdef const Tensor* a = context.input(node, op.swapped)
     cdef const Tensor* b = context.input(node, 1 - op.swapped)
-    walk(&op.plan, op.kernel, op.how, a.data, op.a_size, b.data, op.b_size, context.output(node, 0).data, op.y_size)
+    walk(&op.plan, op.kernel, op.params, a.data, op.a_size, b.data, op.b_size, context.output(node, 0).data, op.y_size)
     return 0
 
 
@@ -202,13 +202,13 @@ cdef inline Unary* prepare_unary(Context context, Node* node, str name) except N
 
 cdef inline int invoke_unary(Context context, Node* node) noexcept nogil:
     cdef Unary* op = <Unary*>node.data
-    op.kernel(op.how, context.input(node, 0).data, context.output(node, 0).data, op.count)
+    op.kernel(op.params, context.input(node, 0).data, context.output(node, 0).data, op.count)
     return 0
 
 
 cdef inline int use_lookup(const Node* node, Unary* op, const uint8_t* table) except -1:
     """A function of bytes as its 256 results. By TFLM's rules the output may lie over the input: ops/overlaps.py."""
-    op.how = table
+    op.params = table
     op.kernel = <UnaryKernel>lookup_8
     if node.arithmetic != MICRO and kernels().bytes.lookup != NULL:
         op.kernel = kernels().bytes.lookup
@@ -257,14 +257,14 @@ cdef inline void compute_binary(Context context, Node* node, int64_t first, int6
         first *= channels_of(context.output(node, 0))
         some.inner = end * channels_of(context.output(node, 0)) - first
         walk(
-            &some, op.kernel, op.how, a + (0 if some.a_stands else first * op.a_size), op.a_size,
+            &some, op.kernel, op.params, a + (0 if some.a_stands else first * op.a_size), op.a_size,
             b + (0 if some.b_stands else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
         return
     for d in range(1, some.loops):
         y_step *= some.count[d]
     some.count[0] = end - first
     walk(
-        &some, op.kernel, op.how, a + first * some.a_step[0] * op.a_size, op.a_size, b + first * some.b_step[0] * op.b_size, op.b_size,
+        &some, op.kernel, op.params, a + first * some.a_step[0] * op.a_size, op.a_size, b + first * some.b_step[0] * op.b_size, op.b_size,
         y + first * y_step * op.y_size, op.y_size)
 
 
@@ -289,4 +289,4 @@ cdef inline void compute_unary(Context context, Node* node, int64_t first, int64
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* y = context.output(node, 0)
     cdef int64_t n = channels_of(y)
-    op.kernel(op.how, <const char*>x.data + first * n * type_size(x.type), <char*>y.data + first * n * type_size(y.type), (end - first) * n)
+    op.kernel(op.params, <const char*>x.data + first * n * type_size(x.type), <char*>y.data + first * n * type_size(y.type), (end - first) * n)

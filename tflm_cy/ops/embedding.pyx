@@ -18,13 +18,12 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_bytes, want_element
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport index_at, operand, result, want_bytes, want_element
+from tflm_cy.schema.option_slots cimport EMBEDDING_LOOKUP_SPARSE_COMBINER
 from tflm_cy.schema.table cimport table_i8
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # EmbeddingLookupSparseOptions
-    COMBINER = 0
 
 cdef enum:
     MEAN = 1
@@ -34,7 +33,7 @@ cdef enum:
 cdef int prepare_embedding_lookup(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef int d
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* lookup = operand(context, node, 0)
     cdef Tensor* value = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -116,7 +115,7 @@ cdef int lookup_scaled(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_sparse(Context context, Node* node) except -1:
-    want_arity(context, node, 5, 5, 1)
+    expect_arity_between(context, node, 5, 5, 1)
     cdef Tensor* ids = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* shape = operand(context, node, 2)
@@ -153,7 +152,7 @@ cdef int sparse(Context context, Node* node) noexcept nogil:
     cdef const Tensor* value = context.input(node, 4)
     cdef const float* row
     cdef Tensor* y = context.output(node, 0)
-    cdef int combiner = table_i8(node.options, COMBINER, 0)
+    cdef int combiner = table_i8(node.options, EMBEDDING_LOOKUP_SPARSE_COMBINER, 0)
     cdef int64_t n = count_range(value, 1, value.rank)
     cdef int leading = indices.dims[1] - 1
     cdef int32_t[MAX_RANK] dims

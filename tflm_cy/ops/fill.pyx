@@ -29,16 +29,14 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, UINT32, bytes_of, count, count_range,
     is_constant, type_name, type_size,
 )
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
-    want_symmetric, want_type_of,
+    accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.schema.option_slots cimport ONE_HOT_AXIS
 from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # OneHotOptions
-    AXIS = 0
 
 cdef enum:
     COMPARED = 8                 # indices in a row of ONE_HOT that are compared with each depth
@@ -53,14 +51,9 @@ ctypedef fused Element:
     uint64_t
 
 
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
-    return 0
-
-
 cdef int prepare_fill(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* shape = operand(context, node, 0)
     cdef Tensor* value = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -137,7 +130,7 @@ cdef int fill_strings(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_zeros_like(Context context, Node* node) except -1:
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     adopt_type(y, x.type)
@@ -159,7 +152,7 @@ cdef int prepare_range(Context context, Node* node) except -1:
     cdef Tensor* t
     cdef int32_t length
     cdef int i
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* start = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if start.type != FLOAT32 and start.type != INT32 and start.type != INT64:
@@ -175,7 +168,7 @@ cdef int prepare_range(Context context, Node* node) except -1:
         context.set_shape(y, 1, &length)
         context.set_computed(y)
         write_range(y, start, context.input(node, 2))
-        node.invoke = known
+        node.invoke = computed_in_prepare
         return 0
     context.set_dynamic(y)
     node.invoke = range_dynamic
@@ -250,11 +243,11 @@ cdef int range_dynamic(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_one_hot(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK + 1] dims
-    cdef int axis = table_i32(node.options, AXIS, 0)
+    cdef int axis = table_i32(node.options, ONE_HOT_AXIS, 0)
     cdef int64_t depth
     cdef Tensor* t
     cdef int i
-    want_arity(context, node, 4, 4, 1)
+    expect_arity_between(context, node, 4, 4, 1)
     cdef Tensor* indices = operand(context, node, 0)
     cdef Tensor* depth_tensor = operand(context, node, 1)
     cdef Tensor* on = operand(context, node, 2)
@@ -363,7 +356,7 @@ cdef int want_matrix_type(const Tensor* x) except -1:
 
 cdef int prepare_matrix_diag(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK + 1] dims
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     want_matrix_type(x)
@@ -385,7 +378,7 @@ cdef int matrix_diag(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_matrix_set_diag(Context context, Node* node) except -1:
     cdef int64_t wanted
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* diagonal = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)

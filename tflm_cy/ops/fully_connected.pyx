@@ -18,12 +18,10 @@ from tflm_cy.ops.fully_connected_float cimport prepare_float
 from tflm_cy.ops.fully_connected_hybrid cimport prepare_hybrid
 from tflm_cy.ops.fully_connected_integer cimport prepare_integer, prepare_shuffled
 from tflm_cy.ops.fully_connected_layer cimport Matrix
+from tflm_cy.schema.option_slots cimport (
+    FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS, FULLY_CONNECTED_WEIGHTS_FORMAT,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8
-
-cdef enum:                       # FullyConnectedOptions
-    FUSED_ACTIVATION = 0
-    WEIGHTS_FORMAT = 1
-    KEEP_NUM_DIMS = 2
 
 cdef enum:                       # FullyConnectedOptionsWeightsFormat
     SHUFFLED_4X16 = 1
@@ -35,8 +33,8 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     cdef Matrix m
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
-    cdef bint shuffled = table_i8(node.options, WEIGHTS_FORMAT, 0) == SHUFFLED_4X16 and node.arithmetic != MICRO
+    cdef int activation = table_i8(node.options, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, 0)
+    cdef bint shuffled = table_i8(node.options, FULLY_CONNECTED_WEIGHTS_FORMAT, 0) == SHUFFLED_4X16 and node.arithmetic != MICRO
     if node.input_count < 2 or node.input_count > 3 or x == NULL or w == NULL or node.output_count != 1 + shuffled or y == NULL:
         raise ValueError("FULLY_CONNECTED wants an input, weights, an optional bias and one output, with shuffled weights two")
     if activation < ACT_NONE or activation > ACT_SIGN_BIT:
@@ -84,7 +82,7 @@ cdef int set_output_shape(Context context, const Node* node, Matrix* m, const Te
     dims[1] = <int32_t>m.rows
     if node.arithmetic == MICRO and y.rank > 0 and y.dims[y.rank - 1] == m.rows and count(y) == m.batches * m.rows:
         return 0                                 # TFLM leaves the shape as it is
-    if table_bool(node.options, KEEP_NUM_DIMS, False):
+    if table_bool(node.options, FULLY_CONNECTED_KEEP_NUM_DIMS, False):
         if x.rank < 1 or (m.depth != 0 and x.dims[x.rank - 1] != m.depth):
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {m.depth}, the input has the shape {shape_of(x)}")
         rank = x.rank

@@ -26,11 +26,9 @@ from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
+from tflm_cy.schema.option_slots cimport FULLY_CONNECTED_ASYMMETRIC_QUANTIZE_INPUTS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.table cimport row_kernels
-
-cdef enum:                       # FullyConnectedOptions
-    ASYMMETRIC_QUANTIZE_INPUTS = 3
 
 cdef enum:
     MOST_SPARSE_COLUMNS = 4096   # TensorFlow counts blocks in bytes
@@ -82,7 +80,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales for {op.m.rows} rows")
         op.row_scales = w.scales
     op.activation = activation
-    op.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
+    op.asymmetric = table_bool(node.options, FULLY_CONNECTED_ASYMMETRIC_QUANTIZE_INPUTS, False)
     prepare_weights(context, w, &op.weights)
     op.sparse = w.sparsity != NULL
     if op.sparse:

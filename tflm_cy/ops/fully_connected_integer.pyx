@@ -40,6 +40,7 @@ from tflm_cy.ops.quantized_weights cimport (
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport plan_conv_i8
 from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, multiply_rows_i16, plan_rows_i16
+from tflm_cy.schema.option_slots cimport FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_QUANTIZED_BIAS_TYPE
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.table cimport kernels
@@ -48,10 +49,6 @@ from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     MOST_LANES = 16              # of a vector: kernels read whole vectors of scales
-
-cdef enum:                       # FullyConnectedOptions
-    FUSED_ACTIVATION = 0
-    QUANTIZED_BIAS_TYPE = 4
 
 cdef struct IntegerMatrix:
     Matrix m
@@ -79,7 +76,7 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
-    cdef int option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef int option = table_i8(node.options, FULLY_CONNECTED_QUANTIZED_BIAS_TYPE, 0)
     cdef double* scales
     cdef double real
     cdef ptrdiff_t o
@@ -214,7 +211,7 @@ cdef int prepare_shuffled(Context context, Node* node, const Matrix* m) except -
         raise ValueError("FULLY_CONNECTED: input->type == kTfLiteInt8 || input->type == kTfLiteInt16 was not true: scales per row")
     check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
     check_product(x, w, "FULLY_CONNECTED")
-    set_activation_range(table_i8(node.options, FUSED_ACTIVATION, 0), y, &out)
+    set_activation_range(table_i8(node.options, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, 0), y, &out)
     real = <double><float>(x.scale * w.scale) / <double>y.scale
     op.m = m[0]
     op.low = -32768 if node.arithmetic == OPTIMIZED else out.low
@@ -284,13 +281,13 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
     for o in range(op.m.rows):
         narrow[o] = <int32_t>bias[o]             # sums are int32 and wrap
     c.finish = finish_double if kernels().requantize_double.finish == NULL else kernels().requantize_double.finish
-    c.how = &op.rescale
+    c.params = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias
         if not ready_requantize_fixed(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
             return False
         c.finish = kernels().requantize_fixed.finish
-        c.how = &op.fast.fixed
+        c.params = &op.fast.fixed
         op.fast.pack = kernels().requantize_fixed.pack
     matrix_shape(&op.m, &c.shape)
     c.is_signed = x.type == INT8
@@ -304,10 +301,10 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
 
 
 cdef void finish_double(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil:
     """The reference's rescaling of whole sums."""
-    cdef const DoubleRescale* out = <const DoubleRescale*>how
+    cdef const DoubleRescale* out = <const DoubleRescale*>params
     cdef ptrdiff_t r, o
     for r in range(rows):
         for o in range(out.columns):

@@ -26,12 +26,10 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, want_arity, want_bytes
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, want_bytes
+from tflm_cy.schema.option_slots cimport GATHER_AXIS, GATHER_BATCH_DIMS
 from tflm_cy.schema.table cimport table_i32
-
-cdef enum:                       # GatherOptions
-    AXIS = 0
-    BATCH_DIMS = 1
 
 
 cdef struct GatherData:
@@ -57,13 +55,13 @@ cdef int want_gather_type(const Tensor* x, str name) except -1:
 
 
 cdef int prepare_gather(Context context, Node* node) except -1:
-    cdef int64_t axis = table_i32(node.options, AXIS, 0)
-    cdef int64_t batch_dims = table_i32(node.options, BATCH_DIMS, 0)
+    cdef int64_t axis = table_i32(node.options, GATHER_AXIS, 0)
+    cdef int64_t batch_dims = table_i32(node.options, GATHER_BATCH_DIMS, 0)
     cdef int32_t[2 * MAX_RANK] dims
     cdef GatherData* data
     cdef int rank = 0
     cdef int d
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* positions = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -112,12 +110,7 @@ cdef int prepare_gather(Context context, Node* node) except -1:
         context.set_computed(y)
         if gather(context, node) != 0:
             raise ValueError("gather index out of bounds")
-        node.invoke = known
-    return 0
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
+        node.invoke = computed_in_prepare
     return 0
 
 
@@ -181,7 +174,7 @@ cdef int prepare_gather_nd(Context context, Node* node) except -1:
     cdef GatherData* data
     cdef int rank = 0
     cdef int depth, d
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -278,7 +271,7 @@ cdef int gather_nd_strings(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_scatter_nd(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* indices = operand(context, node, 0)
     cdef Tensor* updates = operand(context, node, 1)
     cdef Tensor* shape = operand(context, node, 2)

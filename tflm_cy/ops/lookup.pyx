@@ -17,23 +17,15 @@ from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.resource cimport Resources
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STRING, Tensor, UINT8, bytes_of, count, type_name
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport index_at, operand, result
+from tflm_cy.schema.option_slots cimport (
+    HASHTABLE_KEY_DTYPE, HASHTABLE_TABLE_ID, HASHTABLE_VALUE_DTYPE, LSH_PROJECTION_TYPE, SKIP_GRAM_INCLUDE_ALL_NGRAMS,
+    SKIP_GRAM_MAX_SKIP_SIZE, SKIP_GRAM_NGRAM_SIZE,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # HashtableOptions
-    TABLE_ID = 0
-    KEY_DTYPE = 1
-    VALUE_DTYPE = 2
-
-cdef enum:                       # LSHProjectionOptions
-    PROJECTION_TYPE = 0
-
-cdef enum:                       # SkipGramOptions
-    NGRAM_SIZE = 0
-    MAX_SKIP_SIZE = 1
-    INCLUDE_ALL_NGRAMS = 2
 
 cdef enum:
     SPARSE = 1                   # LSH_PROJECTION
@@ -107,13 +99,13 @@ cdef TableData* table_data(Context context, Node* node) except NULL:
 
 cdef int prepare_hashtable(Context context, Node* node) except -1:
     cdef int32_t[1] one
-    cdef int32_t value_type = table_i8(node.options, VALUE_DTYPE, 0)
+    cdef int32_t value_type = table_i8(node.options, HASHTABLE_VALUE_DTYPE, 0)
     cdef TableData* data
-    want_arity(context, node, 0, 0, 1)
+    expect_arity_between(context, node, 0, 0, 1)
     cdef Tensor* y = result(context, node, 0)
     data = table_data(context, node)
-    data.id = table_i32(node.options, TABLE_ID, 0)
-    data.key_type = table_i8(node.options, KEY_DTYPE, 0)
+    data.id = table_i32(node.options, HASHTABLE_TABLE_ID, 0)
+    data.key_type = table_i8(node.options, HASHTABLE_KEY_DTYPE, 0)
     if not ((data.key_type == INT64 and value_type == STRING) or (data.key_type == STRING and value_type == INT64)):
         raise ValueError(f"HASHTABLE from {type_name(data.key_type)} to {type_name(value_type)} is not supported")
     if y.type != RESOURCE:
@@ -172,7 +164,7 @@ cdef list values_of(const Tensor* x):
 
 cdef int prepare_import(Context context, Node* node) except -1:
     cdef int d
-    want_arity(context, node, 3, 3, 0)
+    expect_arity_between(context, node, 3, 3, 0)
     cdef Tensor* key = operand(context, node, 1)
     cdef Tensor* value = operand(context, node, 2)
     handle_of(context, node)
@@ -200,7 +192,7 @@ cdef int fill_table(Context context, Node* node) except -1:
 
 
 cdef int prepare_find(Context context, Node* node) except -1:
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* key = operand(context, node, 1)
     cdef Tensor* default = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
@@ -236,7 +228,7 @@ cdef int find_values(Context context, Node* node) except -1:
 
 cdef int prepare_size(Context context, Node* node) except -1:
     cdef int32_t[1] one
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* y = result(context, node, 0)
     handle_of(context, node)
     if y.type != INT64:
@@ -262,7 +254,7 @@ cdef int size_of_table(Context context, Node* node) except -1:
 cdef int prepare_lookup(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef int d
-    want_arity(context, node, 3, 3, 2)
+    expect_arity_between(context, node, 3, 3, 2)
     cdef Tensor* lookup = operand(context, node, 0)
     cdef Tensor* key = operand(context, node, 1)
     cdef Tensor* value = operand(context, node, 2)
@@ -341,10 +333,10 @@ cdef int find_strings(Context context, Node* node) except -1:
 # ---------------------------------------------------------------- LSH_PROJECTION
 
 cdef int prepare_projection(Context context, Node* node) except -1:
-    cdef int type = table_i8(node.options, PROJECTION_TYPE, 0)
+    cdef int type = table_i8(node.options, LSH_PROJECTION_TYPE, 0)
     cdef int32_t[1] dims
     cdef Tensor* weight
-    want_arity(context, node, 2, 3, 1)
+    expect_arity_between(context, node, 2, 3, 1)
     cdef Tensor* hash = operand(context, node, 0)
     cdef Tensor* x = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -407,7 +399,7 @@ cdef int project(Context context, Node* node, bint dense) noexcept nogil:
 # ---------------------------------------------------------------- SKIP_GRAM
 
 cdef int prepare_skip_gram(Context context, Node* node) except -1:
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if x.type != STRING or y.type != STRING:
@@ -467,8 +459,8 @@ cdef int write_grams(Context context, Node* node) except -1:
     cdef int32_t[1] dims
     if not texts:
         raise ValueError("SKIP_GRAM: there is no string")
-    grams = grams_of(words_of(texts[0]), table_i32(node.options, NGRAM_SIZE, 0), table_i32(node.options, MAX_SKIP_SIZE, 0),
-                     table_bool(node.options, INCLUDE_ALL_NGRAMS, False))
+    grams = grams_of(words_of(texts[0]), table_i32(node.options, SKIP_GRAM_NGRAM_SIZE, 0), table_i32(node.options, SKIP_GRAM_MAX_SKIP_SIZE, 0),
+                     table_bool(node.options, SKIP_GRAM_INCLUDE_ALL_NGRAMS, False))
     dims[0] = <int32_t>len(grams)
     if context.resize(y, 1, dims) != 0:
         raise ValueError("SKIP_GRAM: the output cannot be shaped")

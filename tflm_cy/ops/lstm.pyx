@@ -41,16 +41,13 @@ from tflm_cy.ops.lstm_layer cimport (
     BIASES, CELL_STATE, INPUT_WEIGHTS, NORMS, OUTPUT_STATE, PEEPHOLES, PROJECTION_BIAS, PROJECTION_WEIGHTS, RECURRENT_WEIGHTS, X, Lstm,
     data_of, expect_type, peephole_index, required,
 )
+from tflm_cy.schema.option_slots cimport (
+    LSTM_KERNEL_TYPE, UNIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, UNIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP,
+    UNIDIRECTIONAL_SEQUENCE_LSTM_FUSED_ACTIVATION_FUNCTION, UNIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP,
+    UNIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR,
+)
 from tflm_cy.schema.table cimport table_bool, table_f32, table_i8
 from tflm_cy.simd.table cimport row_kernels
-
-cdef enum:                       # UnidirectionalSequenceLSTMOptions, the first three of LSTMOptions
-    FUSED_ACTIVATION_FUNCTION = 0
-    CELL_CLIP = 1
-    PROJ_CLIP = 2
-    TIME_MAJOR = 3
-    ASYMMETRIC_QUANTIZE_INPUTS = 4
-    KERNEL_TYPE = 3              # LSTMOptions
 
 cdef enum:
     SPARSE_BLOCK = 16
@@ -81,23 +78,23 @@ cdef int prepare_sequence(Context context, Node* node) except -1:
     cdef Lstm* s
     if x.rank != 3:
         raise ValueError(f"input->dims->size != 3 ({x.rank}): the input is a sequence of batches")
-    s = prepare_shapes(context, node, x, table_bool(node.options, TIME_MAJOR, False),
-                       table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False))
+    s = prepare_shapes(context, node, x, table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_TIME_MAJOR, False),
+                       table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, False))
     return prepare_kind(context, node, s, x)
 
 
 cdef int prepare_step(Context context, Node* node) except -1:
     cdef Tensor* x
     cdef Lstm* s
-    if table_i8(node.options, KERNEL_TYPE, FULL) == BASIC:
+    if table_i8(node.options, LSTM_KERNEL_TYPE, FULL) == BASIC:
         expect_dense(context, node)
         return prepare_basic(context, node)
-    if table_i8(node.options, KERNEL_TYPE, FULL) != FULL:
-        raise ValueError(f"Unhandled LSTM kernel type: {table_i8(node.options, KERNEL_TYPE, FULL)}")
+    if table_i8(node.options, LSTM_KERNEL_TYPE, FULL) != FULL:
+        raise ValueError(f"Unhandled LSTM kernel type: {table_i8(node.options, LSTM_KERNEL_TYPE, FULL)}")
     x = expect_inputs(context, node)
     if x.rank != 2:
         raise ValueError(f"input->dims->size != 2 ({x.rank})")
-    s = prepare_shapes(context, node, x, True, table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False))
+    s = prepare_shapes(context, node, x, True, table_bool(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, False))
     if is_sparse(context.input(node, INPUT_WEIGHTS + OUTPUT_GATE)) and s.shape.hybrid:
         expect_sparse(context, node, s)
     else:
@@ -187,9 +184,9 @@ cdef Lstm* prepare_shapes(Context context, Node* node, const Tensor* x, bint tim
     s.steps = 1 if x.rank == 2 else x.dims[0] if time_major else x.dims[1]
     s.normed = node.input_count == 24 and context.input(node, NORMS + FORGET_GATE) != NULL
     shape.inputs, shape.cells, shape.outputs = x.dims[x.rank - 1], w.dims[0], r.dims[r.rank - 1]
-    shape.activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
-    shape.cell_clip = table_f32(node.options, CELL_CLIP, 0)
-    shape.proj_clip = table_f32(node.options, PROJ_CLIP, 0)
+    shape.activation = table_i8(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_FUSED_ACTIVATION_FUNCTION, 0)
+    shape.cell_clip = table_f32(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP, 0)
+    shape.proj_clip = table_f32(node.options, UNIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP, 0)
     shape.asymmetric = asymmetric
     shape.hybrid = x.type == FLOAT32 and w.type in (INT8, UINT8)
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:

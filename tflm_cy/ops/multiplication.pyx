@@ -30,13 +30,11 @@ from tflm_cy.ops.elementwise cimport (
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.option_slots cimport MUL_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # MulOptions, DivOptions
-    FUSED_ACTIVATION_FUNCTION = 0
 
 
 cdef Binary* prepare_operands(Context context, Node* node, Tensor** a, Tensor** b, Tensor** y, str name) except NULL:
@@ -68,29 +66,29 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     cdef Tensor* b = NULL
     cdef Tensor* y = NULL
     cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "MUL")
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    cdef int activation = table_i8(node.options, MUL_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     if y.type != a.type and not (a.type == INT16 and y.type == INT8):
         raise ValueError("Unsupported combination of input and output types in Mul.")
     if y.type == COMPLEX64 and <int>ACT_NONE < activation <= <int>ACT_SIGN_BIT:
         raise ValueError("Activation is not allowed for COMPLEX64 input.")
     if y.type == FLOAT32:
-        op.how = float_range(context, activation)
+        op.params = float_range(context, activation)
         op.kernel = <BinaryKernel>mul_f32
         if kernels().float32.mul != NULL:
             op.kernel = kernels().float32.mul
     elif y.type == INT32:
-        op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
+        op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>mul_whole[int32_t]
     elif y.type == COMPLEX64:
         op.kernel = <BinaryKernel>mul_c64
     elif y.type == UINT32:
-        op.how = integer_range(context, activation, 0, <int64_t>0xFFFFFFFF)
+        op.params = integer_range(context, activation, 0, <int64_t>0xFFFFFFFF)
         op.kernel = <BinaryKernel>mul_whole[uint32_t]
     elif y.type == INT64:
-        op.how = integer_range(context, activation, INT64_MIN, INT64_MAX)
+        op.params = integer_range(context, activation, INT64_MIN, INT64_MAX)
         op.kernel = <BinaryKernel>mul_whole[int64_t]
     elif y.type == INT16 and not is_quantized(y):
-        op.how = integer_range(context, activation, -32768, 32767)
+        op.params = integer_range(context, activation, -32768, 32767)
         op.kernel = <BinaryKernel>mul_whole[int16_t]
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_mul(context, op, a, b, y, activation, node.arithmetic)
@@ -117,7 +115,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     p.b_zero_point = b.zero_point
     p.y_zero_point = y.zero_point
     p.range = fused_clamp(activation, y)
-    op.how = blocks
+    op.params = blocks
     blocks.run = max(op.plan.inner, 1)
     blocks.block = 16 if y.type == INT8 else 8
     blocks.cuts = y.type == UINT8 and stands
@@ -179,14 +177,14 @@ cdef int prepare_div(Context context, Node* node) except -1:
     cdef Tensor* b = NULL
     cdef Tensor* y = NULL
     cdef Binary* op = prepare_operands(context, node, &a, &b, &y, "DIV")
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    cdef int activation = table_i8(node.options, MUL_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     if y.type == FLOAT32:
-        op.how = float_range(context, activation)
+        op.params = float_range(context, activation)
         op.kernel = <BinaryKernel>div_f32
         return 0
     node.invoke = invoke_div
     if y.type == INT32:
-        op.how = integer_range(context, activation, INT32_MIN, INT32_MAX)
+        op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)
         op.kernel = <BinaryKernel>div_s32
     elif y.type == INT8 or y.type == UINT8 or y.type == INT16:
         use_quantized_div(context, op, a, b, y, activation)
@@ -204,7 +202,7 @@ cdef int use_quantized_div(Context context, Binary* op, const Tensor* a, const T
     q.b_zero_point = b.zero_point
     q.y_zero_point = y.zero_point
     q.range = fused_clamp(activation, y)
-    op.how = q
+    op.params = q
     op.kernel = (
         <BinaryKernel>div_q[int8_t] if y.type == INT8 else <BinaryKernel>div_q[uint8_t] if y.type == UINT8 else <BinaryKernel>div_q[int16_t]
     )

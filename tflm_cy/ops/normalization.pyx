@@ -16,16 +16,11 @@ from tflm_cy.arithmetic.optimized.normalization cimport local_response_row_eigen
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.option_slots cimport (
+    L2_NORM_FUSED_ACTIVATION_FUNCTION, LOCAL_RESPONSE_NORMALIZATION_ALPHA, LOCAL_RESPONSE_NORMALIZATION_BETA,
+    LOCAL_RESPONSE_NORMALIZATION_BIAS, LOCAL_RESPONSE_NORMALIZATION_RADIUS,
+)
 from tflm_cy.schema.table cimport table_f32, table_i8, table_i32
-
-cdef enum:                       # L2NormOptions
-    FUSED_ACTIVATION_FUNCTION = 0
-
-cdef enum:                       # LocalResponseNormalizationOptions
-    RADIUS = 0
-    BIAS = 1
-    ALPHA = 2
-    BETA = 3
 
 cdef struct Rows:
     int64_t rows
@@ -51,7 +46,7 @@ cdef int prepare_l2(Context context, Node* node) except -1:
         raise ValueError(f"L2_NORMALIZATION: NumDimensions(input) {'>= 1' if x.rank < 1 else '<= 4'} was not true (rank {x.rank})")
     if x.type != y.type:
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
-    if <int>ACT_NONE < <int>table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
+    if <int>ACT_NONE < <int>table_i8(node.options, L2_NORM_FUSED_ACTIVATION_FUNCTION, 0) <= <int>ACT_SIGN_BIT:
         raise ValueError("params->activation != kTfLiteActNone")
     if x.rank > 4:
         raise ValueError(f"NumDimensions(input) <= 4 was not true ({x.rank}).")
@@ -97,10 +92,10 @@ cdef int prepare_local_response(Context context, Node* node) except -1:
     r = <LocalResponse*>context.persistent(sizeof(LocalResponse))
     r.depth = x.dims[3]
     r.rows = count_range(x, 0, 3) if r.depth else 0
-    r.radius = table_i32(node.options, RADIUS, 0)
-    r.bias = table_f32(node.options, BIAS, 0)
-    r.alpha = table_f32(node.options, ALPHA, 0)
-    r.beta = table_f32(node.options, BETA, 0)
+    r.radius = table_i32(node.options, LOCAL_RESPONSE_NORMALIZATION_RADIUS, 0)
+    r.bias = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_BIAS, 0)
+    r.alpha = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_ALPHA, 0)
+    r.beta = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_BETA, 0)
     context.set_shape(y, 4, x.dims)
     node.data = r
     node.invoke = local_response_f32_optimized if node.arithmetic == OPTIMIZED else local_response_f32

@@ -13,9 +13,10 @@ from tflm_cy.arithmetic.conversion cimport dequantized
 from tflm_cy.arithmetic.optimized.conversion cimport FLOAT_BLOCK, dequantized_in_block
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, count, is_constant, type_name
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Unary
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity
+from tflm_cy.ops.operand cimport adopt_type, operand, result
 from tflm_cy.ops.quantization cimport choose_dequantize
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -32,7 +33,7 @@ cdef struct Verification:
 
 cdef int prepare(Context context, Node* node) except -1:
     cdef Verification* op
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* reference = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -82,7 +83,7 @@ cdef int verify(Context context, Node* node) noexcept nogil:
         for i in range(op.body, n):
             values[i] = dequantized((<const int16_t*>x.data)[i], x.scale, x.zero_point)
     else:
-        op.dequantize.kernel(op.dequantize.how, x.data, values, n)
+        op.dequantize.kernel(op.dequantize.params, x.data, values, n)
     for i in range(n):
         y[i] = values[i] - reference[i]
         if op.checks and fabsf(y[i]) > most:

@@ -1,6 +1,5 @@
 """What a data movement operator asks of its operands in prepare, and how it reads index tensors of several widths.
 
-    want_arity(context, node, 2, 2, 1)                       # 2 to 2 inputs, 1 output
     x = operand(context, node, 0)                            # never NULL
     y = result(context, node, 0)
     want_type_of(y, x)                                       # the file must agree
@@ -15,17 +14,6 @@ from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport (
     INT16, INT32, INT64, PLANNED, STRING, Tensor, bytes_of, count, type_name, type_size,
 )
-
-
-cdef inline int want_arity(Context context, const Node* node, int fewest, int most, int outputs) except -1:
-    """Refuse a wrong number of inputs or outputs; outputs of -1 leave theirs open."""
-    if not fewest <= node.input_count <= most:
-        raise ValueError(
-            f"{context.operator_name(node)} wants {fewest} to {most} inputs, NumInputs(node) is {node.input_count}")
-    if outputs >= 0 and node.output_count != outputs:
-        raise ValueError(
-            f"{context.operator_name(node)} wants {outputs} outputs, NumOutputs(node) is {node.output_count}")
-    return 0
 
 
 cdef inline Tensor* operand(Context context, const Node* node, int i) except NULL:

@@ -22,16 +22,14 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
     is_constant, type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, index_at, operand, result, want_arity, want_bytes, want_index_type, want_one, want_same_quantization,
-    want_symmetric, want_type_of,
+    accept, index_at, operand, result, want_bytes, want_index_type, want_one, want_same_quantization, want_symmetric, want_type_of,
 )
+from tflm_cy.schema.option_slots cimport MIRROR_PAD_MODE
 from tflm_cy.schema.table cimport table_i8
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # MirrorPadOptions
-    MODE = 0                     # REFLECT = 0, SYMMETRIC = 1
 
 cdef enum:
     PAD_RANK = 5
@@ -57,7 +55,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int32_t zero_point = 0
     cdef int lowest
     cdef PadData* data
-    want_arity(context, node, 2, 3, 1)
+    expect_arity_between(context, node, 2, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* paddings = operand(context, node, 1)
     cdef Tensor* value = context.input(node, 2)
@@ -202,7 +200,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef const char* refusal
     cdef int32_t[MAX_RANK] dims
     cdef PadData* data
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* paddings = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -213,7 +211,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
         want_same_quantization(x, y)
         want_symmetric(x)
     data = <PadData*>context.persistent(sizeof(PadData))
-    data.offset = 1 if node.options != NULL and table_i8(node.options, MODE, 0) == 0 else 0
+    data.offset = 1 if node.options != NULL and table_i8(node.options, MIRROR_PAD_MODE, 0) == 0 else 0
     node.data = data
     if not is_constant(paddings):
         context.set_dynamic(y)

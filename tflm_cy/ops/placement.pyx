@@ -19,19 +19,14 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_element, want_index_type, want_one, want_type_of,
+    accept, adopt_type, index_at, operand, result, want_bytes, want_element, want_index_type, want_one, want_type_of,
 )
+from tflm_cy.schema.option_slots cimport REVERSE_SEQUENCE_BATCH_DIM, REVERSE_SEQUENCE_SEQ_DIM, UNIQUE_IDX_OUT_TYPE
 from tflm_cy.schema.table cimport table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # ReverseSequenceOptions
-    SEQ_DIM = 0
-    BATCH_DIM = 1
-
-cdef enum:                       # UniqueOptions
-    IDX_OUT_TYPE = 0
 
 cdef enum:
     MOST_UPDATED_RANK = 8
@@ -54,10 +49,10 @@ cdef struct Table:
 
 # ---- REVERSE_SEQUENCE
 cdef int prepare_reverse_sequence(Context context, Node* node) except -1:
-    cdef int sequence = table_i32(node.options, SEQ_DIM, 0)
-    cdef int batch = table_i32(node.options, BATCH_DIM, 0)
+    cdef int sequence = table_i32(node.options, REVERSE_SEQUENCE_SEQ_DIM, 0)
+    cdef int batch = table_i32(node.options, REVERSE_SEQUENCE_BATCH_DIM, 0)
     cdef Reversal* op
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* lengths = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -117,7 +112,7 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
 # ---- DYNAMIC_UPDATE_SLICE
 cdef int prepare_dynamic_update_slice(Context context, Node* node) except -1:
     cdef int d
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* update = operand(context, node, 1)
     cdef Tensor* start = operand(context, node, 2)
@@ -196,7 +191,7 @@ cdef void copy_nibbles(uint8_t* y, int64_t to, const uint8_t* x, int64_t start, 
 cdef int prepare_sparse_to_dense(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef int64_t depth, rows
-    want_arity(context, node, 4, 4, 1)
+    expect_arity_between(context, node, 4, 4, 1)
     cdef Tensor* indices = operand(context, node, 0)
     cdef Tensor* shape = operand(context, node, 1)
     cdef Tensor* values = operand(context, node, 2)
@@ -276,7 +271,7 @@ cdef int sparse_to_dense(Context context, Node* node) noexcept nogil:
 # ---- DILATE
 cdef int prepare_dilate(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* dilations = operand(context, node, 1)
     cdef Tensor* padding = operand(context, node, 2)
@@ -361,10 +356,10 @@ cdef int dilate(Context context, Node* node) noexcept nogil:
 
 # ---- UNIQUE
 cdef int prepare_unique(Context context, Node* node) except -1:
-    cdef int index_type = INT64 if table_i8(node.options, IDX_OUT_TYPE, INT32) == INT64 else INT32
+    cdef int index_type = INT64 if table_i8(node.options, UNIQUE_IDX_OUT_TYPE, INT32) == INT64 else INT32
     cdef uint64_t capacity = 4
     cdef Table* table
-    want_arity(context, node, 1, 1, 2)
+    expect_arity_between(context, node, 1, 1, 2)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     cdef Tensor* indices = result(context, node, 1)

@@ -25,21 +25,14 @@ from tflm_cy.graph.tensor cimport (
     COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,
     count, same_shape, type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, check_same_type, prepare_binary, prepare_unary, required_input
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_bytes, want_element, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_bytes, want_element, want_type_of
+from tflm_cy.schema.option_slots cimport BUCKETIZE_BOUNDARIES, FAKE_QUANT_MAX, FAKE_QUANT_MIN, FAKE_QUANT_NARROW_RANGE, FAKE_QUANT_NUM_BITS
 from tflm_cy.schema.table cimport Vector, load_u32, table_bool, table_f32, table_i32, table_vector
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # BucketizeOptions
-    BOUNDARIES = 0
-
-cdef enum:                       # FakeQuantOptions
-    MIN = 0
-    MAX = 1
-    NUM_BITS = 2
-    NARROW_RANGE = 3
 
 cdef struct Sum:
     int32_t groups
@@ -70,7 +63,7 @@ cdef int prepare_sign(Context context, Node* node) except -1:
 
 
 cdef int prepare_atan2(Context context, Node* node) except -1:
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -146,7 +139,7 @@ cdef int prepare_bitcast(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK + 1] dims
     cdef int64_t from_size, to_size
     cdef int rank, d
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     from_size = want_element(x)
@@ -183,7 +176,7 @@ cdef int bitcast(Context context, Node* node) noexcept nogil:
 cdef int prepare_bucketize(Context context, Node* node) except -1:
     cdef Tensor* x = required_input(context, node, 0, "BUCKETIZE")
     cdef Tensor* y = context.output(node, 0)
-    cdef Vector given = table_vector(node.options, BOUNDARIES)
+    cdef Vector given = table_vector(node.options, BUCKETIZE_BOUNDARIES)
     cdef Buckets* buckets
     cdef float* values
     cdef uint32_t bits
@@ -202,7 +195,7 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
             raise ValueError("Expected sorted boundaries")
     buckets.boundaries = values
     buckets.count = given.length
-    op.how = buckets
+    op.params = buckets
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>bucketize[float]
     elif x.type == FLOAT64:
@@ -219,9 +212,9 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
 cdef int prepare_fake_quant(Context context, Node* node) except -1:
     cdef Tensor* x = required_input(context, node, 0, "FAKE_QUANT")
     cdef Tensor* y = context.output(node, 0)
-    cdef int bits = table_i32(node.options, NUM_BITS, 0)
+    cdef int bits = table_i32(node.options, FAKE_QUANT_NUM_BITS, 0)
     cdef FakeQuantization* q
-    if table_bool(node.options, NARROW_RANGE, False):
+    if table_bool(node.options, FAKE_QUANT_NARROW_RANGE, False):
         raise ValueError("narrow_range FakeQuant is not currently supported at runtime.")
     if x.type != FLOAT32:
         unsupported(x, "FAKE_QUANT")
@@ -231,8 +224,8 @@ cdef int prepare_fake_quant(Context context, Node* node) except -1:
         adopt_type(y, x.type)
     cdef Unary* op = prepare_unary(context, node, "FAKE_QUANT")
     q = <FakeQuantization*>context.persistent(sizeof(FakeQuantization))
-    q[0] = fake_quantization(table_f32(node.options, MIN, 0), table_f32(node.options, MAX, 0), bits)
-    op.how = q
+    q[0] = fake_quantization(table_f32(node.options, FAKE_QUANT_MIN, 0), table_f32(node.options, FAKE_QUANT_MAX, 0), bits)
+    op.params = q
     op.kernel = <UnaryKernel>fake_quantize
     return 0
 
@@ -242,7 +235,7 @@ cdef int prepare_add_n(Context context, Node* node) except -1:
     cdef Sum* op
     cdef Tensor* other
     cdef int i
-    want_arity(context, node, 2, 0x7FFFFFFF, 1)
+    expect_arity_between(context, node, 2, 0x7FFFFFFF, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     for i in range(1, node.input_count):

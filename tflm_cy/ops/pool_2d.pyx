@@ -29,6 +29,10 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, ty
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
 from tflm_cy.ops.window_2d cimport counts_no_bytes
+from tflm_cy.schema.option_slots cimport (
+    POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
+    POOL_2D_STRIDE_W,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.loops cimport PoolLoop
@@ -36,14 +40,6 @@ from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.simd import table
-
-cdef enum:                       # Pool2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FILTER_WIDTH = 3
-    FILTER_HEIGHT = 4
-    FUSED_ACTIVATION_FUNCTION = 5
 
 
 cdef enum:
@@ -61,7 +57,7 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
     cdef Tensor* x
     cdef Tensor* y
     cdef Pool2D* p
-    cdef int32_t padding = table_i8(node.options, PADDING, 0)
+    cdef int32_t padding = table_i8(node.options, POOL_2D_PADDING, 0)
     cdef int32_t[4] dims
     expect_arity(context, node, 1, 1)
     x = context.input(node, 0)
@@ -72,10 +68,10 @@ cdef Pool2D* prepare_shapes(Context context, Node* node, bint files_size) except
         raise ValueError(f"input->type != output->type ({type_name(x.type)} != {type_name(y.type)})")
     p = <Pool2D*>context.persistent(sizeof(Pool))
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
-    p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
-    p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
-    p.stride_height = table_i32(node.options, STRIDE_H, 0)
-    p.stride_width = table_i32(node.options, STRIDE_W, 0)
+    p.kernel_height = table_i32(node.options, POOL_2D_FILTER_HEIGHT, 0)
+    p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
+    p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
+    p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
     if p.stride_height <= 0 or p.stride_width <= 0:
         raise ValueError("params->stride_height > 0 and params->stride_width > 0 was not true")
     if p.kernel_height < 0 or p.kernel_width < 0:
@@ -131,7 +127,7 @@ cdef int set_clamp(Context context, Node* node) except -1:
 
 
 cdef int activation_of(const Node* node) noexcept nogil:
-    return table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
+    return table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0)
 
 
 cdef int prepare_average(Context context, Node* node) except -1:

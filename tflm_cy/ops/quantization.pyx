@@ -80,7 +80,7 @@ cdef int use_quantize(Context context, Unary* op, const Tensor* y, bint optimize
     q.zero_point = y.zero_point
     q.low = limits.low
     q.high = limits.high
-    op.how = q
+    op.params = q
     if y.type == INT8:
         op.kernel = <UnaryKernel>quantize_split[int8_t] if optimized else <UnaryKernel>quantize[int8_t]
     elif y.type == UINT8:
@@ -105,7 +105,7 @@ cdef int use_quantize_channels(Context context, Unary* op, const Tensor* x, cons
         op.kernel = <UnaryKernel>quantize_channels[int16_t]
     else:
         raise ValueError(f"Input type FLOAT32 with Output type {type_name(y.type)} is not currently supported.")
-    op.how = prepare_channels(context, x, y, type_limits(y.type), "QUANTIZE")
+    op.params = prepare_channels(context, x, y, type_limits(y.type), "QUANTIZE")
     return 0
 
 
@@ -122,7 +122,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
     r.y_zero_point = y.zero_point
     r.low = limits.low if y.type != INT32 else INT32_MIN
     r.high = limits.high if y.type != INT32 else INT32_MAX
-    op.how = r
+    op.params = r
     if (x.type == INT8 or x.type == UINT8) and (y.type == INT8 or y.type == UINT8):
         table = <SplitBytes*>context.persistent(sizeof(SplitBytes))
         for byte in range(256):
@@ -130,7 +130,7 @@ cdef int use_requantize(Context context, Unary* op, const Tensor* x, const Tenso
         r.rescale = ready_up(quantize_multiplier(<double>x.scale / <double>y.scale))
         for byte in range(256):
             table.body[byte] = <uint8_t>requantized(byte_value(byte, x.type == INT8), r)
-        op.how = table if optimized else <void*>table.tail
+        op.params = table if optimized else <void*>table.tail
         op.kernel = <UnaryKernel>lookup_split if optimized else <UnaryKernel>lookup_8
         if not micro and kernels().bytes.lookup != NULL:       # TFLM's plans may overlap: ops/overlaps.py
             op.kernel = kernels().bytes.lookup_split if optimized else kernels().bytes.lookup
@@ -185,31 +185,31 @@ cdef int choose_dequantize(Context context, const Node* node, Unary* op, const T
 cdef int use_dequantize(Context context, Unary* op, const Tensor* x, bint optimized, bint micro) except -1:
     cdef Affine* q
     if (x.type == INT8 or x.type == UINT8) and micro:
-        op.how = dequantize_table(context, x, 8, x.type == INT8)
+        op.params = dequantize_table(context, x, 8, x.type == INT8)
         op.kernel = <UnaryKernel>dequantize_8
     elif x.type == INT8 or x.type == UINT8:
         q = <Affine*>context.persistent(sizeof(Affine))
         q.scale = x.scale
         q.zero_point = x.zero_point
-        op.how = q
+        op.params = q
         if x.type == INT8:
             op.kernel = <UnaryKernel>dequantize_split_bytes[int8_t] if optimized else <UnaryKernel>dequantize_bytes[int8_t]
         else:
             op.kernel = <UnaryKernel>dequantize_split_bytes[uint8_t] if optimized else <UnaryKernel>dequantize_bytes[uint8_t]
     elif x.type == INT4 and optimized:
-        op.how = split_table(context, x, 4, True)
+        op.params = split_table(context, x, 4, True)
         op.kernel = <UnaryKernel>dequantize_split_4
     elif x.type == INT4:
-        op.how = dequantize_table(context, x, 4, True)
+        op.params = dequantize_table(context, x, 4, True)
         op.kernel = <UnaryKernel>dequantize_4
     elif x.type == INT2:
-        op.how = dequantize_table(context, x, 2, True)
+        op.params = dequantize_table(context, x, 2, True)
         op.kernel = <UnaryKernel>dequantize_2
     elif x.type == INT16:
         check_zero_point_0(x, "DEQUANTIZE")
         q = <Affine*>context.persistent(sizeof(Affine))
         q.scale = x.scale
-        op.how = q
+        op.params = q
         op.kernel = <UnaryKernel>dequantize_split_s16 if optimized else <UnaryKernel>dequantize_s16
     else:
         raise ValueError(f"DEQUANTIZE: Type {type_name(x.type)} not supported.")
@@ -250,7 +250,7 @@ cdef int use_dequantize_channels(Context context, Unary* op, const Tensor* x) ex
         op.kernel = <UnaryKernel>dequantize_channels_2
     else:
         raise ValueError(f"Type {x.type} not supported for per-channel.")
-    op.how = prepare_channels(context, x, x, type_limits(INT8), "DEQUANTIZE")
+    op.params = prepare_channels(context, x, x, type_limits(INT8), "DEQUANTIZE")
     return 0
 
 

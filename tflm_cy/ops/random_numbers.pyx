@@ -21,20 +21,15 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
 )
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_one
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_one
+from tflm_cy.schema.option_slots cimport RANDOM_SEED, RANDOM_SEED2, STABLEHLO_RNG_BIT_GENERATOR_ALGORITHM
 from tflm_cy.schema.table cimport table_i8, table_i64
 
 from tflm_cy.graph.refusal import LateRefusalError
 
 cdef extern from "<math.h>" nogil:
     bint isfinite(double)
-
-cdef enum:                       # RandomOptions
-    SEED = 0
-    SEED2 = 1
-
-cdef enum:                       # StablehloRngBitGeneratorOptions
-    ALGORITHM = 0
 
 cdef enum:
     DEFAULT = 0
@@ -51,8 +46,8 @@ cdef struct Source:
 
 cdef Source* seeded(Context context, Node* node) except NULL:
     cdef Source* source = <Source*>context.persistent(sizeof(Source))
-    cdef int64_t seed = <int32_t>table_i64(node.options, SEED, 0)
-    cdef int64_t seed2 = <int32_t>table_i64(node.options, SEED2, 0)
+    cdef int64_t seed = <int32_t>table_i64(node.options, RANDOM_SEED, 0)
+    cdef int64_t seed2 = <int32_t>table_i64(node.options, RANDOM_SEED2, 0)
     if seed == 0 and seed2 == 0:
         seed = int.from_bytes(os.urandom(8), "little", signed=True)
         seed2 = int.from_bytes(os.urandom(8), "little", signed=True)
@@ -64,7 +59,7 @@ cdef Source* seeded(Context context, Node* node) except NULL:
 # ---- RANDOM_UNIFORM, RANDOM_STANDARD_NORMAL
 cdef int prepare_numbers(Context context, Node* node, bint normal) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* shape = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if shape.type != INT32 or shape.rank != 1 or shape.dims[0] > MAX_RANK:
@@ -139,7 +134,7 @@ cdef int prepare_random_standard_normal(Context context, Node* node) except -1:
 cdef int prepare_multinomial(Context context, Node* node) except -1:
     cdef int32_t[2] dims
     cdef Source* source
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* logits = operand(context, node, 0)
     cdef Tensor* samples = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -228,8 +223,8 @@ cdef int64_t above(const double* sorted, int64_t n, double x) noexcept nogil:
 
 # ---- STABLEHLO_RNG_BIT_GENERATOR
 cdef int prepare_bits(Context context, Node* node) except -1:
-    cdef int algorithm = table_i8(node.options, ALGORITHM, 0) if node.options != NULL else UNKNOWN
-    want_arity(context, node, 1, 1, 2)
+    cdef int algorithm = table_i8(node.options, STABLEHLO_RNG_BIT_GENERATOR_ALGORITHM, 0) if node.options != NULL else UNKNOWN
+    expect_arity_between(context, node, 1, 1, 2)
     cdef Tensor* state = operand(context, node, 0)
     cdef Tensor* state_after = result(context, node, 0)
     cdef Tensor* y = result(context, node, 1)

@@ -14,22 +14,17 @@ from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant, shape_of, type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
-from tflm_cy.ops.operand cimport index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
+from tflm_cy.schema.option_slots cimport (
+    REDUCE_WINDOW_REDUCE_FUNCTION, STABLEHLO_REDUCE_WINDOW_BASE_DILATIONS, STABLEHLO_REDUCE_WINDOW_BODY_SUBGRAPH_INDEX,
+    STABLEHLO_REDUCE_WINDOW_PADDING, STABLEHLO_REDUCE_WINDOW_WINDOW_DILATIONS, STABLEHLO_REDUCE_WINDOW_WINDOW_DIMENSIONS,
+    STABLEHLO_REDUCE_WINDOW_WINDOW_STRIDES,
+)
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # StablehloReduceWindowOptions
-    WINDOW_DIMENSIONS = 0
-    WINDOW_STRIDES = 1
-    BASE_DILATIONS = 2
-    WINDOW_DILATIONS = 3
-    PADDING = 4
-    BODY = 5
-
-cdef enum:                       # ReduceWindowOptions
-    REDUCE_FUNCTION = 0
 
 cdef enum:
     MOST_WINDOW_DIMS = 6
@@ -123,19 +118,19 @@ cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
     cdef Windows* s
     cdef uint32_t given
     cdef int d
-    want_arity(context, node, 2, 2, 1)
-    names = context.subgraph(table_i32(node.options, BODY, 0)).operators()
+    expect_arity_between(context, node, 2, 2, 1)
+    names = context.subgraph(table_i32(node.options, STABLEHLO_REDUCE_WINDOW_BODY_SUBGRAPH_INDEX, 0)).operators()
     known = {"ADD": ADD, "MUL": MULTIPLY, "MULTIPLY": MULTIPLY, "MAXIMUM": GREATEST, "MINIMUM": LEAST, "LOGICAL_AND": ALL, "AND": ALL,
              "LOGICAL_OR": ANY}
     s = &prepare_windows(context, node, known.get(names[0].removeprefix("STABLEHLO_"), 0) if len(names) == 1 else 0).windows
-    window = table_vector(node.options, WINDOW_DIMENSIONS)
+    window = table_vector(node.options, STABLEHLO_REDUCE_WINDOW_WINDOW_DIMENSIONS)
     given = window.length
     if not 1 <= given <= MOST_ATTRIBUTES:
         raise ValueError("'window_dimensions' attribute is not optional for 'stablehlo.reduce_window' and cannot be empty.")
-    stride = per_dimension(node, WINDOW_STRIDES, given)
-    base = per_dimension(node, BASE_DILATIONS, given)
-    dilation = per_dimension(node, WINDOW_DILATIONS, given)
-    padding = per_dimension(node, PADDING, 2 * given)
+    stride = per_dimension(node, STABLEHLO_REDUCE_WINDOW_WINDOW_STRIDES, given)
+    base = per_dimension(node, STABLEHLO_REDUCE_WINDOW_BASE_DILATIONS, given)
+    dilation = per_dimension(node, STABLEHLO_REDUCE_WINDOW_WINDOW_DILATIONS, given)
+    padding = per_dimension(node, STABLEHLO_REDUCE_WINDOW_PADDING, 2 * given)
     if given < <uint32_t>s.rank:
         raise ValueError(f"a window of {given} dimensions for an input of {s.rank}")
     for d in range(s.rank):
@@ -152,11 +147,11 @@ cdef int prepare_stablehlo_reduce_window(Context context, Node* node) except -1:
 
 cdef int prepare_reduce_window(Context context, Node* node) except -1:
     cdef int64_t[MOST_WINDOW_DIMS] high
-    cdef int function = table_i32(node.options, REDUCE_FUNCTION, 0)
+    cdef int function = table_i32(node.options, REDUCE_WINDOW_REDUCE_FUNCTION, 0)
     cdef Tensor* given
     cdef Windows* s
     cdef int d
-    want_arity(context, node, 5, 5, 1)
+    expect_arity_between(context, node, 5, 5, 1)
     s = &prepare_windows(context, node, (ADD, MULTIPLY, LEAST, GREATEST, ALL, ANY)[function - 1] if 1 <= function <= 6 else 0).windows
     for d in range(2, 5):
         given = operand(context, node, d)

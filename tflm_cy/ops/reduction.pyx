@@ -31,16 +31,14 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name,
 )
-from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
+from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.reductions cimport ReductionKernels
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # ReducerOptions
-    KEEP_DIMS = 0
 
 cdef enum:
     MAX_COMPUTED = 8             # results of a product of constants that are computed in prepare
@@ -113,7 +111,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
         raise ValueError("op_context.input->params.zero_point != 0: int16 wants zero points of 0")
     r = <Reduction*>context.persistent(sizeof(Reduction))
     node.data = r
-    r.keep_dims = table_bool(node.options, KEEP_DIMS, False)
+    r.keep_dims = table_bool(node.options, REDUCER_KEEP_DIMS, False)
     r.known_axes = is_constant(axes)
     r.fast = &kernels().reductions
     r.scratch = -1
@@ -134,7 +132,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     return r
 
 
-cdef int settle(Context context, Node* node) noexcept nogil:
+cdef int resize_output(Context context, Node* node) noexcept nogil:
     """At the start of invoke: axes that only become known now."""
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
@@ -220,7 +218,7 @@ cdef int prepare_prod(Context context, Node* node) except -1:
         if r.known_axes and is_constant(x) and count(y) <= MAX_COMPUTED:
             context.set_computed(y)
             node.invoke(context, node)
-            node.invoke = known
+            node.invoke = computed_in_prepare
         return 0
     if x.type not in (INT8, INT16, UINT8, INT32, INT64, FLOAT32, BOOL):
         raise ValueError(f"REDUCE_PROD: type {type_name(x.type)} is not supported.")
@@ -260,16 +258,11 @@ cdef inline bint is_narrow(int type) noexcept nogil:
     return type == INT8 or type == UINT8 or type == INT16
 
 
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
-    return 0
-
-
 cdef int fold_elements(Context context, Node* node) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if x.type == FLOAT32:
         fold_floats(r.fast, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
@@ -292,7 +285,7 @@ cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     if x.type != FLOAT32 and not r.refused:
         return fold_elements(context, node)
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if r.shape.folded != 1 and not r.refused:
         fold_floats(r.fast, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
@@ -308,7 +301,7 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y
     cdef int64_t i
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     y = <float*>context.output(node, 0).data
     if r.shape.folded == 1 and r.shape.inputs:
@@ -329,7 +322,7 @@ cdef int mean_f32(Context context, Node* node) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
     cdef float* y
     cdef int64_t i
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     y = <float*>context.output(node, 0).data
     for i in range(r.shape.outputs):
@@ -349,7 +342,7 @@ cdef int mean_s32(Context context, Node* node) noexcept nogil:
     cdef int64_t* a
     cdef int32_t* y
     cdef int64_t i
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if r.shape.inputs == 0:      # there may be more outputs than accumulators
         memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
@@ -367,7 +360,7 @@ cdef int mean_s64(Context context, Node* node) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
     cdef int64_t* y
     cdef int64_t i
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     y = <int64_t*>context.output(node, 0).data
     memset(y, 0, r.shape.outputs * sizeof(int64_t))
@@ -379,7 +372,7 @@ cdef int mean_s64(Context context, Node* node) noexcept nogil:
 
 cdef int mean_quantized(Context context, Node* node) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if r.shape.inputs == 0:
         memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
@@ -396,7 +389,7 @@ cdef int mean_quantized_optimized(Context context, Node* node) noexcept nogil:
     cdef const int32_t* axis = <const int32_t*>axes.data
     cdef int32_t* a
     cdef int64_t channels
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if x.type == INT16 or x.rank != 4 or not r.keep_dims or r.shape.inputs == 0 or count(axes) != 2:
         return mean_quantized(context, node)
@@ -422,7 +415,7 @@ cdef int sum_quantized_optimized(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef int32_t* a
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if s.inputs == 0:
         memset(y.data, 0, y.bytes)
@@ -445,7 +438,7 @@ cdef int sum_quantized(Context context, Node* node) noexcept nogil:
     """The reference kernel takes int8 for uint8, TFLM's does not."""
     cdef Reduction* r = <Reduction*>node.data
     cdef int type = context.input(node, 0).type
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if r.shape.inputs == 0:
         memset(context.output(node, 0).data, 0, context.output(node, 0).bytes)
@@ -478,7 +471,7 @@ cdef int prod_quantized(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     cdef int32_t* a
     cdef Multiplier m
-    if settle(context, node):
+    if resize_output(context, node):
         return -1
     if r.shape.inputs == 0:
         memset(y.data, 0, y.bytes)

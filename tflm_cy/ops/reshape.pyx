@@ -24,15 +24,12 @@ from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     INT32, MAX_RANK, RESOURCE, STRING, Tensor, VARIANT, bytes_of, count, is_constant, shape_of, type_name,
 )
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_arity, want_index_type, want_one, want_same_quantization,
-    want_symmetric,
+    accept, adopt_type, index_at, operand, result, want_index_type, want_one, want_same_quantization, want_symmetric,
 )
+from tflm_cy.schema.option_slots cimport RESHAPE_NEW_SHAPE
 from tflm_cy.schema.table cimport Vector, table_vector, vector_i32
-
-cdef enum:                       # ReshapeOptions, SqueezeOptions
-    NEW_SHAPE = 0
-    SQUEEZE_DIMS = 0
 
 cdef enum:
     SQUEEZE_RANK = 8
@@ -106,7 +103,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     cdef const char* refusal
     cdef int d
     cdef Wanted wanted
-    want_arity(context, node, 1, 2, 1)
+    expect_arity_between(context, node, 1, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     cdef Tensor* shape = context.input(node, 1)
@@ -136,7 +133,7 @@ cdef int prepare_reshape(Context context, Node* node) except -1:
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
         memcpy(y.data, x.data, y.bytes)
-        node.invoke = known
+        node.invoke = computed_in_prepare
     return 0
 
 
@@ -148,7 +145,7 @@ cdef void read_shape(const Tensor* shape, Wanted* wanted) noexcept nogil:
 
 
 cdef int read_option(const Node* node, Wanted* wanted) except -1:
-    cdef Vector option = table_vector(node.options, NEW_SHAPE)
+    cdef Vector option = table_vector(node.options, RESHAPE_NEW_SHAPE)
     cdef int d
     if option.length > MAX_RANK:
         raise ValueError(f"a shape of {option.length} dimensions, at most {MAX_RANK} are possible")
@@ -179,11 +176,11 @@ cdef int read_delegated(const Node* node, const Tensor* shape, Wanted* wanted) e
 cdef int prepare_squeeze(Context context, Node* node) except -1:
     cdef bint[SQUEEZE_RANK] squeezed
     cdef int32_t[MAX_RANK] dims
-    cdef Vector option = table_vector(node.options, SQUEEZE_DIMS)
+    cdef Vector option = table_vector(node.options, RESHAPE_NEW_SHAPE)
     cdef int64_t axis
     cdef int d
     cdef int rank = 0
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     want_same_bytes(x, y)
@@ -231,7 +228,7 @@ cdef const char* expand(const Tensor* x, int64_t axis, Wanted* wanted) noexcept 
 
 cdef int prepare_expand_dims(Context context, Node* node) except -1:
     cdef Wanted wanted
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axis = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -249,11 +246,6 @@ cdef int prepare_expand_dims(Context context, Node* node) except -1:
     context.set_shape(y, wanted.rank, wanted.dims)
     node.invoke = copy_strings if x.type == STRING else copy_bytes
     node.is_view = x.type != STRING
-    return 0
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
     return 0
 
 

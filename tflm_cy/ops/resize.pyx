@@ -13,19 +13,15 @@ from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.operand cimport adopt_type
+from tflm_cy.schema.option_slots cimport (
+    RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, RESIZE_NEAREST_NEIGHBOR_ALIGN_CORNERS,
+    RESIZE_NEAREST_NEIGHBOR_HALF_PIXEL_CENTERS,
+)
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.loops cimport ResizeLoop
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
-    BILINEAR_ALIGN_CORNERS = 2
-    BILINEAR_HALF_PIXEL_CENTERS = 3
-
-cdef enum:                       # ResizeNearestNeighborOptions
-    NEAREST_ALIGN_CORNERS = 0
-    NEAREST_HALF_PIXEL_CENTERS = 1
 
 cdef struct Resizing:
     Resize shape
@@ -82,7 +78,7 @@ cdef int resize_output(Context context, Node* node, const Resizing* r) except -1
     return context.set_shape(context.output(node, 0), 4, dims)
 
 
-cdef int settle(Context context, Node* node) noexcept nogil:
+cdef int read_size(Context context, Node* node) noexcept nogil:
     """At the start of invoke: a size that only becomes known now."""
     cdef Resizing* r = <Resizing*>node.data
     cdef int32_t[4] dims
@@ -102,7 +98,7 @@ cdef int want_kernel(const Tensor* x) except -1:
 
 
 cdef int prepare_bilinear(Context context, Node* node) except -1:
-    cdef Resizing* r = prepare_shapes(context, node, BILINEAR_ALIGN_CORNERS, BILINEAR_HALF_PIXEL_CENTERS, 1)
+    cdef Resizing* r = prepare_shapes(context, node, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, 1)
     if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
         raise ValueError("If half_pixel_centers is True, align_corners must be False.")
     node.invoke = bilinear_optimized if node.arithmetic == OPTIMIZED else bilinear
@@ -121,7 +117,7 @@ cdef void choose_loop(Resizing* r, int type, bint optimized) noexcept:
 
 
 cdef int prepare_nearest(Context context, Node* node) except -1:
-    prepare_shapes(context, node, NEAREST_ALIGN_CORNERS, NEAREST_HALF_PIXEL_CENTERS, 0)
+    prepare_shapes(context, node, RESIZE_NEAREST_NEIGHBOR_ALIGN_CORNERS, RESIZE_NEAREST_NEIGHBOR_HALF_PIXEL_CENTERS, 0)
     node.invoke = nearest_neighbor
     return want_kernel(context.input(node, 0))
 
@@ -130,7 +126,7 @@ cdef int bilinear(Context context, Node* node) noexcept nogil:
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    if settle(context, node):
+    if read_size(context, node):
         return -1
     if r.loop != NULL:
         r.loop(&r.shape, x.data, y.data)
@@ -152,7 +148,7 @@ cdef int bilinear_optimized(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if x.type != FLOAT32 and x.type != UINT8:
         return bilinear(context, node)
-    if settle(context, node):
+    if read_size(context, node):
         return -1
     if r.doubled != NULL and doubles(&r.shape):
         r.doubled(&r.shape, x.data, y.data)
@@ -173,7 +169,7 @@ cdef int nearest_neighbor(Context context, Node* node) noexcept nogil:
     cdef Resizing* r = <Resizing*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    if settle(context, node):
+    if read_size(context, node):
         return -1
     nearest_bytes(&r.shape, <const char*>x.data, <char*>y.data, r.shape.depth * type_size(x.type))
     return 0

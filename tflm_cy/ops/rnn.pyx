@@ -15,17 +15,12 @@ from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.option_slots cimport (
+    RNN_ASYMMETRIC_QUANTIZE_INPUTS, RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS,
+    SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_TIME_MAJOR,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.table cimport row_kernels
-
-cdef enum:                       # RNNOptions
-    STEP_ACTIVATION = 0
-    STEP_ASYMMETRIC = 1
-
-cdef enum:                       # SequenceRNNOptions
-    TIME_MAJOR = 0
-    SEQUENCE_ACTIVATION = 1
-    SEQUENCE_ASYMMETRIC = 2
 
 cdef enum:                       # inputs
     X = 0
@@ -47,12 +42,12 @@ cdef struct Rnn:
 
 
 cdef int prepare_step(Context context, Node* node) except -1:
-    return prepare(context, node, 2, True, table_i8(node.options, STEP_ACTIVATION, 0), table_bool(node.options, STEP_ASYMMETRIC, False))
+    return prepare(context, node, 2, True, table_i8(node.options, RNN_FUSED_ACTIVATION_FUNCTION, 0), table_bool(node.options, RNN_ASYMMETRIC_QUANTIZE_INPUTS, False))
 
 
 cdef int prepare_sequence(Context context, Node* node) except -1:
-    return prepare(context, node, 3, table_bool(node.options, TIME_MAJOR, False), table_i8(node.options, SEQUENCE_ACTIVATION, 0),
-                   table_bool(node.options, SEQUENCE_ASYMMETRIC, False))
+    return prepare(context, node, 3, table_bool(node.options, SEQUENCE_RNN_TIME_MAJOR, False), table_i8(node.options, SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, 0),
+                   table_bool(node.options, SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS, False))
 
 
 cdef int prepare(Context context, Node* node, int rank, bint time_major, int activation, bint asymmetric) except -1:

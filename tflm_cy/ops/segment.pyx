@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.segment cimport JOIN_BEFORE, JOIN_LARGEST, JOIN_PRODUCT, JOIN_SMALLEST, JOIN_SUM, join_segments
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, type_name
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_type_of
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_type_of
 
 cdef struct Segments:
     int32_t joining
@@ -23,7 +24,7 @@ cdef int prepare_segments(Context context, Node* node, int joining, bint is_sort
     cdef int32_t[MAX_RANK + 1] dims
     cdef Segments* op
     cdef int rank = 0
-    want_arity(context, node, 2 if is_sorted else 3, 2 if is_sorted else 3, 1)
+    expect_arity_between(context, node, 2 if is_sorted else 3, 2 if is_sorted else 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* segments = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)

@@ -10,17 +10,16 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport INT32, INT64, Tensor, is_constant, type_name
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_index_type, want_type_of
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_index_type, want_type_of
+from tflm_cy.schema.option_slots cimport SHAPE_OUT_TYPE
 from tflm_cy.schema.table cimport table_i8
-
-cdef enum:                       # ShapeOptions
-    OUT_TYPE = 0
 
 
 cdef int prepare_shape(Context context, Node* node) except -1:
-    cdef int out_type = table_i8(node.options, OUT_TYPE, 0)
+    cdef int out_type = table_i8(node.options, SHAPE_OUT_TYPE, 0)
     cdef int d
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if node.arithmetic == MICRO:
@@ -32,25 +31,25 @@ cdef int prepare_shape(Context context, Node* node) except -1:
     context.set_computed(y)
     for d in range(x.rank):
         store(y, d, x.dims[d])
-    node.invoke = known
+    node.invoke = computed_in_prepare
     return 0
 
 
 cdef int prepare_rank(Context context, Node* node) except -1:
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     adopt_type(y, INT32)
     context.set_shape(y, 0, NULL)
     context.set_computed(y)
     store(y, 0, x.rank)
-    node.invoke = known
+    node.invoke = computed_in_prepare
     return 0
 
 
 cdef int prepare_broadcast_args(Context context, Node* node) except -1:
     cdef int32_t length
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -66,7 +65,7 @@ cdef int prepare_broadcast_args(Context context, Node* node) except -1:
         context.set_computed(y)
         if broadcast_args(context, node) != 0:
             raise ValueError("the shapes do not broadcast: shape1_i == shape2_i was not true")
-        node.invoke = known
+        node.invoke = computed_in_prepare
     return 0
 
 
@@ -75,11 +74,6 @@ cdef void store(Tensor* y, int64_t i, int64_t value) noexcept nogil:
         (<int32_t*>y.data)[i] = <int32_t>value
     else:
         (<int64_t*>y.data)[i] = value
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
-    return 0
 
 
 cdef int32_t from_end(const Tensor* shape, int64_t back) noexcept nogil:

@@ -19,15 +19,16 @@ from tflm_cy.arithmetic.micro.filter_bank cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT16, INT32, UINT32, UINT64, Tensor, count, shape_of, type_name
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result, want_arity
+from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.state cimport new_state
 
 cdef enum:
     LARGEST = 0x7FFFFFFF
 
 cdef struct NoiseFilter:
-    Subtraction how
+    Subtraction params
     uint32_t* noise
 
 cdef struct Gain:
@@ -55,7 +56,7 @@ cdef int want_count(Context context, const Node* node, const Tensor* tensor, int
 cdef int prepare_filter_bank(Context context, Node* node) except -1:
     cdef int64_t channels = option(options_of(node), "num_channels", 1, 1 << 20)
     cdef int i
-    want_arity(context, node, 6, 6, 1)
+    expect_arity_between(context, node, 6, 6, 1)
     want_type(context, node, operand(context, node, 0), UINT32)
     for i in range(1, 6):
         want_type(context, node, operand(context, node, i), INT16)
@@ -88,7 +89,7 @@ cdef int filter_bank(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_square_root(Context context, Node* node) except -1:
     cdef const Tensor* x
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     x = operand(context, node, 0)
     want_type(context, node, x, UINT64)
     want_type(context, node, operand(context, node, 1), INT32)
@@ -115,7 +116,7 @@ cdef int prepare_subtraction(Context context, Node* node) except -1:
     cdef dict options = options_of(node)
     cdef const Tensor* x
     cdef NoiseFilter* op
-    want_arity(context, node, 1, 1, 2)
+    expect_arity_between(context, node, 1, 1, 2)
     x = operand(context, node, 0)
     want_type(context, node, x, UINT32)
     want_type(context, node, result(context, node, 0), UINT32)
@@ -123,14 +124,14 @@ cdef int prepare_subtraction(Context context, Node* node) except -1:
     if option(options, "num_channels", 1, LARGEST) != count(x):
         raise ValueError(f"{context.operator_name(node)}: num_channels is {options['num_channels']}, the input has {count(x)}")
     op = <NoiseFilter*>context.persistent(sizeof(NoiseFilter))
-    op.how.smoothing = <uint32_t>option(options, "smoothing", 0, LARGEST)
-    op.how.one_minus_smoothing = <uint32_t>option(options, "one_minus_smoothing", 0, LARGEST)
-    op.how.alternate_smoothing = <uint32_t>option(options, "alternate_smoothing", 0, LARGEST)
-    op.how.alternate_one_minus_smoothing = <uint32_t>option(options, "alternate_one_minus_smoothing", 0, LARGEST)
-    op.how.least = <uint32_t>option(options, "min_signal_remaining", 0, LARGEST)
-    op.how.smoothing_bits = <int32_t>option(options, "smoothing_bits", 0, 31)
-    op.how.bits = <int32_t>option(options, "spectral_subtraction_bits", 0, 63)
-    op.how.clamping = option(options, "clamping", 0, 1)
+    op.params.smoothing = <uint32_t>option(options, "smoothing", 0, LARGEST)
+    op.params.one_minus_smoothing = <uint32_t>option(options, "one_minus_smoothing", 0, LARGEST)
+    op.params.alternate_smoothing = <uint32_t>option(options, "alternate_smoothing", 0, LARGEST)
+    op.params.alternate_one_minus_smoothing = <uint32_t>option(options, "alternate_one_minus_smoothing", 0, LARGEST)
+    op.params.least = <uint32_t>option(options, "min_signal_remaining", 0, LARGEST)
+    op.params.smoothing_bits = <int32_t>option(options, "smoothing_bits", 0, 31)
+    op.params.bits = <int32_t>option(options, "spectral_subtraction_bits", 0, 63)
+    op.params.clamping = option(options, "clamping", 0, 1)
     op.noise = <uint32_t*>new_state(context, 4 * count(x))
     context.set_shape(result(context, node, 0), x.rank, x.dims)
     context.set_shape(result(context, node, 1), x.rank, x.dims)
@@ -145,7 +146,7 @@ cdef int subtraction(Context context, Node* node) noexcept nogil:
     cdef uint32_t* y = <uint32_t*>context.output(node, 0).data
     cdef int64_t i, n = count(context.input(node, 0))
     for i in range(n):
-        y[i] = subtract_noise(&op.how, x[i], i & 1, &op.noise[i])
+        y[i] = subtract_noise(&op.params, x[i], i & 1, &op.noise[i])
     memcpy(context.output(node, 1).data, op.noise, 4 * n)
     return 0
 
@@ -153,7 +154,7 @@ cdef int subtraction(Context context, Node* node) noexcept nogil:
 cdef int prepare_gain(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef Gain* op
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     x = operand(context, node, 0)
     want_type(context, node, x, UINT32)
     want_type(context, node, operand(context, node, 1), UINT32)
@@ -185,7 +186,7 @@ cdef int prepare_log(Context context, Node* node) except -1:
     cdef dict options = options_of(node)
     cdef const Tensor* x
     cdef Logarithm* op
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x = operand(context, node, 0)
     want_type(context, node, x, UINT32)
     want_type(context, node, result(context, node, 0), INT16)

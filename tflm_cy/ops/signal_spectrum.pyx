@@ -19,8 +19,9 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.micro.fft cimport Fft, fill_fft, irfft, rfft
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT16, INT32, UINT32, Tensor, count, type_name, type_size
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result, want_arity
+from tflm_cy.ops.operand cimport operand, result
 
 cdef enum:
     LONGEST_FFT = 1 << 20
@@ -53,7 +54,7 @@ cdef int prepare_window(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef const Tensor* w
     cdef Window* op
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     x, w = operand(context, node, 0), operand(context, node, 1)
     want_type(x, INT16, "SignalWindow")
     want_type(w, INT16, "SignalWindow")
@@ -86,7 +87,7 @@ cdef int window(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_auto_scale(Context context, Node* node) except -1:
     cdef const Tensor* x
-    want_arity(context, node, 1, 1, 2)
+    expect_arity_between(context, node, 1, 1, 2)
     x = operand(context, node, 0)
     want_type(x, INT16, "SignalFftAutoScale")
     want_type(result(context, node, 0), INT16, "SignalFftAutoScale")
@@ -126,7 +127,7 @@ cdef Transform* prepare_transform(Context context, Node* node, bint inverse, str
     cdef void* twiddles
     cdef void* super_twiddles
     cdef int d, size
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x, y = operand(context, node, 0), result(context, node, 0)
     want_type(x, <int>option(options, "T", 0, 20), name)
     want_type(y, x.type, name)
@@ -220,7 +221,7 @@ cdef int prepare_energy(Context context, Node* node) except -1:
     cdef Tensor* y
     cdef Energy* op
     cdef dict options = options_of(node)
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x, y = operand(context, node, 0), result(context, node, 0)
     want_type(x, INT16, "SignalEnergy")
     want_type(y, UINT32, "SignalEnergy")

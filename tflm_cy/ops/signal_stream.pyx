@@ -19,8 +19,9 @@ from libc.string cimport memcpy, memmove, memset
 
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT32, INT8, INT16, Tensor, count, shape_of, type_name, type_size
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport option, options_of
-from tflm_cy.ops.operand cimport operand, result, want_arity
+from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.state cimport new_state, note_state
 
 from tflm_cy.ops.stop import Stopped
@@ -78,7 +79,7 @@ cdef int prepare_framer(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef Framer* op
     cdef bint prefill = option(options, "prefill", 0, 1)
-    want_arity(context, node, 1, 1, 2)
+    expect_arity_between(context, node, 1, 1, 2)
     x = operand(context, node, 0)
     want_type(context, node, x, INT16)
     want_type(context, node, result(context, node, 0), INT16)
@@ -132,7 +133,7 @@ cdef int framer(Context context, Node* node) noexcept nogil:
 cdef int prepare_delay(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef Delay* op
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x = operand(context, node, 0)
     want_type(context, node, x, INT16)
     want_type(context, node, result(context, node, 0), INT16)
@@ -172,7 +173,7 @@ cdef int prepare_stacker(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef Stacker* op
     cdef int64_t right = option(options, "stacker_right_context", 0, LONGEST)
-    want_arity(context, node, 1, 1, 2)
+    expect_arity_between(context, node, 1, 1, 2)
     x = operand(context, node, 0)
     want_type(context, node, x, INT16)
     want_type(context, node, result(context, node, 0), INT16)
@@ -216,7 +217,7 @@ cdef int prepare_overlap_add(Context context, Node* node) except -1:
     cdef dict options = options_of(node)
     cdef const Tensor* x
     cdef OverlapAdd* op
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x = operand(context, node, 0)
     if x.type != INT16 and x.type != FLOAT32:
         raise ValueError(f"SignalOverlapAdd: type {type_name(x.type)} is not supported")
@@ -280,7 +281,7 @@ cdef int prepare_circular(Context context, Node* node) except -1:
     cdef const Tensor* x
     cdef const Tensor* y
     cdef Circular* op
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     x, y = operand(context, node, 0), result(context, node, 0)
     want_type(context, node, x, INT8)
     want_type(context, node, y, INT8)

@@ -28,18 +28,15 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, STRING, Tensor, UINT8, UINT32,
     count, count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_index_type, want_type_of
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_index_type, want_type_of
+from tflm_cy.schema.option_slots cimport (
+    STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_ELLIPSIS_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_NEW_AXIS_MASK,
+    STRIDED_SLICE_OFFSET, STRIDED_SLICE_SHRINK_AXIS_MASK,
+)
 from tflm_cy.schema.table cimport table_bool, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # StridedSliceOptions
-    BEGIN_MASK = 0
-    END_MASK = 1
-    ELLIPSIS_MASK = 2
-    NEW_AXIS_MASK = 3
-    SHRINK_AXIS_MASK = 4
-    OFFSET = 5
 
 cdef enum:
     SLICE_RANK = 5
@@ -81,7 +78,7 @@ cdef int prepare_slice(Context context, Node* node) except -1:
     cdef Part* part
     cdef bint sized = True
     cdef int d
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* begin = operand(context, node, 1)
     cdef Tensor* size = operand(context, node, 2)
@@ -196,13 +193,13 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     cdef const char* refusal
     cdef int32_t[SLICE_RANK] dims
     cdef int rank = 0
-    want_arity(context, node, 4, 4, 1)
+    expect_arity_between(context, node, 4, 4, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* begin = operand(context, node, 1)
     cdef Tensor* end = operand(context, node, 2)
     cdef Tensor* strides = operand(context, node, 3)
     cdef Tensor* y = result(context, node, 0)
-    cdef bint offset = table_bool(node.options, OFFSET, False)
+    cdef bint offset = table_bool(node.options, STRIDED_SLICE_OFFSET, False)
     want_type_of(y, x)
     want_bytes(x)
     if begin.type != INT32 or end.type != INT32 or strides.type != INT32:
@@ -229,7 +226,7 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     if is_constant(x) and is_constant(begin) and x.type != STRING:
         context.set_computed(y)
         copy_part(context, node)
-        node.invoke = known
+        node.invoke = computed_in_prepare
     return 0
 
 
@@ -244,12 +241,12 @@ cdef Masks masks_of(const Node* node, const Tensor* x, int given) noexcept nogil
     cdef int added = 0               # new axes in all
     cdef int ellipsis_end
     m.given = given
-    m.begin = table_i32(node.options, BEGIN_MASK, 0)
-    m.end = table_i32(node.options, END_MASK, 0)
-    m.shrink = table_i32(node.options, SHRINK_AXIS_MASK, 0)
-    m.offset = table_bool(node.options, OFFSET, False)
-    cdef int32_t ellipsis = table_i32(node.options, ELLIPSIS_MASK, 0)
-    cdef int32_t new_axis = table_i32(node.options, NEW_AXIS_MASK, 0)
+    m.begin = table_i32(node.options, STRIDED_SLICE_BEGIN_MASK, 0)
+    m.end = table_i32(node.options, STRIDED_SLICE_END_MASK, 0)
+    m.shrink = table_i32(node.options, STRIDED_SLICE_SHRINK_AXIS_MASK, 0)
+    m.offset = table_bool(node.options, STRIDED_SLICE_OFFSET, False)
+    cdef int32_t ellipsis = table_i32(node.options, STRIDED_SLICE_ELLIPSIS_MASK, 0)
+    cdef int32_t new_axis = table_i32(node.options, STRIDED_SLICE_NEW_AXIS_MASK, 0)
     if node.arithmetic == MICRO:     # which does not know them
         ellipsis = new_axis = 0
     for i in range(given):
@@ -383,11 +380,6 @@ cdef void select_steps(
             end = s.size if s.stride > 0 else -1
     s.steps = rounded_up(end - begin, s.stride)
     s.first = begin if s.steps > 0 else 0
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
-    return 0
 
 
 cdef int strided_slice_sized(Context context, Node* node) noexcept nogil:

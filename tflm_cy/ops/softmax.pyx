@@ -35,12 +35,10 @@ from tflm_cy.arithmetic.softmax cimport (
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # SoftmaxOptions
-    BETA = 0
 
 cdef struct Softmax:
     int64_t rows
@@ -72,7 +70,7 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Multiplier m
-    s.beta = table_f32(node.options, BETA, 0)
+    s.beta = table_f32(node.options, SOFTMAX_BETA, 0)
     if x.type == FLOAT32 and y.type == FLOAT32:
         node.invoke = softmax_f32_optimized if node.arithmetic == OPTIMIZED else softmax_f32
         return 0

@@ -15,19 +15,20 @@ from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_same_quantization, want_symmetric, want_type_of
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport (
+    accept, index_at, operand, result, want_bytes, want_same_quantization, want_symmetric, want_type_of,
+)
+from tflm_cy.schema.option_slots cimport SPACE_TO_DEPTH_BLOCK_SIZE
 from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
 
-cdef enum:                       # SpaceToDepthOptions, DepthToSpaceOptions
-    BLOCK_SIZE = 0
-
 
 cdef int want_image(Context context, Node* node, str name) except -1:
     """Check what SPACE_TO_DEPTH and DEPTH_TO_SPACE have in common; returns the block size."""
-    cdef int block = table_i32(node.options, BLOCK_SIZE, 0)
-    want_arity(context, node, 1, 1, 1)
+    cdef int block = table_i32(node.options, SPACE_TO_DEPTH_BLOCK_SIZE, 0)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if x.rank != 4:
@@ -115,7 +116,7 @@ cdef struct Blocks:              # a rank 3 tensor has a width of 1
 
 cdef int want_blocks(Context context, Node* node) except -1:
     """Check what SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND have in common."""
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* block = operand(context, node, 1)
     cdef Tensor* edges = operand(context, node, 2)

@@ -22,8 +22,9 @@ from tflm_cy.arithmetic.spectrum cimport (
 )
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport COMPLEX64, FLOAT32, INT32, MAX_RANK, Tensor, bytes_of, count, count_range, is_constant, shape_of, type_name
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
@@ -97,7 +98,7 @@ cdef void place_working(Plane* p, double* room) noexcept nogil:
 cdef int prepare_rfft2d(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef Plane* p
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* lengths = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -162,7 +163,7 @@ cdef int prepare_spectrogram(Context context, Node* node) except -1:
     cdef Spectrogram* s
     cdef int64_t window, stride
     cdef int i
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     options = options_of(node)
@@ -212,7 +213,7 @@ cdef int prepare_mfcc(Context context, Node* node) except -1:
     cdef int32_t[3] dims
     cdef Cepstrum* s
     cdef int64_t bands, coefficients
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* rate = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -277,7 +278,7 @@ cdef int mfcc(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_hadamard(Context context, Node* node) except -1:
     cdef int32_t* size
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if x.type != FLOAT32 and x.type != INT32:

@@ -14,19 +14,14 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
-    accept, adopt_type, index_at, operand, result, want_arity, want_bytes, want_index_type, want_same_quantization, want_type_of,
+    accept, adopt_type, index_at, operand, result, want_bytes, want_index_type, want_same_quantization, want_type_of,
 )
+from tflm_cy.schema.option_slots cimport SPLIT_NUM_SPLITS, UNPACK_AXIS, UNPACK_NUM
 from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import OwnRefusalError
-
-cdef enum:                       # SplitOptions, SplitVOptions
-    NUM_SPLITS = 0
-
-cdef enum:                       # UnpackOptions
-    NUM = 0
-    UNPACK_AXIS = 1
 
 
 cdef struct Cut:
@@ -43,7 +38,7 @@ cdef int want_outputs(Context context, const Node* node, int number) except -1:
 
 cdef int parts_of(const Node* node) noexcept nogil:
     """TFLM counts the outputs, whatever the option says."""
-    return node.output_count if node.arithmetic == MICRO else table_i32(node.options, NUM_SPLITS, 0)
+    return node.output_count if node.arithmetic == MICRO else table_i32(node.options, SPLIT_NUM_SPLITS, 0)
 
 
 cdef int want_split_type(Context context, const Node* node, const Tensor* x) except -1:
@@ -71,7 +66,7 @@ cdef int prepare_split(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef const char* refusal
     cdef int i
-    want_arity(context, node, 2, 2, -1)
+    expect_arity_between(context, node, 2, 2, -1)
     cdef Tensor* axis = operand(context, node, 0)
     cdef Tensor* x = operand(context, node, 1)
     want_outputs(context, node, parts_of(node))
@@ -134,7 +129,7 @@ cdef int prepare_split_v(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef Cut* cut
     cdef int i
-    want_arity(context, node, 3, 3, -1)
+    expect_arity_between(context, node, 3, 3, -1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* sizes = operand(context, node, 1)
     cdef Tensor* axis = operand(context, node, 2)
@@ -229,9 +224,9 @@ cdef int prepare_unpack(Context context, Node* node) except -1:
     cdef Tensor* y
     cdef int64_t axis
     cdef int i, d
-    want_arity(context, node, 1, 1, -1)
+    expect_arity_between(context, node, 1, 1, -1)
     cdef Tensor* x = operand(context, node, 0)
-    want_outputs(context, node, table_i32(node.options, NUM, 0))
+    want_outputs(context, node, table_i32(node.options, UNPACK_NUM, 0))
     if count(x) < 1:
         raise ValueError("NumElements(input) > 0 was not true")
     if x.type not in (FLOAT32, INT32, UINT8, INT8, INT16, BOOL):

@@ -23,31 +23,20 @@ from tflm_cy.graph.context cimport Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, count, same_shape, shape_of, type_name, type_size,
 )
+from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
 from tflm_cy.ops.elementwise cimport channels_of
-from tflm_cy.ops.operand cimport adopt_type, operand, result, want_arity, want_element, want_type_of
+from tflm_cy.ops.operand cimport adopt_type, operand, result, want_element, want_type_of
+from tflm_cy.schema.option_slots cimport (
+    STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, STABLEHLO_GATHER_INDEX_VECTOR_DIM, STABLEHLO_GATHER_OFFSET_DIMS,
+    STABLEHLO_GATHER_SLICE_SIZES, STABLEHLO_GATHER_START_INDEX_MAP, STABLEHLO_PAD_EDGE_PADDING_HIGH,
+    STABLEHLO_PAD_EDGE_PADDING_LOW, STABLEHLO_PAD_INTERIOR_PADDING, STABLEHLO_SCATTER_INDEX_VECTOR_DIM,
+    STABLEHLO_SCATTER_INSERTED_WINDOW_DIMS, STABLEHLO_SCATTER_SCATTER_DIMS_TO_OPERAND_DIMS,
+    STABLEHLO_SCATTER_UPDATE_COMPUTATION_SUBGRAPH_INDEX, STABLEHLO_SCATTER_UPDATE_WINDOW_DIMS,
+)
 from tflm_cy.schema.table cimport Vector, table_i32, table_i64, table_vector, vector_i64
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
-
-cdef enum:                       # StablehloPadOptions
-    EDGE_PADDING_LOW = 0
-    EDGE_PADDING_HIGH = 1
-    INTERIOR_PADDING = 2
-
-cdef enum:                       # StablehloGatherOptions
-    OFFSET_DIMS = 0
-    COLLAPSED_SLICE_DIMS = 1
-    START_INDEX_MAP = 2
-    GATHER_INDEX_VECTOR_DIM = 3
-    SLICE_SIZES = 4
-
-cdef enum:                       # StablehloScatterOptions
-    UPDATE_WINDOW_DIMS = 1
-    INSERTED_WINDOW_DIMS = 2
-    SCATTER_DIMS_TO_OPERAND_DIMS = 3
-    SCATTER_INDEX_VECTOR_DIM = 4
-    UPDATE_COMPUTATION = 6
 
 COMBINATIONS = {
     "STABLEHLO_ADD": ADD, "STABLEHLO_AND": BITS_AND, "STABLEHLO_MAXIMUM": MAXIMUM, "STABLEHLO_MINIMUM": MINIMUM,
@@ -74,7 +63,7 @@ cdef Combined* combined_data(Context context, Node* node, int type, int op) exce
 
 cdef int prepare_elementwise(Context context, Node* node) except -1:
     cdef int op = COMBINATIONS[context.operator_name(node)]
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* a = operand(context, node, 0)
     cdef Tensor* b = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -142,16 +131,16 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int64_t size
     cdef int d
     cdef bint empty = False
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* value = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
     want_type_of(value, x)
     want_type_of(y, x)
     want_element(x)
-    low = attributes(node, EDGE_PADDING_LOW, "stablehlo.pad")
-    high = attributes(node, EDGE_PADDING_HIGH, "stablehlo.pad")
-    interior = attributes(node, INTERIOR_PADDING, "stablehlo.pad")
+    low = attributes(node, STABLEHLO_PAD_EDGE_PADDING_LOW, "stablehlo.pad")
+    high = attributes(node, STABLEHLO_PAD_EDGE_PADDING_HIGH, "stablehlo.pad")
+    interior = attributes(node, STABLEHLO_PAD_INTERIOR_PADDING, "stablehlo.pad")
     if low.length != high.length or low.length != interior.length:
         raise ValueError("'stablehlo.pad' operation parameter array sizes are not consistent.")
     if not 1 <= x.rank <= MOST_ATTRIBUTES or count(value) < 1:
@@ -262,15 +251,15 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     cdef Vector sizes
     cdef int64_t size
     cdef int d
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
     s = &(<Combined*>context.persistent(sizeof(Combined))).slices
-    plan_slices(s, x, indices, y.rank, attributes(node, OFFSET_DIMS, "stablehlo_gather"), attributes(node, COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
-                attributes(node, START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, GATHER_INDEX_VECTOR_DIM, 0))
-    sizes = attributes(node, SLICE_SIZES, "stablehlo_gather")
+    plan_slices(s, x, indices, y.rank, attributes(node, STABLEHLO_GATHER_OFFSET_DIMS, "stablehlo_gather"), attributes(node, STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
+                attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
+    sizes = attributes(node, STABLEHLO_GATHER_SLICE_SIZES, "stablehlo_gather")
     if sizes.length != <uint32_t>x.rank:
         raise ValueError(f"{sizes.length} slice sizes for an operand {shape_of(x)}")
     for d in range(x.rank):
@@ -283,7 +272,7 @@ cdef int prepare_gather(Context context, Node* node) except -1:
             s.walked[d] = attribute(sizes, s.window_axis[d], 1)
         dims[d] = <int32_t>s.walked[d]
     context.set_shape(y, y.rank, dims)
-    want_components(indices, attributes(node, START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, GATHER_INDEX_VECTOR_DIM, 0))
+    want_components(indices, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
     node.data = s
     node.invoke = gather
     return want_kernel(x, indices, False)
@@ -301,12 +290,12 @@ cdef int gather(Context context, Node* node) noexcept nogil:
 cdef int prepare_scatter(Context context, Node* node) except -1:
     cdef Combined* data
     cdef int d, op = TAKE
-    want_arity(context, node, 3, 3, 1)
+    expect_arity_between(context, node, 3, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* indices = operand(context, node, 1)
     cdef Tensor* updates = operand(context, node, 2)
     cdef Tensor* y = result(context, node, 0)
-    names = context.subgraph(table_i32(node.options, UPDATE_COMPUTATION, 0)).operators()
+    names = context.subgraph(table_i32(node.options, STABLEHLO_SCATTER_UPDATE_COMPUTATION_SUBGRAPH_INDEX, 0)).operators()
     if len(names) > 1:
         raise ValueError(f"Only one kernel allowed within the stablehlo region. ({len(names)}) kernels found.")
     if names:
@@ -318,15 +307,15 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     want_type_of(updates, x)
     data = combined_data(context, node, x.type, op)
     context.set_shape(y, x.rank, x.dims)
-    plan_slices(&data.slices, x, indices, updates.rank, attributes(node, UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
-                attributes(node, INSERTED_WINDOW_DIMS, "stablehlo.scatter"), attributes(node, SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
-                table_i64(node.options, SCATTER_INDEX_VECTOR_DIM, 0))
+    plan_slices(&data.slices, x, indices, updates.rank, attributes(node, STABLEHLO_SCATTER_UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
+                attributes(node, STABLEHLO_SCATTER_INSERTED_WINDOW_DIMS, "stablehlo.scatter"), attributes(node, STABLEHLO_SCATTER_SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
+                table_i64(node.options, STABLEHLO_SCATTER_INDEX_VECTOR_DIM, 0))
     for d in range(updates.rank):
         if data.slices.window_axis[d] < 0 and data.slices.walked[d] != updates.dims[d]:
             raise OwnRefusalError(f"updates {shape_of(updates)} do not belong to indices {shape_of(indices)}")
         data.slices.walked[d] = updates.dims[d]
-    want_components(indices, attributes(node, SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
-                    table_i64(node.options, SCATTER_INDEX_VECTOR_DIM, 0))
+    want_components(indices, attributes(node, STABLEHLO_SCATTER_SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
+                    table_i64(node.options, STABLEHLO_SCATTER_INDEX_VECTOR_DIM, 0))
     node.invoke = scatter
     return want_kernel(x, indices, True)
 

@@ -21,15 +21,11 @@ from tflm_cy.arithmetic.micro.svdf cimport svdf_f32_in_order
 from tflm_cy.arithmetic.svdf cimport SvdfScales, SvdfShape, svdf_f32, svdf_hybrid, svdf_s8
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.schema.option_slots cimport SVDF_ASYMMETRIC_QUANTIZE_INPUTS, SVDF_FUSED_ACTIVATION_FUNCTION, SVDF_RANK
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
 from tflm_cy.simd.table cimport row_kernels
-
-cdef enum:                       # SVDFOptions
-    RANK = 0
-    FUSED_ACTIVATION_FUNCTION = 1
-    ASYMMETRIC_QUANTIZE_INPUTS = 2
 
 cdef enum:                       # inputs
     X = 0
@@ -75,10 +71,10 @@ cdef int prepare(Context context, Node* node) except -1:
     shape = &s.shape
     shape.batches, shape.inputs = x.dims[0], x.dims[1]
     shape.filters, shape.memory = feature.dims[0], time.dims[1]
-    shape.rank = table_i32(node.options, RANK, 0)
+    shape.rank = table_i32(node.options, SVDF_RANK, 0)
     if node.arithmetic != MICRO:
         shape.fast = row_kernels()
-    shape.activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0)
+    shape.activation = table_i8(node.options, SVDF_FUSED_ACTIVATION_FUNCTION, 0)
     if shape.rank <= 0 or shape.filters % shape.rank:
         raise ValueError(f"num_filters % rank != 0: {shape.filters} filters, rank {shape.rank}")
     if shape.memory < 1:
@@ -155,7 +151,7 @@ cdef int prepare_float(Context context, Node* node, Svdf* s) except -1:
     if feature.type != INT8 and feature.type != UINT8:
         raise ValueError(f"Type {type_name(feature.type)} not currently supported.")
     expect(time, feature.type, "time weights")
-    s.asymmetric = table_bool(node.options, ASYMMETRIC_QUANTIZE_INPUTS, False)
+    s.asymmetric = table_bool(node.options, SVDF_ASYMMETRIC_QUANTIZE_INPUTS, False)
     s.vector = context.request_scratch(s.shape.inputs * sizeof(int16_t))
     s.row_sums = <int32_t*>context.persistent(s.shape.filters * sizeof(int32_t))
     s.time = <float*>context.persistent(s.shape.filters * s.shape.memory * sizeof(float))

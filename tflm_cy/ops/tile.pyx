@@ -21,7 +21,8 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT32, INT64, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, count_range, is_constant,
     type_name, type_size,
 )
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_element, want_type_of
+from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity_between
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_element, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -31,7 +32,7 @@ cdef enum:
 
 cdef int prepare_tile(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* multipliers = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -57,7 +58,7 @@ cdef int prepare_tile(Context context, Node* node) except -1:
     if is_constant(x) and x.type != STRING:
         context.set_computed(y)
         walk(context, node)
-        node.invoke = known
+        node.invoke = computed_in_prepare
     return 0
 
 
@@ -93,11 +94,6 @@ cdef const char* plan_tile(Walk* plan, const Tensor* x, const Tensor* multiplier
     if x.type != STRING:
         finish_walk(plan)
     return NULL
-
-
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the output."""
-    return 0
 
 
 cdef int walk(Context context, Node* node) noexcept nogil:
@@ -140,7 +136,7 @@ cdef int tile_strings(Context context, Node* node) noexcept nogil:
 
 cdef int prepare_broadcast(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* shape = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)

@@ -18,7 +18,8 @@ from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count,
     count_range, is_constant, type_name, type_size,
 )
-from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_arity, want_bytes, want_type_of
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport accept, index_at, operand, result, want_bytes, want_type_of
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -30,7 +31,7 @@ cdef enum:
 
 cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* perm = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
@@ -137,7 +138,7 @@ cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_reverse(Context context, Node* node) except -1:
-    want_arity(context, node, 2, 2, 1)
+    expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axes = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)

@@ -35,6 +35,10 @@ from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
 )
 from tflm_cy.ops.window_2d cimport is_empty, pad_before, windows_along
+from tflm_cy.schema.option_slots cimport (
+    TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, TRANSPOSE_CONV_PADDING, TRANSPOSE_CONV_QUANTIZED_BIAS_TYPE, TRANSPOSE_CONV_STRIDE_H,
+    TRANSPOSE_CONV_STRIDE_W,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.requantize_fixed cimport RequantizeFixed
@@ -42,13 +46,6 @@ from tflm_cy.simd.table cimport kernels, row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.graph.shown import Shown
-
-cdef enum:                       # TransposeConvOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FUSED_ACTIVATION = 3
-    QUANTIZED_BIAS_TYPE = 4
 
 cdef struct TransposeConv:
     ConvShape shape              # without the output's size when that is dynamic
@@ -83,7 +80,7 @@ cdef int prepare(Context context, Node* node) except -1:
     cdef Tensor* x = context.input(node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = context.output(node, 0)
-    cdef int bias_option = table_i8(node.options, QUANTIZED_BIAS_TYPE, 0)
+    cdef int bias_option = table_i8(node.options, TRANSPOSE_CONV_QUANTIZED_BIAS_TYPE, 0)
     cdef TransposeConv* op
     if (node.input_count < 3 or node.input_count > 4 or node.output_count != 1 or shape == NULL or w == NULL or x == NULL
             or y == NULL):
@@ -124,7 +121,7 @@ cdef int prepare(Context context, Node* node) except -1:
         prepare_bias_micro(context, x, b, INT16 if b != NULL and b.type == INT16 else INT64, op.shape.oc, &op.bias)
     else:
         prepare_bias(context, b, op.shape.oc, &op.bias)
-    op.range = activation_range_f32(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.range = activation_range_f32(table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0))
     op.runs = context.request_scratch(op.shape.kh * op.shape.kw * sizeof(Run))
     op.sums = context.request_scratch(sizeof(int64_t) * (op.shape.oc + 3))
     if x.type != FLOAT32:
@@ -153,8 +150,8 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
     g.kw = w.dims[2]
     g.group_ic = w.dims[3]
     g.groups = 1
-    g.stride_h = table_i32(node.options, STRIDE_H, 0)
-    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.stride_h = table_i32(node.options, TRANSPOSE_CONV_STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, TRANSPOSE_CONV_STRIDE_W, 0)
     g.dilation_h = 1
     g.dilation_w = 1
     if g.stride_h > 32767 or g.stride_w > 32767:
@@ -163,7 +160,7 @@ cdef int read_shape(const Node* node, const Tensor* shape, const Tensor* w, cons
         raise ValueError(f"TRANSPOSE_CONV: empty input {shape_of(x)} or weights {shape_of(w)}")
     if g.ic != g.group_ic:
         raise ValueError(f"TRANSPOSE_CONV: SizeOfDimension(input, 3) != SizeOfDimension(weights, 3) ({g.ic} != {g.group_ic})")
-    op.padding = table_i8(node.options, PADDING, 0)
+    op.padding = table_i8(node.options, TRANSPOSE_CONV_PADDING, 0)
     op.height, op.width = g.ih, g.iw
     return 0
 
@@ -251,7 +248,7 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
     cdef Tensor* x = context.input(node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = context.output(node, 0)
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef int activation = table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0)
     cdef ptrdiff_t up = 0
     if (x.type != INT8 and x.type != UINT8 and x.type != INT16) or not read_as_bytes(x, w) or (
             x.type == INT16 and w.type != INT8 and node.arithmetic != MICRO) or (

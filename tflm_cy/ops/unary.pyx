@@ -85,7 +85,7 @@ cdef int use_table(Context context, const Node* node, Unary* op, Function functi
         check_scales(x, y, "int16")
         entries = <int16_t*>context.persistent(2 * TABLE_16)
         fill_16(entries, function, parameter, x.scale, x.zero_point, y.scale, y.zero_point)
-        op.how = entries
+        op.params = entries
         op.kernel = <UnaryKernel>lookup_16
     return 0
 
@@ -191,7 +191,7 @@ cdef int prepare_abs(Context context, Node* node) except -1:
     a.y_zero_point = y.zero_point
     a.low = limits.low
     a.high = limits.high
-    op.how = a
+    op.params = a
     op.kernel = <UnaryKernel>abs_s16
     if x.type == INT8:
         table = <uint8_t*>context.persistent(256)
@@ -265,7 +265,7 @@ cdef int invoke_root(Context context, Node* node, stored* _type) noexcept nogil:
         below |= not scale * <float>(<int32_t>x[i] - lowest) >= 0      # NaN neither
     if below:
         return context.fail(root.message)
-    root.unary.kernel(root.unary.how, x, context.output(node, 0).data, root.unary.count)
+    root.unary.kernel(root.unary.params, x, context.output(node, 0).data, root.unary.count)
     return 0
 
 
@@ -298,7 +298,7 @@ cdef int prepare_sqrt(Context context, Node* node) except -1:
     s.y_zero_point = y.zero_point
     s.low = limits.low
     s.high = limits.high
-    op.how = s
+    op.params = s
     op.kernel = <UnaryKernel>sqrt_s16
     if x.type == INT8:
         table = <uint8_t*>context.persistent(256)
@@ -313,15 +313,15 @@ cdef int prepare_rsqrt(Context context, Node* node) except -1:
     cdef Tensor* y = NULL
     cdef Unary* op = prepare_root(context, node, &x, &y, b"Rsqrt is only defined for positive values", "Rsqrt")
     cdef Multiplier m
-    cdef Multiplier* how
+    cdef Multiplier* params
     cdef uint8_t* table
     cdef int byte
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>rsqrt_f32
     elif x.type == INT16 and node.arithmetic == MICRO:
-        how = <Multiplier*>context.persistent(sizeof(Multiplier))
-        how[0] = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
-        op.how = how
+        params = <Multiplier*>context.persistent(sizeof(Multiplier))
+        params[0] = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
+        op.params = params
         op.kernel = <UnaryKernel>rsqrt_s16
     elif x.type == INT16:
         use_table(context, node, op, table_rsqrt, <float>32767.0 * y.scale, x, y)

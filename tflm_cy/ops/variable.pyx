@@ -13,17 +13,12 @@ from libc.string cimport memcpy, memset
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport Resources, Variable, assign, reserve
 from tflm_cy.graph.tensor cimport DYNAMIC, INT8, INT32, RESOURCE, STRING, Tensor, is_constant, type_name
+from tflm_cy.ops.arity cimport computed_in_prepare
 from tflm_cy.ops.state cimport note_state
+from tflm_cy.schema.option_slots cimport CALL_ONCE_INIT_SUBGRAPH_INDEX, VAR_HANDLE_CONTAINER, VAR_HANDLE_SHARED_NAME
 from tflm_cy.schema.table cimport Vector, table_i32, table_vector
 
 from tflm_cy.graph.refusal import LateRefusalError
-
-cdef enum:                       # VarHandleOptions
-    CONTAINER = 0
-    SHARED_NAME = 1
-
-cdef enum:                       # CallOnceOptions
-    INIT_SUBGRAPH_INDEX = 0
 
 cdef struct VariableData:
     Variable* variable           # NULL: the handle is known only while invoking
@@ -41,19 +36,14 @@ cdef str text(const uint8_t* options, int slot):
     return "" if vector.data == NULL else (<const char*>vector.data)[:vector.length].decode("utf-8", "replace")
 
 
-cdef int known(Context context, Node* node) noexcept nogil:
-    """Nothing is left to do: prepare has written the handle."""
-    return 0
-
-
 cdef int prepare_handle(Context context, Node* node) except -1:
     cdef Tensor* y = context.output(node, 0)
     cdef Resources resources = context.resources()
     if y == NULL or y.type != RESOURCE:
         raise ValueError("VAR_HANDLE wants one RESOURCE output")
     context.set_computed(y)
-    (<int32_t*>y.data)[0] = resources.identifier(text(node.options, CONTAINER), text(node.options, SHARED_NAME))
-    node.invoke = known
+    (<int32_t*>y.data)[0] = resources.identifier(text(node.options, VAR_HANDLE_CONTAINER), text(node.options, VAR_HANDLE_SHARED_NAME))
+    node.invoke = computed_in_prepare
     return 0
 
 
@@ -159,7 +149,7 @@ cdef int read_variable(Context context, Node* node) noexcept nogil:
 
 
 cdef int prepare_call_once(Context context, Node* node) except -1:
-    cdef int32_t index = table_i32(node.options, INIT_SUBGRAPH_INDEX, 0)
+    cdef int32_t index = table_i32(node.options, CALL_ONCE_INIT_SUBGRAPH_INDEX, 0)
     cdef Context callee = context.subgraph(index)
     cdef CallData* data
     cdef Resources resources = context.resources()

@@ -18,14 +18,15 @@ from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, count, count_range,
     is_constant, type_name,
 )
-from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_arity, want_bytes, want_one, want_type_of
+from tflm_cy.ops.arity cimport expect_arity_between
+from tflm_cy.ops.operand cimport adopt_type, index_at, operand, result, want_bytes, want_one, want_type_of
 
 from tflm_cy.graph.refusal import LateRefusalError
 
 
 cdef int prepare_where(Context context, Node* node) except -1:
     cdef int32_t[2] dims
-    want_arity(context, node, 1, 1, 1)
+    expect_arity_between(context, node, 1, 1, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
     if x.type not in (BOOL, FLOAT32, INT8, UINT8, INT32, UINT32, INT64):
@@ -117,7 +118,7 @@ cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t*
 
 cdef int prepare_topk(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
-    want_arity(context, node, 2, 2, 2)
+    expect_arity_between(context, node, 2, 2, 2)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* k = operand(context, node, 1)
     cdef Tensor* values = result(context, node, 0)

@@ -14,7 +14,7 @@
 #include "amx_emulated.h"
 #endif
 
-enum { CLAMPED, WHOLE_RANGE, RAISED };
+enum { CLAMPED, WHOLE_RANGE, MAGIC_BIAS };
 enum { STEPS = 16, CHUNK = 64, TILE_I32_U8 = TILE_I32 + 1 };
 
 #define SIMD_LIKELY(X) __builtin_expect(!!(X), 1)
@@ -256,7 +256,7 @@ SIMD_INLINE void amx_panel(const int NT, const int kind, const int has_terms, co
     if (line->filled == 2 && amx_is_plain(kind, has_terms, even, p)) {
       if (!amx_is_whole(NT, p, before, done)) amx_plain_units(NT, kind, 0, p->limits, p, positions, i, count, lines, line);
       else if (p->limits == CLAMPED) amx_plain_units(NT, kind, NT != 3, CLAMPED, p, positions, i, count, lines, line);
-      else if (p->limits == RAISED) amx_plain_units(NT, kind, NT != 3, RAISED, p, positions, i, count, lines, line);
+      else if (p->limits == MAGIC_BIAS) amx_plain_units(NT, kind, NT != 3, MAGIC_BIAS, p, positions, i, count, lines, line);
       else amx_plain_units(NT, kind, NT != 3, WHOLE_RANGE, p, positions, i, count, lines, line);
       return;
     }

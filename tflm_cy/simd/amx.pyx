@@ -41,7 +41,7 @@ cdef extern from "amx.h" nogil:
         ROUNDING_BITS
         CLAMPED
         WHOLE_RANGE
-        RAISED
+        MAGIC_BIAS
     ctypedef struct Positions:
         const uint8_t* x
         uint8_t* y
@@ -156,7 +156,7 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     p.has_terms = has_terms(c)
     p.y_row = columns_of(c) * c.y_size
     p.even = c.finish == NULL and (
-        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.abreast if c.gathered or c.sampled
+        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.positions_per_row if c.gathered or c.sampled
         else not c.across and c.shape.ow >= TILE)
     p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
@@ -169,7 +169,7 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
         p.zero = vb_set1_16(zero)
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
-        p.limits = RAISED if c.raised else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
+        p.limits = MAGIC_BIAS if c.magic_bias else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
         p.near_zero = c.near_zero
         p.less = vi_set1(ROUNDING_BITS - zero)
     return p
@@ -225,7 +225,7 @@ cdef void finish_positions(const ConvI8* c, const Work* k, const Positions* m, c
         if m.rows[r] != k.nowhere:
             while end < TILE and m.rows[end] == m.rows[end - 1] + y_row:
                 end += 1
-            c.finish(c.how, 0, sums + r * sum_row, sum_row, end - r, m.rows[r], y_row)
+            c.finish(c.params, 0, sums + r * sum_row, sum_row, end - r, m.rows[r], y_row)
         r = end
 
 
@@ -251,12 +251,12 @@ cdef bint may_wait(const ConvI8* c) noexcept nogil:
 
 cdef bint has_terms(const ConvI8* c) noexcept nogil:
     """The sums of windows' bytes count, for which tiles are needed that sums may wait on."""
-    return c.row_factor != 0 and not c.centred
+    return c.row_factor != 0 and not c.zero_point_folded
 
 
 cdef ptrdiff_t chunk_of(const ConvI8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
-    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.abreast * c.shape.ic)
+    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.positions_per_row * c.shape.ic)
     cdef ptrdiff_t limit = CHUNK
     if c.gathered:
         most = L1_POSITIONS / (TILE * STEP * c.tile_steps)
@@ -272,7 +272,7 @@ cdef ptrdiff_t chunk_of(const ConvI8* c) noexcept nogil:
 
 
 cdef void run_flat_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
-    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.abreast
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.positions_per_row
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
@@ -357,7 +357,7 @@ cdef void run_copied(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, u
     """Tiles of positions in a row, from output row to output row: their windows are gathered, or their pixels have been copied."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
-    cdef ptrdiff_t positions = g.oh * g.ow / c.abreast
+    cdef ptrdiff_t positions = g.oh * g.ow / c.positions_per_row
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t first = 0

@@ -51,7 +51,7 @@ cdef void copy_pixels(const ConvI8* c, const uint8_t* x, uint8_t* copy) noexcept
 cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
     """The windows of n positions, or of so many that are abreast, one after the other."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t width = g.ow / c.abreast
+    cdef ptrdiff_t width = g.ow / c.positions_per_row
     cdef ptrdiff_t size = STEP * c.tile_steps
     cdef ptrdiff_t oy = first / width
     cdef ptrdiff_t ox = first % width
@@ -68,14 +68,14 @@ cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff
 cdef void gather_row(const ConvI8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
     """Those of an output row: of the padded copy, or where x is read, all bytes of the image with the padding around them made up."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t stride = c.abreast * g.stride_w * g.ic
+    cdef ptrdiff_t stride = c.positions_per_row * g.stride_w * g.ic
     cdef ptrdiff_t size = STEP * c.tile_steps
     cdef ptrdiff_t row = g.dilation_h * c.row_bytes
     cdef ptrdiff_t top = oy * g.stride_h
     cdef ptrdiff_t left = ox * stride
     cdef ptrdiff_t first_row = 0
     cdef ptrdiff_t end_row = g.kh
-    cdef ptrdiff_t wide = window_row(g, c.abreast)
+    cdef ptrdiff_t wide = window_row(g, c.positions_per_row)
     cdef ptrdiff_t whole, before, valid
     if not c.direct:
         gather_windows(image + top * c.row_bytes + left, row, stride, g.kh, wide, end - ox, windows, size)

@@ -93,7 +93,7 @@ SIMD_INLINE void amx_store_bytes(const int NT, const int whole, vb out, uint8_t 
 
 /* Sixteen sums times their scales, of column tile j. */
 SIMD_INLINE vf amx_product(const int limits, const Finish *f, vi sum, int j) {
-  return limits == RAISED ? product8(1, sum, f->scales[j]) : product8(0, sum, f->scales[j]);
+  return limits == MAGIC_BIAS ? product8(1, sum, f->scales[j]) : product8(0, sum, f->scales[j]);
 }
 
 SIMD_INLINE vb amx_bytes(const int kind, const int near_zero, const int limits, const Finish *f, const vf *product) {

@@ -12,17 +12,17 @@ cdef bint plan_tiles(ConvI8* c) noexcept nogil:
     if g.groups != 1:
         return True
     c.tile_steps = c.segments * ((c.segment + STEP - 1) / STEP)
-    c.abreast = 1
+    c.positions_per_row = 1
     c.across = c.sampled = 0
     whole_windows = (c.segments * c.segment + STEP - 1) / STEP
     c.gathered = not c.flat and c.segments == g.kh <= MOST_GATHERED and c.segment <= LARGEST_GATHERED and 2 * whole_windows <= c.tile_steps
     if c.gathered:
         c.tile_steps = whole_windows
-        c.abreast = most_abreast(c)
-        tiles = g.batches * ((g.oh * g.ow / c.abreast + TILE - 1) / TILE)
+        c.positions_per_row = most_positions_per_row(c)
+        tiles = g.batches * ((g.oh * g.ow / c.positions_per_row + TILE - 1) / TILE)
     elif c.flat:
-        c.abreast = most_abreast(c) if c.slack and not c.dynamic else 1
-        tiles = (g.batches * g.oh * g.ow / c.abreast + TILE - 1) / TILE
+        c.positions_per_row = most_positions_per_row(c) if c.slack and not c.dynamic else 1
+        tiles = (g.batches * g.oh * g.ow / c.positions_per_row + TILE - 1) / TILE
     elif g.ow >= TILE:
         tiles = g.batches * g.oh * ((g.ow + TILE - 1) / TILE)
         tiles_across = g.batches * (((g.oh - 1) * padded_w + g.ow + TILE - 1) / TILE)
@@ -47,8 +47,8 @@ cdef bint plan_tiles(ConvI8* c) noexcept nogil:
         c.panel_tiles = 4
     if (tiles == 3 or tiles == 4) and c.tile_steps >= FEWEST_STEPS:
         c.panel_tiles = 1
-    if c.gathered or c.abreast > 1:
-        c.segment = c.segments * window_row(g, c.abreast)
+    if c.gathered or c.positions_per_row > 1:
+        c.segment = c.segments * window_row(g, c.positions_per_row)
         c.segments = 1
     plan_copies(c)
     if c.finish != NULL:
@@ -59,7 +59,7 @@ cdef bint plan_tiles(ConvI8* c) noexcept nogil:
         round_up(panels_of(c) * sizeof(TilePanel), 64) + round_up(4 * (panels_of(c) * c.tile_steps + most_extra), 64)
         + 3 * 4 * TILE * c.column_tiles + (c.column_tiles * c.tile_steps + most_extra) * TILE_BYTES + TAIL
     )
-    if c.abreast > 1:
+    if c.positions_per_row > 1:
         c.packed_bytes += columns_of(c) * c.segment
     c.spare_bytes = most_extra * TILE_BYTES
     c.tile_columns = c.finish == NULL     # what finishes wants the sums of all columns
@@ -72,15 +72,15 @@ cdef bint plan_tiles(ConvI8* c) noexcept nogil:
 
 cdef ptrdiff_t columns_of(const ConvI8* c) noexcept nogil:
     """Of a row of a tile: the channels of each position that it computes."""
-    return c.abreast * c.shape.oc
+    return c.positions_per_row * c.shape.oc
 
 
-cdef ptrdiff_t window_row(const ConvShape* g, ptrdiff_t abreast) noexcept nogil:
+cdef ptrdiff_t window_row(const ConvShape* g, ptrdiff_t positions_per_row) noexcept nogil:
     """Bytes of a row of so many neighbours' windows together."""
-    return ((abreast - 1) * g.stride_w + g.kw) * g.ic
+    return ((positions_per_row - 1) * g.stride_w + g.kw) * g.ic
 
 
-cdef ptrdiff_t most_abreast(const ConvI8* c) noexcept nogil:
+cdef ptrdiff_t most_positions_per_row(const ConvI8* c) noexcept nogil:
     """How many neighbouring positions one row of a tile computes: their windows overlap and fill its steps, their channels its columns."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t n = MOST_ABREAST if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
@@ -109,7 +109,7 @@ cdef ptrdiff_t tiles_of_panel(const ConvI8* c, ptrdiff_t panel) noexcept nogil:
 cdef void plan_extra_steps(ConvI8* c, const uint8_t* w, ptrdiff_t row) noexcept nogil:
     """How many there are, and whether they are fewer than what the sums of windows' bytes take."""
     cdef ptrdiff_t panel, step, steps
-    c.centred = False
+    c.zero_point_folded = False
     c.extra_steps = c.extra_tiles = 0
     if c.row_factor == 0 or c.w == NULL or c.w_zero_point < 1 or c.w_zero_point > 255:
         return
@@ -120,8 +120,8 @@ cdef void plan_extra_steps(ConvI8* c, const uint8_t* w, ptrdiff_t row) noexcept 
                 steps += leaves_range(c, w, row, panel, tap_of(c, step), taps_of(c, step))
         c.extra_steps += steps
         c.extra_tiles += steps * tiles_of_panel(c, panel)
-    c.centred = c.extra_tiles <= c.tile_steps + DEAREST_EXTRA
-    if not c.centred:
+    c.zero_point_folded = c.extra_tiles <= c.tile_steps + DEAREST_EXTRA
+    if not c.zero_point_folded:
         c.extra_steps = c.extra_tiles = 0
 
 
@@ -156,7 +156,7 @@ cdef void plan_copies(ConvI8* c) noexcept nogil:
     c.scratch_bytes = round_up(CHUNK * sizeof(Positions), 64) + round_up(sizeof(Pipeline), 64) + round_up(c.y_size * columns_of(c), 64) + 4 * TAIL
     if c.flat:
         c.direct = not c.dynamic and positions >= TILE and (c.slack or not behind)
-        c.row_bytes = c.abreast * g.ic
+        c.row_bytes = c.positions_per_row * g.ic
         if not c.direct:
             c.row_bytes = round_up(g.ic, STEP)
             c.scratch_bytes += round_up(positions if positions < CHUNK * TILE else CHUNK * TILE, TILE) * c.row_bytes
@@ -190,7 +190,7 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef float* f_bias
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
-    if c.abreast > 1:
+    if c.positions_per_row > 1:
         w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - columns_of(c) * c.segment)
         row = c.segment
     plan_extra_steps(c, <const uint8_t*>w, row)
@@ -202,7 +202,7 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
     ones = <int8_t*>(f_bias + columns)
     at = <uint8_t*>ones
     c.bias, c.w_sums, c.scales, c.float_bias, c.tile_ones, c.tile_panels = sums, sums, scales, f_bias, ones, panels
-    if c.row_factor != 0 and not c.centred:
+    if c.row_factor != 0 and not c.zero_point_folded:
         for step in range(c.tile_steps):
             pack_ones(ones + step * TILE_BYTES, taps_of(c, step))
         at += c.tile_steps * TILE_BYTES
@@ -225,15 +225,15 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
     for column in range(columns_of(c)):
         pack_constants(c, w, row, column % g.oc, column, 0, sums, scales, f_bias)
     c.near_zero = c.finish == NULL and not c.dynamic
-    for column in range(0 if c.raised else columns_of(c)):
+    for column in range(0 if c.magic_bias else columns_of(c)):
         if c.near_zero and not stays_near_zero(c, sums[column], scales[column]):
             c.near_zero = False
 
 
 cdef void clear_spare_tiles(const ConvI8* c) noexcept nogil:
     """As many as there are extra ones, or ones for the sums of windows; filters laid abreast are behind them."""
-    cdef ptrdiff_t tiles = 0 if c.row_factor == 0 else c.extra_tiles if c.centred else c.tile_steps
-    cdef ptrdiff_t used = tiles * TILE_BYTES - (columns_of(c) * c.segment if c.abreast > 1 else 0)
+    cdef ptrdiff_t tiles = 0 if c.row_factor == 0 else c.extra_tiles if c.zero_point_folded else c.tile_steps
+    cdef ptrdiff_t used = tiles * TILE_BYTES - (columns_of(c) * c.segment if c.positions_per_row > 1 else 0)
     if used > 0:
         memset(c.packed + c.packed_bytes - c.spare_bytes, 0, used)
 
@@ -245,11 +245,11 @@ cdef const uint8_t* lay_abreast(const ConvI8* c, const uint8_t* w, ptrdiff_t row
     cdef ptrdiff_t n, channel, r
     cdef uint8_t* at
     memset(wide, 0 if c.is_signed or c.dynamic else c.w_zero_point, columns_of(c) * c.segment)
-    for n in range(c.abreast):
+    for n in range(c.positions_per_row):
         for channel in range(g.oc):
             at = wide + (n * g.oc + channel) * c.segment + n * g.stride_w * g.ic
             for r in range(g.kh):
-                memcpy(at + r * window_row(g, c.abreast), w + channel * row + r * taps, taps)
+                memcpy(at + r * window_row(g, c.positions_per_row), w + channel * row + r * taps, taps)
     return wide
 
 
@@ -295,7 +295,7 @@ cdef void pack_tile_columns(
     const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t first, ptrdiff_t tiles, uint8_t* panel,
 ) noexcept nogil:
     """The weights of a panel, whose tiles of columns are those from `first` on."""
-    cdef int less = c.w_zero_point - 128 if c.centred else 0
+    cdef int less = c.w_zero_point - 128 if c.zero_point_folded else 0
     cdef ptrdiff_t tile, column, step
     for tile in range(tiles):
         column = TILE * (first + tile)

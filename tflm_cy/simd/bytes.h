@@ -4,8 +4,8 @@
 
 #include "simd.h"
 
-static void lookup_bytes(const void *how, const void *x, void *y, int64_t n) {
-  const uint8_t *table = (const uint8_t *)how, *from = (const uint8_t *)x;
+static void lookup_bytes(const void *params, const void *x, void *y, int64_t n) {
+  const uint8_t *table = (const uint8_t *)params, *from = (const uint8_t *)x;
   uint8_t *to = (uint8_t *)y;
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) { /* one load and one store for eight; x may be y */
@@ -20,8 +20,8 @@ static void lookup_bytes(const void *how, const void *x, void *y, int64_t n) {
 }
 
 #if SIMD_ISA == 512
-__attribute__((target("avx512vbmi"))) static void lookup_bytes_vbmi(const void *how, const void *x, void *y, int64_t n) {
-  const uint8_t *table = (const uint8_t *)how, *from = (const uint8_t *)x;
+__attribute__((target("avx512vbmi"))) static void lookup_bytes_vbmi(const void *params, const void *x, void *y, int64_t n) {
+  const uint8_t *table = (const uint8_t *)params, *from = (const uint8_t *)x;
   uint8_t *to = (uint8_t *)y;
   const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64);
   const __m512i t2 = _mm512_loadu_si512(table + 128), t3 = _mm512_loadu_si512(table + 192);
@@ -37,9 +37,9 @@ __attribute__((target("avx512vbmi"))) static void lookup_bytes_vbmi(const void *
 #if SIMD_ISA == 256
 /* VPSHUFB looks at the lowest four bits, and gives 0 for a negative byte. So of a byte from which 16 is subtracted again and again, until it is negative,
  * the tables up to its own are seen: each holds what it differs by from the one before. The upper 128 values are another such byte. */
-static void lookup_bytes_shuffled(const void *how, const void *x, void *y, int64_t n) {
+static void lookup_bytes_shuffled(const void *params, const void *x, void *y, int64_t n) {
   enum { LEAST = 256, PARTS = 16 };
-  const uint8_t *table = (const uint8_t *)how, *from = (const uint8_t *)x;
+  const uint8_t *table = (const uint8_t *)params, *from = (const uint8_t *)x;
   uint8_t *to = (uint8_t *)y;
   const vb sixteen = vb_set1(16), upper = vb_set1(-128);
   __m128i parts[PARTS];
@@ -68,7 +68,7 @@ static void lookup_bytes_shuffled(const void *how, const void *x, void *y, int64
       vb_store(to + i + VB, out[1]);
     }
   }
-  lookup_bytes(how, from + i, to + i, n - i);
+  lookup_bytes(params, from + i, to + i, n - i);
 }
 #endif
 
@@ -87,8 +87,8 @@ SIMD_INLINE simd_byte_kernel best_lookup(void) {
 
 /* float16 to float32, exact; a signalling NaN becomes quiet. */
 #if SIMD_ISA == 512
-static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
-  (void)how;
+static void widen_halves(const void *params, const void *x, void *y, int64_t n) {
+  (void)params;
   for (int64_t i = 0; i < n; i += 16) {
     const __mmask16 some = n - i >= 16 ? 0xFFFF : SIMD_MASK16(n - i);
     _mm512_mask_storeu_ps((float *)y + i, some, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(some, (const uint16_t *)x + i)));
@@ -96,9 +96,9 @@ static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
 }
 SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; }
 #elif SIMD_ISA == 256
-static void widen_halves(const void *how, const void *x, void *y, int64_t n) {
+static void widen_halves(const void *params, const void *x, void *y, int64_t n) {
   int64_t i = 0;
-  (void)how;
+  (void)params;
   for (; i + 8 <= n; i += 8) _mm256_storeu_ps((float *)y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)((const uint16_t *)x + i))));
   if (i < n) {
     uint16_t from[8] = {0};

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from tflm_cy.arithmetic.walk cimport TransposeBlocks
 
-ctypedef void (*ByteKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
+ctypedef void (*ByteKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct ByteKernels:
     ByteKernel lookup

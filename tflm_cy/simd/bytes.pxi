@@ -14,8 +14,8 @@ cdef extern from "transpose_registers.h" nogil:
 cdef ByteKernel byte_lookup = NULL
 
 
-cdef void lookup_split_bytes(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    cdef const SplitBytes* tables = <const SplitBytes*>how
+cdef void lookup_split_bytes(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    cdef const SplitBytes* tables = <const SplitBytes*>params
     cdef int64_t body = n - n % BYTE_BLOCK
     byte_lookup(tables.body, x, y, body)
     byte_lookup(tables.tail, <const uint8_t*>x + body, <uint8_t*>y + body, n - body)

@@ -35,7 +35,7 @@ typedef struct {        /* positions that tiles meet one after the other */
   int has_terms;
   int kind;             /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 */
   vb zero, low, high;
-  int raised;           /* the sums are (requantize8.h) */
+  int magic_bias;           /* the sums are (requantize8.h) */
   float f_low, f_high;
   int keeps_nan;
   ptrdiff_t y_row;      /* values from one position to the next */
@@ -84,12 +84,12 @@ SIMD_INLINE vi tile8_sums(const int NC, const int HALVED, const Sums8 *sums, int
   return HALVED && j == NC - 1 ? vihalf_whole(sums->half[p]) : sums->whole[p][j];
 }
 
-SIMD_INLINE vb tile8_bytes(const int raised, const vi *q, const int kind, const Positions8 *t) {
-  return vb_unlane(bytes8(raised, kind == TILE_S8, q[0], q[1], q[2], q[3], t->zero, t->low, t->high));
+SIMD_INLINE vb tile8_bytes(const int magic_bias, const vi *q, const int kind, const Positions8 *t) {
+  return vb_unlane(bytes8(magic_bias, kind == TILE_S8, q[0], q[1], q[2], q[3], t->zero, t->low, t->high));
 }
 
 SIMD_INLINE void tile8_finish_bytes(
-    const int P, const int NC, const int HALVED, const int raised, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind,
+    const int P, const int NC, const int HALVED, const int magic_bias, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind,
     const Sums8 *sums, uint8_t *y) {
   const vi none = vi_set1(0);
   vf s[4];
@@ -100,8 +100,8 @@ SIMD_INLINE void tile8_finish_bytes(
     if (p >= count) break;
     vi q[4] = {none, none, none, none};
     UNROLL for (int i = 0; i < NC * together; i++)
-      if (p + i / NC < P) q[i] = vi_from_vf(product8(raised, tile8_sums(NC, HALVED, sums, p + i / NC, i % NC), s[i % NC]));
-    vb out = tile8_bytes(raised, q, kind, t);
+      if (p + i / NC < P) q[i] = vi_from_vf(product8(magic_bias, tile8_sums(NC, HALVED, sums, p + i / NC, i % NC), s[i % NC]));
+    vb out = tile8_bytes(magic_bias, q, kind, t);
     uint8_t *to = y + p * t->y_row;
     if (whole && t->y_row == NC * VL && count >= p + together) {
       vb_store(to, out);
@@ -120,13 +120,13 @@ SIMD_INLINE void tile8_finish_bytes(
 #if SIMD_ISA == 512
 /* Eight columns: eight positions make a vector. */
 SIMD_INLINE void tile8_finish_eight(
-    const int P, const int raised, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, const Sums8 *sums, uint8_t *y) {
+    const int P, const int magic_bias, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind, const Sums8 *sums, uint8_t *y) {
   const vhalf eight = vhalf_load(w->scales);
   const vf s = vhalf_pair(eight, eight);
   vi q[4];
   uint8_t bytes[VB];
-  UNROLL for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(raised, vihalf_pair(sums->half[2 * i % P], sums->half[(2 * i + 1) % P]), s));
-  vb out = tile8_bytes(raised, q, kind, t);
+  UNROLL for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(magic_bias, vihalf_pair(sums->half[2 * i % P], sums->half[(2 * i + 1) % P]), s));
+  vb out = tile8_bytes(magic_bias, q, kind, t);
   if (w->n == 8 && t->y_row == 8 && count >= 8) {
     vb_store(y, out);
     return;
@@ -140,15 +140,15 @@ SIMD_INLINE void tile8_finish_eight(
 #endif
 
 SIMD_INLINE void tile8_finish_some(
-    const int P, const int NC, const int HALVED, const int raised, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind,
+    const int P, const int NC, const int HALVED, const int magic_bias, const Positions8 *t, ptrdiff_t count, const Panel8 *w, const int kind,
     const Sums8 *sums, uint8_t *y) {
 #if SIMD_ISA == 512
   if (NC == 1 && HALVED) {
-    tile8_finish_eight(P, raised, t, count, w, kind, sums, y);
+    tile8_finish_eight(P, magic_bias, t, count, w, kind, sums, y);
     return;
   }
 #endif
-  tile8_finish_bytes(P, NC, HALVED, raised, t, count, w, kind, sums, y);
+  tile8_finish_bytes(P, NC, HALVED, magic_bias, t, count, w, kind, sums, y);
 }
 
 SIMD_INLINE void tile8_finish_floats(
@@ -184,7 +184,7 @@ SIMD_INLINE void tile8_finish(
     tile8_finish_floats(P, NC, HALVED, t, t->inverses + first, t->count - first, w, sums, (float *)y);
   } else if (kind == TILE_I32) {
     tile8_finish_sums(P, NC, HALVED, t, t->count - first, sums, (int32_t *)y);
-  } else if (RAISES8 && t->raised) {
+  } else if (RAISES8 && t->magic_bias) {
     tile8_finish_some(P, NC, HALVED, 1, t, t->count - first, w, kind, sums, (uint8_t *)y);
   } else {
     tile8_finish_some(P, NC, HALVED, 0, t, t->count - first, w, kind, sums, (uint8_t *)y);

@@ -35,7 +35,7 @@ cdef struct ConvI8:
     Requantize out               # 8-bit
     Scaling scaling              # dynamic
     RequantizeRow finish               # not NULL: makes y of the sums, and `out` has only the bias
-    const void* how
+    const void* params
     ptrdiff_t y_size             # bytes of what it makes
     # the plan
     void (*pack)(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil
@@ -65,12 +65,12 @@ cdef struct ConvI8:
     ptrdiff_t panel_tiles        # of columns, in a panel
     ptrdiff_t extra_steps        # those of all panels for what of uint8 weights does not fit a byte once the zero point is subtracted
     ptrdiff_t extra_tiles        # their tiles of weights
-    bint centred                 # it is subtracted: the sums of windows' bytes are not needed
-    bint raised                  # sums begin at 2^23 (requantize8.h)
+    bint zero_point_folded                 # it is subtracted: the sums of windows' bytes are not needed
+    bint magic_bias                  # sums begin at 2^23 (requantize8.h)
     bint near_zero               # no product of a sum and its scale leaves -2^22 .. 2^22
     bint across                  # tiles run from row to row of the padded image
     bint gathered                # windows of few bytes a row are copied together: `segment` is a whole one
-    ptrdiff_t abreast            # positions that are a row of a tile together
+    ptrdiff_t positions_per_row            # positions that are a row of a tile together
     ptrdiff_t windows_at         # gathered: where in the scratch memory
     bint sampled                 # of the image only the pixels that a pointwise filter meets are copied
     # packed

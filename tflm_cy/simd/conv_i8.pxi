@@ -42,7 +42,7 @@ cdef extern from "conv_i8.h" nogil:
         vb zero
         vb low
         vb high
-        bint raised
+        bint magic_bias
         float f_low
         bint keeps_nan
         float f_high
@@ -113,7 +113,7 @@ cdef bint plan_conv_i8(ConvI8* c) noexcept nogil:
     if c.flat and g.batches * g.oh * g.ow == 1:
         c.rows = 1
     c.together = positions_together(c)
-    c.raised = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
+    c.magic_bias = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
     c.row_factor = 0
     c.w_offset = 0
     if not c.is_signed and not c.dynamic:
@@ -198,7 +198,7 @@ cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
     t.offsets = c.tile_panels.offsets
     t.steps = c.steps
-    t.has_terms = c.row_factor != 0 and not c.centred
+    t.has_terms = c.row_factor != 0 and not c.zero_point_folded
     t.y_row = c.shape.oc
     if c.dynamic:
         t.kind = TILE_F32
@@ -210,7 +210,7 @@ cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
         t.kind = TILE_I32
         t.y_row = c.group_columns
         return
-    t.raised = c.raised
+    t.magic_bias = c.magic_bias
     t.kind = TILE_S8 if c.is_signed else TILE_U8
     t.zero = vb_set1_16(zero)
     t.low = vb_set1(<int32_t>c.out.low + zero)
@@ -243,7 +243,7 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
         panel += 1
         first += width
     if c.finish != NULL:
-        c.finish(c.how, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
+        c.finish(c.params, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
 
 
 cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:

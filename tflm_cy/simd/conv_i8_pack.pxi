@@ -87,15 +87,15 @@ cdef ptrdiff_t plan_extra_vectors(ConvI8* c, const uint8_t* w, ptrdiff_t row, in
     cdef ptrdiff_t vectors = 0
     cdef ptrdiff_t panel, steps
     c.extra_steps = 0
-    c.centred = c.row_factor != 0 and c.rows > 1 and 0 < c.w_zero_point < 256
-    if not c.centred:
+    c.zero_point_folded = c.row_factor != 0 and c.rows > 1 and 0 < c.w_zero_point < 256
+    if not c.zero_point_folded:
         return 0
     for panel in range(panels_of_columns(c)):
         steps = mark_far_steps(c, w, row, panel, marks)
         c.extra_steps += steps
         vectors += steps * (width_of_panel(c, panel) / VL)
-    c.centred = vectors <= c.steps + DEAREST_VECTORS
-    if c.centred:
+    c.zero_point_folded = vectors <= c.steps + DEAREST_VECTORS
+    if c.zero_point_folded:
         return vectors
     c.extra_steps = 0
     return 0
@@ -180,7 +180,7 @@ cdef void fill_ones(const ConvI8* c, int32_t* ones) noexcept nogil:
 
 cdef void pack_panel(const ConvI8* c, const uint8_t* w, ptrdiff_t row, ptrdiff_t columns, uint8_t* panel, ptrdiff_t width) noexcept nogil:
     """The weights of up to `width` output channels."""
-    cdef int less = c.w_zero_point - 128 if c.centred else 0
+    cdef int less = c.w_zero_point - 128 if c.zero_point_folded else 0
     cdef ptrdiff_t column = 0
     cdef ptrdiff_t s, i
     while column < columns:
@@ -207,6 +207,6 @@ cdef void pack_constants(
         f_bias[column] = c.scaling.bias[channel]
         return
     sum += c.row_factor * c.segments * c.segment
-    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum) + raised_by(c.raised))
+    sums[column] = <int32_t>(<uint32_t>c.out.bias[channel] - <uint32_t>((c.x_zero_point + x_offset) * sum) + raised_by(c.magic_bias))
     if c.finish == NULL:
         scales[column] = c.out.scales[channel]

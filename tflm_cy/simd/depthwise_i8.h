@@ -45,7 +45,7 @@ typedef struct {
   ptrdiff_t y_row;
   ptrdiff_t y_pixel;
   vb zero, low, high;
-  int raised;             /* the sums are (requantize8.h) */
+  int magic_bias;             /* the sums are (requantize8.h) */
   int32_t *sums;          /* not NULL: where the sums go, in the order of the outputs, whose first one `y0` stands for */
   const uint8_t *y0;
 } Columns8;
@@ -168,7 +168,7 @@ SIMD_INLINE void finish_sums(const int R, const int X, const int pieces, const C
 }
 
 /* X groups of R rows as bytes. whole: their dwords are in the order of whole_channel. y: of the first group; n: values of the last group. */
-SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int whole, const int raised, const Columns8 *s, vi acc[2][4][4],
+SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const int whole, const int magic_bias, const Columns8 *s, vi acc[2][4][4],
                               ptrdiff_t y_group, uint8_t *y, ptrdiff_t n) {
   vf scales[4];
   const vb zero = s->zero, low = s->low, high = s->high;
@@ -179,8 +179,8 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
     _Pragma("GCC unroll 4") for (int g = 0; g < X; g++) {
       uint8_t *to = y + r * s->y_row + g * y_group;
       vi q[4];
-      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(raised, acc[r][g][i], scales[i]));
-      vb out = bytes8(raised, is_signed, q[0], q[1], q[2], q[3], zero, low, high);
+      _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++) q[i] = vi_from_vf(product8(magic_bias, acc[r][g][i], scales[i]));
+      vb out = bytes8(magic_bias, is_signed, q[0], q[1], q[2], q[3], zero, low, high);
       if (!whole) out = vb_unlane(out);
       if (pieces == 0) {
         if (g + 1 < X || n >= VB) vb_store(to, out);
@@ -195,7 +195,7 @@ SIMD_INLINE void finish_bytes(const int R, const int X, const int pieces, const 
 /* Raised sums or not. */
 SIMD_INLINE void finish_either(const int R, const int X, const int pieces, const int whole, const Columns8 *s, vi acc[2][4][4], ptrdiff_t y_group,
                                uint8_t *y, ptrdiff_t n) {
-  if (RAISES8 && s->raised) finish_bytes(R, X, pieces, whole, 1, s, acc, y_group, y, n);
+  if (RAISES8 && s->magic_bias) finish_bytes(R, X, pieces, whole, 1, s, acc, y_group, y, n);
   else finish_bytes(R, X, pieces, whole, 0, s, acc, y_group, y, n);
 }
 

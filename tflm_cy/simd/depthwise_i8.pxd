@@ -23,7 +23,7 @@ cdef struct DepthwiseI8:
     const uint8_t* w             # what `pack` will get
     Requantize out
     RequantizeRow finish               # not NULL: makes y of the sums, and `out` has only the bias
-    const void* how
+    const void* params
     ptrdiff_t y_size             # bytes of what it makes
     const uint8_t* outside       # a row of zero points, given after `plan`
     # the plan
@@ -48,7 +48,7 @@ cdef struct DepthwiseI8:
     ptrdiff_t pad_rows           # upright: rows of padding before them
     bint widened                 # pixels of x are copied to lines with `channels` channels
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
-    bint raised                  # sums begin at 2^23 (requantize8.h)
+    bint magic_bias                  # sums begin at 2^23 (requantize8.h)
     ptrdiff_t most_extra         # vectors of taps for what uint8 weights less their zero point leave the range of int8 by
     # packed
     uint8_t* packed

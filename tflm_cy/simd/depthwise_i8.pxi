@@ -33,7 +33,7 @@ cdef extern from "depthwise_i8.h" nogil:
         vb zero
         vb low
         vb high
-        bint raised
+        bint magic_bias
         int32_t* sums
         const uint8_t* y0
     ctypedef struct Rows8:
@@ -81,7 +81,7 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
     cdef ptrdiff_t line
     if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or (d.finish == NULL and not stays_small(&d.out, g.oc, depth)):
         return False
-    d.raised = d.finish == NULL and may_raise(&d.out, g.oc, depth, d.is_signed)
+    d.magic_bias = d.finish == NULL and may_raise(&d.out, g.oc, depth, d.is_signed)
     lay_down(d)
     d.quads = (g.kh + 3) / 4
     d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
@@ -332,7 +332,7 @@ cdef void run_depthwise_i8(const DepthwiseI8* d, const void* x, void* scratch, v
     s.is_signed = d.is_signed
     s.y_row = round_up(g.ow * d.channels, 64) if d.narrowed else d.apart * g.ow * g.oc
     s.y_pixel = d.channels
-    s.raised = d.raised
+    s.magic_bias = d.magic_bias
     s.sums = NULL
     if d.finish != NULL:
         s.sums = <int32_t*>(<uint8_t*>scratch + d.sums_at)
@@ -356,7 +356,7 @@ cdef void run_depthwise_i8(const DepthwiseI8* d, const void* x, void* scratch, v
                 sum_period(d, &s, rows, <uint8_t*>scratch, narrow if d.narrowed else to)
             if d.finish != NULL:
                 for row in range(s.rows):
-                    d.finish(d.how, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * d.apart * y_row, g.oc * y_size)
+                    d.finish(d.params, 0, s.sums + row * s.y_row, d.channels, g.ow, to + row * d.apart * y_row, g.oc * y_size)
             elif d.narrowed:
                 narrow_rows(d, narrow, s.y_row, s.rows, to)
             oy += 1 + d.apart if d.rows == 2 and (oy + 1) % d.apart == 0 else 1
@@ -388,7 +388,7 @@ cdef void run_single(const DepthwiseI8* d, Columns8* s, const uint8_t* x, uint8_
         set_block(d, s, block)
         sum_position(s, rows, block * VB, g.oc - block * VB, 128 if d.is_signed else 0, y + block * VB)
     if d.finish != NULL:
-        d.finish(d.how, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
+        d.finish(d.params, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
 
 
 cdef void set_block(const DepthwiseI8* d, Columns8* s, ptrdiff_t block) noexcept nogil:

@@ -73,7 +73,7 @@ cdef int32_t bias_of(const DepthwiseI8* d, ptrdiff_t channel) noexcept nogil:
     cdef ptrdiff_t tap
     for tap in range(taps_of(d)):
         sum += weight_at(d, tap * d.shape.oc + channel)
-    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum) + raised_by(d.raised))
+    return <int32_t>(<uint32_t>d.out.bias[channel] - <uint32_t>(x_zero * sum) + raised_by(d.magic_bias))
 
 
 cdef ptrdiff_t tap_at(const DepthwiseI8* d, ptrdiff_t column, ptrdiff_t quad, ptrdiff_t row, ptrdiff_t j) noexcept nogil:

@@ -152,8 +152,8 @@ SIMD_INLINE void roll(const int R, const int pieces, const int stride, const Col
                       ptrdiff_t y_pixel, uint8_t *y) {
   if (s->sums && s->extra) roll_some(R, pieces, stride, ENDS_SUMS, 1, s, x, first, count, y_pixel, y);
   else if (s->sums) roll_some(R, pieces, stride, ENDS_SUMS, 0, s, x, first, count, y_pixel, y);
-  else if (s->raised && s->extra) roll_some(R, pieces, stride, ENDS_RAISED, 1, s, x, first, count, y_pixel, y);
-  else if (s->raised) roll_some(R, pieces, stride, ENDS_RAISED, 0, s, x, first, count, y_pixel, y);
+  else if (s->magic_bias && s->extra) roll_some(R, pieces, stride, ENDS_RAISED, 1, s, x, first, count, y_pixel, y);
+  else if (s->magic_bias) roll_some(R, pieces, stride, ENDS_RAISED, 0, s, x, first, count, y_pixel, y);
   else if (s->extra) roll_some(R, pieces, stride, ENDS_BYTES, 1, s, x, first, count, y_pixel, y);
   else roll_some(R, pieces, stride, ENDS_BYTES, 0, s, x, first, count, y_pixel, y);
 }

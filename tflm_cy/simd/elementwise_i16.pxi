@@ -15,8 +15,8 @@ cdef extern from "elementwise_i16.h" nogil:
                    int16_t* y, int64_t n) noexcept
 
 
-cdef void sum_16_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    cdef const Sum16* t = <const Sum16*>how
+cdef void sum_16_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    cdef const Sum16* t = <const Sum16*>params
     cdef Bytes8 out = bytes8_of(&t.out, 0, t.range.low, t.range.high, True)
     cdef Operand16 first, second
     first.up = second.up = 15
@@ -39,9 +39,9 @@ cdef Operand16 operand_in_block16(Multiplier m) noexcept nogil:
     return o
 
 
-cdef void sum_16_blocks_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+cdef void sum_16_blocks_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
     """n is the whole tensor."""
-    cdef const BlockSum16* t = <const BlockSum16*>how
+    cdef const BlockSum16* t = <const BlockSum16*>params
     cdef Bytes8 out = bytes8_of(&t.tail.out, 0, t.tail.range.low, t.tail.range.high, True)
     cdef Operand16 first = operand_in_block16(t.a)
     cdef Operand16 second = operand_in_block16(t.b)

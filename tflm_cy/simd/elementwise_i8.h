@@ -163,26 +163,26 @@ SIMD_INLINE void dequantize8(const struct_dequantize8 *d, const uint8_t *x, floa
   }
 }
 
-static void add_s8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 1); }
-static void add_u8(const void *how, const void *a, const void *b, void *y, int64_t n) { add8(how, a, b, y, n, 0); }
+static void add_s8(const void *params, const void *a, const void *b, void *y, int64_t n) { add8(params, a, b, y, n, 1); }
+static void add_u8(const void *params, const void *a, const void *b, void *y, int64_t n) { add8(params, a, b, y, n, 0); }
 #if SIMD_ISA == 512
 SIMD_INLINE int product_bounded(const struct_product8 *p) { return p->scale < 32768.0f; } /* products are at most 255 * 255 */
 #else
 SIMD_INLINE int product_bounded(const struct_product8 *p) { (void)p; return 0; }
 #define multiply8_bounded multiply8
 #endif
-static void multiply_s8(const void *how, const void *a, const void *b, void *y, int64_t n) {
-  if (product_bounded(how)) multiply8_bounded(how, a, b, y, n, 1);
-  else multiply8(how, a, b, y, n, 1);
+static void multiply_s8(const void *params, const void *a, const void *b, void *y, int64_t n) {
+  if (product_bounded(params)) multiply8_bounded(params, a, b, y, n, 1);
+  else multiply8(params, a, b, y, n, 1);
 }
-static void multiply_u8(const void *how, const void *a, const void *b, void *y, int64_t n) {
-  if (product_bounded(how)) multiply8_bounded(how, a, b, y, n, 0);
-  else multiply8(how, a, b, y, n, 0);
+static void multiply_u8(const void *params, const void *a, const void *b, void *y, int64_t n) {
+  if (product_bounded(params)) multiply8_bounded(params, a, b, y, n, 0);
+  else multiply8(params, a, b, y, n, 0);
 }
-static void quantize_s8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 1); }
-static void quantize_u8(const void *how, const void *x, void *y, int64_t n) { quantize8(how, x, y, n, 0); }
-static void dequantize_s8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 1); }
-static void dequantize_u8(const void *how, const void *x, void *y, int64_t n) { dequantize8(how, x, y, n, 0); }
+static void quantize_s8(const void *params, const void *x, void *y, int64_t n) { quantize8(params, x, y, n, 1); }
+static void quantize_u8(const void *params, const void *x, void *y, int64_t n) { quantize8(params, x, y, n, 0); }
+static void dequantize_s8(const void *params, const void *x, void *y, int64_t n) { dequantize8(params, x, y, n, 1); }
+static void dequantize_u8(const void *params, const void *x, void *y, int64_t n) { dequantize8(params, x, y, n, 0); }
 
 #if SIMD_ISA == 512
 /* 32 columns; sums of up to 256 rows fit 16 bits once the bytes are signed. */

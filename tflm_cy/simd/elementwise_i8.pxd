@@ -1,13 +1,13 @@
 """Elementwise kernels on bytes in XNNPACK's arithmetic, and what goes over the channels of images.
 
-Those of the first group take `how` as the scalar definitions of arithmetic/xnnpack/quantized_elementwise.pxd do (and y may be an operand);
+Those of the first group take `params` as the scalar definitions of arithmetic/xnnpack/quantized_elementwise.pxd do (and y may be an operand);
 [0] is for int8, [1] for uint8.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.simd.bytes cimport ByteKernel
 
-ctypedef void (*PairKernel)(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil
+ctypedef void (*PairKernel)(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil
 
 cdef struct ElementwiseI8Kernels:
     PairKernel[2] add            # Sum8

@@ -12,14 +12,14 @@ cdef extern from "elementwise_i8.h" nogil:
         pass
     ctypedef struct struct_dequantize8:
         pass
-    void add_s8(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void add_u8(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void multiply_s8(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void multiply_u8(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void quantize_s8(const void* how, const void* x, void* y, int64_t n) noexcept
-    void quantize_u8(const void* how, const void* x, void* y, int64_t n) noexcept
-    void dequantize_s8(const void* how, const void* x, void* y, int64_t n) noexcept
-    void dequantize_u8(const void* how, const void* x, void* y, int64_t n) noexcept
+    void add_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void add_u8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void multiply_s8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void multiply_u8(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void quantize_s8(const void* params, const void* x, void* y, int64_t n) noexcept
+    void quantize_u8(const void* params, const void* x, void* y, int64_t n) noexcept
+    void dequantize_s8(const void* params, const void* x, void* y, int64_t n) noexcept
+    void dequantize_u8(const void* params, const void* x, void* y, int64_t n) noexcept
     void sum_rows8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     int32_t sum_row8(const uint8_t* x, int64_t n, bint is_signed) noexcept
     void average_sums8(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept

@@ -21,10 +21,10 @@ SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, 
 /* y[i] = f(a[i], b[i]); and with b a row of n values that meets each of the rows of a. */
 #define BINARY32(NAME, VALUE) \
   SIMD_INLINE vf NAME##_32(vf a, vf b, vf low, vf high) { (void)low; (void)high; return VALUE; } \
-  static void NAME##_run32(const void *how, const void *at_a, const void *at_b, void *at_y, int64_t n) { \
+  static void NAME##_run32(const void *params, const void *at_a, const void *at_b, void *at_y, int64_t n) { \
     const float *a = at_a, *b = at_b; \
     float *y = at_y; \
-    const vf low = vf_set1(((const Limits32 *)how)->low), high = vf_set1(((const Limits32 *)how)->high); \
+    const vf low = vf_set1(((const Limits32 *)params)->low), high = vf_set1(((const Limits32 *)params)->high); \
     int64_t i = 0; \
     for (; i + 2 * VL <= n; i += 2 * VL) { \
       vf u = NAME##_32(vf_load(a + i), vf_load(b + i), low, high), v = NAME##_32(vf_load(a + i + VL), vf_load(b + i + VL), low, high); \
@@ -36,8 +36,8 @@ SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, 
       vf_store_part(y + i, NAME##_32(vf_load_part(a + i, m), vf_load_part(b + i, m), low, high), m); \
     } \
   } \
-  static void NAME##_rows32(const void *how, const float *a, const float *b, float *y, int64_t rows, int64_t n) { \
-    const vf low = vf_set1(((const Limits32 *)how)->low), high = vf_set1(((const Limits32 *)how)->high); \
+  static void NAME##_rows32(const void *params, const float *a, const float *b, float *y, int64_t rows, int64_t n) { \
+    const vf low = vf_set1(((const Limits32 *)params)->low), high = vf_set1(((const Limits32 *)params)->high); \
     for (; rows > 0; rows--, a += n, y += n) { \
       int64_t i = 0; \
       for (; i + VL <= n; i += VL) vf_store(y + i, NAME##_32(vf_load(a + i), vf_load(b + i), low, high)); \
@@ -54,8 +54,8 @@ BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
 
 #define UNARY32(NAME, VALUE) \
   SIMD_INLINE vf NAME##_32(vf x, vf low, vf high, vf slope) { (void)low; (void)high; (void)slope; return VALUE; } \
-  static void NAME##_run32(const void *how, const void *at_x, void *at_y, int64_t n) { \
-    const Limits32 *p = how; \
+  static void NAME##_run32(const void *params, const void *at_x, void *at_y, int64_t n) { \
+    const Limits32 *p = params; \
     const float *x = at_x; \
     float *y = at_y; \
     const vf low = vf_set1(p->low), high = vf_set1(p->high), slope = vf_set1(p->slope); \
@@ -107,10 +107,10 @@ SIMD_INLINE vf root_32(int inverse, vf v) {
 }
 
 #define ROOT32(NAME, INVERSE)                                                           \
-  static void NAME(const void *how, const void *at_x, void *at_y, int64_t n) {          \
+  static void NAME(const void *params, const void *at_x, void *at_y, int64_t n) {          \
     const float *x = at_x;                                                              \
     float *y = at_y;                                                                    \
-    (void)how;                                                                          \
+    (void)params;                                                                          \
     for (int64_t i = 0; i < n; i += VL) {                                               \
       const int64_t m = n - i < VL ? n - i : VL;                                        \
       vf_store_part(y + i, root_32(INVERSE, vf_load_part(x + i, m)), m);                \

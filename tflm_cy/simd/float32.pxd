@@ -11,8 +11,8 @@ from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 
-ctypedef void (*RowsKernel)(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept nogil
-ctypedef void (*MapKernel)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
+ctypedef void (*RowsKernel)(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept nogil
+ctypedef void (*MapKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 
 cdef struct Float32Kernels:
     BinaryKernel add

@@ -6,49 +6,49 @@ from tflm_cy.arithmetic.xnnpack.unary cimport EXP2_32, Parameters, elu8_avx512, 
 from tflm_cy.simd.float32 cimport Float32Kernels, MapKernel, RowsKernel
 
 cdef extern from "float32.h" nogil:
-    void add_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void sub_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void mul_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void prelu_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void prelu_signed_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void prelu_one_signed_run32(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void add_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
-    void sub_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
-    void mul_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
-    void prelu_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
-    void prelu_signed_rows32(const void* how, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
-    void relu_run32(const void* how, const void* x, void* y, int64_t n) noexcept
-    void leaky_run32(const void* how, const void* x, void* y, int64_t n) noexcept
-    void leaky_signed_run32(const void* how, const void* x, void* y, int64_t n) noexcept
-    void hard_swish_run32(const void* how, const void* x, void* y, int64_t n) noexcept
+    void add_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void sub_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void mul_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void prelu_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void prelu_signed_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void prelu_one_signed_run32(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void add_rows32(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void sub_rows32(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void mul_rows32(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void prelu_rows32(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void prelu_signed_rows32(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept
+    void relu_run32(const void* params, const void* x, void* y, int64_t n) noexcept
+    void leaky_run32(const void* params, const void* x, void* y, int64_t n) noexcept
+    void leaky_signed_run32(const void* params, const void* x, void* y, int64_t n) noexcept
+    void hard_swish_run32(const void* params, const void* x, void* y, int64_t n) noexcept
     void (*logistic_vectors32)(const float* exp2, const float* x, float* y, int64_t n) noexcept
 
 
-cdef void logistic_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+cdef void logistic_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
     if logistic_vectors32 != NULL:
         logistic_vectors32(<const float*>EXP2_32, <const float*>x, <float*>y, n)
     else:
-        map8(logistic8_avx512, <const Parameters*>how, <const float*>x, <float*>y, n)
+        map8(logistic8_avx512, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void tanh_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(tanh8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void tanh_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void exp_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(exp8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void exp_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(exp8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void elu_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(elu8_avx512, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void elu_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(elu8_avx512, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void gelu_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(gelu8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void gelu_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(gelu8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void gelu_tanh_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(gelu_tanh8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void gelu_tanh_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(gelu_tanh8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
 cdef void fill_float32(Float32Kernels* table) noexcept:

@@ -77,8 +77,8 @@ SIMD_INLINE vf gelu_value(vf v, float limit, float a1, float a3, float a5, float
 }
 
 #define HALVES(NAME, VALUE)                                                        \
-  static void NAME##_halves(const void *how, const void *at_x, void *at_y, int64_t n) { \
-    const float *limits = how; /* low, high: of a clamp only */                   \
+  static void NAME##_halves(const void *params, const void *at_x, void *at_y, int64_t n) { \
+    const float *limits = params; /* low, high: of a clamp only */                   \
     const uint16_t *x = at_x;                                                      \
     uint16_t *y = at_y;                                                            \
     int64_t i = 0;                                                                 \

@@ -4,19 +4,19 @@ from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.halves cimport HalfKernels
 
 cdef extern from "halves.h" nogil:
-    void square_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void floor_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void ceil_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void round_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void clamp_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void rsqrt_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void sqrt_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void hard_swish_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void exp_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void sin_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void cos_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void gelu_halves(const void* how, const void* x, void* y, int64_t n) noexcept
-    void gelu_tanh_halves(const void* how, const void* x, void* y, int64_t n) noexcept
+    void square_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void floor_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void ceil_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void round_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void clamp_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void rsqrt_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void sqrt_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void hard_swish_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void exp_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void sin_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void cos_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void gelu_halves(const void* params, const void* x, void* y, int64_t n) noexcept
+    void gelu_tanh_halves(const void* params, const void* x, void* y, int64_t n) noexcept
 
 
 cdef void fill_halves(HalfKernels* table) noexcept:

@@ -31,8 +31,8 @@ SIMD_INLINE vi vi_low_half(vi a) { return (vi)((simd_u32)a << 16) >> 16; }
 #endif
 
 #define LOOP32(NAME, ARGUMENTS, LOAD, VALUE)                                                                                       \
-  static void NAME(const void *how, ARGUMENTS, void *at_y, int64_t n) {                                                            \
-    const float *p = how;                                                                                                          \
+  static void NAME(const void *params, ARGUMENTS, void *at_y, int64_t n) {                                                            \
+    const float *p = params;                                                                                                          \
     float *y = at_y;                                                                                                               \
     (void)p;                                                                                                                       \
     LOAD                                                                                                                           \

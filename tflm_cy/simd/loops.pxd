@@ -1,6 +1,6 @@
 """Elementwise operators, pools and resizing outside of XNNPACK's arithmetic: the scalar definitions, compiled for an instruction set or in vectors.
 
-`how` is what the definition of the same name takes. The sums and products of bytes want a `simple` multiplier (see `fits`).
+`params` is what the definition of the same name takes. The sums and products of bytes want a `simple` multiplier (see `fits`).
 
     if kernels().loops.prelu != NULL:
         op.kernel = kernels().loops.prelu
@@ -12,7 +12,7 @@ from tflm_cy.arithmetic.pool_2d cimport Pool2D
 from tflm_cy.arithmetic.rescale cimport Rescale
 from tflm_cy.arithmetic.resize cimport Resize
 
-ctypedef void (*UnaryLoop)(const void* how, const void* x, void* y, int64_t n) noexcept nogil
+ctypedef void (*UnaryLoop)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 ctypedef int (*PoolLoop)(const Pool2D* p, const void* x, void* y) noexcept nogil
 ctypedef void (*ResizeLoop)(const Resize* r, const void* x, void* y) noexcept nogil
 

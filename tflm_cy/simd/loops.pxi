@@ -25,12 +25,12 @@ cdef extern from "loops.h" nogil:
         bint cuts
         int32_t lowest
         int32_t highest
-    void prelu_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void maximum_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void minimum_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept
-    void leaky_loop(const void* how, const void* x, void* y, int64_t n) noexcept
-    void relu_loop(const void* how, const void* x, void* y, int64_t n) noexcept
-    void clip_loop(const void* how, const void* x, void* y, int64_t n) noexcept
+    void prelu_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void maximum_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void minimum_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept
+    void leaky_loop(const void* params, const void* x, void* y, int64_t n) noexcept
+    void relu_loop(const void* params, const void* x, void* y, int64_t n) noexcept
+    void clip_loop(const void* params, const void* x, void* y, int64_t n) noexcept
     void bytes8_sum(
         const Bytes8* s, const int32_t* table_a, const int32_t* table_b, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept
     void bytes8_product_s8(
@@ -61,15 +61,15 @@ cdef Bytes8 bytes8_of(const ReadyRescale* r, int32_t zero_point, int32_t low, in
     return s
 
 
-cdef void sum_8_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    cdef const TableSum8* t = <const TableSum8*>how
+cdef void sum_8_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    cdef const TableSum8* t = <const TableSum8*>params
     cdef Bytes8 s = bytes8_of(&t.out, t.zero_point, t.range.low, t.range.high, False)
     bytes8_sum(&s, t.a, t.b, <const uint8_t*>a, <const uint8_t*>b, <uint8_t*>y, n)
 
 
-cdef void sum_8_blocks_loop(const void* how, const void* at_a, const void* at_b, void* at_y, int64_t n) noexcept nogil:
+cdef void sum_8_blocks_loop(const void* params, const void* at_a, const void* at_b, void* at_y, int64_t n) noexcept nogil:
     """The blocks of a run, then its tail."""
-    cdef const BlockSum8* t = <const BlockSum8*>how
+    cdef const BlockSum8* t = <const BlockSum8*>params
     cdef Bytes8 tail = bytes8_of(&t.tail.out, t.tail.zero_point, t.tail.range.low, t.tail.range.high, t.signed)
     cdef Bytes8 body = tail
     cdef const uint8_t* a = <const uint8_t*>at_a
@@ -127,20 +127,20 @@ cdef inline void products_8_in_blocks(
         n -= run
 
 
-cdef void mul_s8_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    products_8(<const Product*>how, a, b, y, n, True)
+cdef void mul_s8_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    products_8(<const Product*>params, a, b, y, n, True)
 
 
-cdef void mul_u8_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    products_8(<const Product*>how, a, b, y, n, False)
+cdef void mul_u8_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    products_8(<const Product*>params, a, b, y, n, False)
 
 
-cdef void mul_s8_blocks_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    products_8_in_blocks(<const BlockProduct*>how, a, b, y, n, True)
+cdef void mul_s8_blocks_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    products_8_in_blocks(<const BlockProduct*>params, a, b, y, n, True)
 
 
-cdef void mul_u8_blocks_loop(const void* how, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
-    products_8_in_blocks(<const BlockProduct*>how, a, b, y, n, False)
+cdef void mul_u8_blocks_loop(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil:
+    products_8_in_blocks(<const BlockProduct*>params, a, b, y, n, False)
 
 
 cdef int average_f32_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:

@@ -96,7 +96,7 @@ cdef inline Ranges ranges_of_conv_i8(const ConvI8* c) noexcept nogil:
     if c.dynamic:
         ranges.window = NULL        # the whole image says how it is quantized
     if c.flat:
-        ranges.granularity = c.abreast if c.tile_columns else 1
+        ranges.granularity = c.positions_per_row if c.tile_columns else 1
         ranges.min_chunk = max(min(ranges.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
         if c.tile_columns:
             ranges.min_chunk = TILE_POSITIONS * ranges.granularity

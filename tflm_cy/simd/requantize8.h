@@ -10,13 +10,13 @@
 
 enum { RAISES8 = SIMD_ISA != 0, RAISED8 = 0x4B000000 }; /* portable C may have no instruction that rounds once */
 
-SIMD_INLINE vf product8(const int raised, vi sum, vf scale) {
-  return raised ? vf_fma(vf_from_bits(sum), scale, vf_mul(scale, vf_set1(-0x1p23f))) : vf_mul(vf_from_vi(sum), scale);
+SIMD_INLINE vf product8(const int magic_bias, vi sum, vf scale) {
+  return magic_bias ? vf_fma(vf_from_bits(sum), scale, vf_mul(scale, vf_set1(-0x1p23f))) : vf_mul(vf_from_vi(sum), scale);
 }
 
 /* Whole numbers with the zero point and limits of the outputs; of raised sums, all three are those of bytes. */
-SIMD_INLINE vb bytes8(const int raised, const int is_signed, vi a, vi b, vi c, vi d, vb zero, vb low, vb high) {
-  if (raised) {
+SIMD_INLINE vb bytes8(const int magic_bias, const int is_signed, vi a, vi b, vi c, vi d, vb zero, vb low, vb high) {
+  if (magic_bias) {
     const vb out = vb_pack(a, b, c, d);
     return is_signed ? vb_xor(out, vb_set1(128)) : out;
   }

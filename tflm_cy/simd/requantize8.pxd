@@ -1,7 +1,7 @@
 """Which sums the vector kernels may requantize, and which may be raised: see requantize8.h.
 
-    c.raised = may_raise(&c.out, channels, depth, is_signed)     # when a kernel is planned
-    sums[column] = bias + raised_by(c.raised)                    # what its sums begin with
+    c.magic_bias = may_raise(&c.out, channels, depth, is_signed)     # when a kernel is planned
+    sums[column] = bias + raised_by(c.magic_bias)                    # what its sums begin with
 """
 from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t
@@ -33,8 +33,8 @@ cdef inline bint stays_small(const Requantize* out, ptrdiff_t channels, double d
     return True
 
 
-cdef inline uint32_t raised_by(bint raised) noexcept nogil:
-    return <uint32_t>RAISED8 if raised else 0
+cdef inline uint32_t raised_by(bint magic_bias) noexcept nogil:
+    return <uint32_t>RAISED8 if magic_bias else 0
 
 
 cdef inline bint may_raise(const Requantize* out, ptrdiff_t channels, double depth, bint is_signed) noexcept nogil:
@@ -57,6 +57,6 @@ cdef inline bint may_raise(const Requantize* out, ptrdiff_t channels, double dep
 cdef inline double read_raised(int32_t sum) noexcept nogil:
     """What a raised sum is taken for."""
     cdef uint32_t bits = <uint32_t>sum + <uint32_t>RAISED8
-    cdef float raised
-    memcpy(&raised, &bits, sizeof(float))
-    return <double>raised - TWO_TO_23
+    cdef float magic_bias
+    memcpy(&magic_bias, &bits, sizeof(float))
+    return <double>magic_bias - TWO_TO_23

@@ -5,4 +5,4 @@ The definition is arithmetic/fully_connected.pxd's `rescale_whole`. The limits a
 from tflm_cy.simd.requantize_fixed cimport RequantizeRow
 
 cdef struct RequantizeDoubleKernels:
-    RequantizeRow finish               # of a ConvI8 with one group, with c.how = a DoubleRescale
+    RequantizeRow finish               # of a ConvI8 with one group, with c.params = a DoubleRescale

@@ -15,9 +15,9 @@ cdef extern from "requantize_double.h" nogil:
 
 
 cdef void finish_requantize_double(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil:
-    cdef const DoubleRescale* out = <const DoubleRescale*>how
+    cdef const DoubleRescale* out = <const DoubleRescale*>params
     cdef RequantizeDoubleLimits k
     cdef ptrdiff_t r
     k.is_signed = out.low < 0           # without negative values both types have the same bytes

@@ -4,7 +4,7 @@
     if table.requantize_fixed.plan(&f):                   # else: the scalar definition
         f.packed = context.persistent(f.packed_bytes)
         table.requantize_fixed.pack(&f)
-    c.finish = table.requantize_fixed.finish              # of a ConvI8 or DepthwiseI8 before its plan, with c.how = &f
+    c.finish = table.requantize_fixed.finish              # of a ConvI8 or DepthwiseI8 before its plan, with c.params = &f
 
 The definition is arithmetic/conv.pxd's `rescale`, both roundings, channel by channel: some may round halves up and others away from zero.
 """
@@ -15,7 +15,7 @@ from tflm_cy.arithmetic.conv cimport Factor
 
 # Outputs of `rows` positions and all columns of a group. Sums: of whole vectors, `sum_row` from one position to the next.
 ctypedef void (*RequantizeRow)(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil
 
 cdef enum:                       # halves of the second rounding, of which a column without a right shift has none

@@ -98,9 +98,9 @@ cdef void pack_factor8(const Factor* factor, ptrdiff_t lane, bint mixed, int32_t
 
 
 cdef void finish_requantize_fixed(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, uint8_t* y, ptrdiff_t y_row,
 ) noexcept nogil:
-    cdef const RequantizeFixed* f = <const RequantizeFixed*>how
+    cdef const RequantizeFixed* f = <const RequantizeFixed*>params
     cdef const int32_t* constants = f.packed + group * requantize_fixed_vectors(f) * REQUANTIZE_FIXED_STEP(f.rounding)
     cdef RequantizeFixedLimits k
     k.is_signed = f.is_signed

@@ -27,10 +27,10 @@ cdef void quantize_row_for_isa(const float* v, ptrdiff_t n, bint asymmetric, int
 
 
 cdef void scale_rows_for_isa(
-    const void* how, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
+    const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
 ) noexcept nogil:
     """The definition, too."""
-    scale_rows(how, group, sums, sum_row, rows, y, y_row)
+    scale_rows(params, group, sums, sum_row, rows, y, y_row)
 
 
 cdef void narrow_row(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil:

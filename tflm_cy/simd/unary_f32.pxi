@@ -11,32 +11,32 @@ cdef extern from "float32.h" nogil:
     MapKernel rsqrt_run32
 
 
-cdef void neg_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(neg8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void neg_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(neg8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void square_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(square8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void square_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(square8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void round_down_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(round_down8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void round_down_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_down8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void round_up_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(round_up8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void round_up_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_up8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void round_nearest_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(round_nearest8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void round_nearest_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(round_nearest8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void sin_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(sin8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void sin_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(sin8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
-cdef void cos_run32(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
-    map8(cos8, <const Parameters*>how, <const float*>x, <float*>y, n)
+cdef void cos_run32(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
+    map8(cos8, <const Parameters*>params, <const float*>x, <float*>y, n)
 
 
 cdef void fill_unary_f32(UnaryF32Kernels* table) noexcept:

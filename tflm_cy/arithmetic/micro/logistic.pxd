@@ -25,14 +25,14 @@ cdef inline Argument argument_of(float scale, int32_t zero_point) noexcept nogil
     return a
 
 
-cdef inline int32_t logistic_s8(int32_t x, const Argument* how) noexcept nogil:
-    cdef int32_t d = x - how.zero_point
+cdef inline int32_t logistic_s8(int32_t x, const Argument* params) noexcept nogil:
+    cdef int32_t d = x - params.zero_point
     cdef int32_t a, y
-    if d <= -how.radius:
+    if d <= -params.radius:
         return -128
-    if d >= how.radius:
+    if d >= params.radius:
         return 127
-    a = multiply(d, how.m.value, how.m.shift)
+    a = multiply(d, params.m.value, params.m.shift)
     if a == 0:
         y = 1 << 30
     else:
@@ -42,14 +42,14 @@ cdef inline int32_t logistic_s8(int32_t x, const Argument* how) noexcept nogil:
     return max(-128, min(round_shift(y, 23) - 128, 127))
 
 
-cdef inline int32_t tanh_s8(int32_t x, const Argument* how) noexcept nogil:
-    cdef int32_t d = x - how.zero_point
+cdef inline int32_t tanh_s8(int32_t x, const Argument* params) noexcept nogil:
+    cdef int32_t d = x - params.zero_point
     cdef int32_t a, y
-    if d <= -how.radius:
+    if d <= -params.radius:
         return -128
-    if d >= how.radius:
+    if d >= params.radius:
         return 127
-    a = multiply(d, how.m.value, how.m.shift)
+    a = multiply(d, params.m.value, params.m.shift)
     y = 0
     if a != 0:
         y = one_minus_over_one_plus_x(exp_on_negative(-a if a > 0 else a, 5))     # of twice the argument: Q5.26

@@ -8,9 +8,9 @@ from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, multiply
 from tflm_cy.arithmetic.unary cimport inverse_sqrt_multiplier
 
 
-cdef inline void rsqrt_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    """`how`: a Multiplier. Zero has the largest result. `y` may be `x`."""
-    cdef Multiplier m = (<const Multiplier*>how)[0]
+cdef inline void rsqrt_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+    """`params`: a Multiplier. Zero has the largest result. `y` may be `x`."""
+    cdef Multiplier m = (<const Multiplier*>params)[0]
     cdef int32_t root, shift
     cdef int64_t i
     for i in range(n):

@@ -17,19 +17,19 @@ cdef enum:
     INTEGER_BITS = 3
 
 
-cdef inline void logistic_run_eigen(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void logistic_run_eigen(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = eigen_logistic(x[i])
 
 
-cdef inline void tanh_run_eigen(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void tanh_run_eigen(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = eigen_tanh(x[i])
 
 
-cdef inline void logistic_half_run_eigen(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void logistic_half_run_eigen(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef float e, sum
     cdef int64_t i
     for i in range(n):
@@ -38,7 +38,7 @@ cdef inline void logistic_half_run_eigen(const void* how, const uint16_t* x, uin
         y[i] = f32_to_half(1 if e == INFINITY else e / sum)
 
 
-cdef inline void tanh_half_run_eigen(const void* how, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
+cdef inline void tanh_half_run_eigen(const void* params, const uint16_t* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n - n % 8):
         y[i] = f32_to_half(eigen_tanh(half_to_f32(x[i])))
@@ -53,7 +53,7 @@ cdef inline float gate(float x) noexcept nogil:
     return <float>6 if x > 6 else x
 
 
-cdef inline void hard_swish_run_blocks(const void* how, const float* x, float* y, int64_t n) noexcept nogil:
+cdef inline void hard_swish_run_blocks(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef float sixth = <float>1 / <float>6
     cdef int64_t body = n - n % 4
     cdef int64_t i
@@ -63,15 +63,15 @@ cdef inline void hard_swish_run_blocks(const void* how, const float* x, float* y
         y[i] = x[i] * gate(x[i]) * sixth
 
 
-cdef inline void logistic_run_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void logistic_run_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         y[i] = logistic_s16(x[i], INTEGER_BITS)
 
 
-cdef inline void tanh_run_s16(const void* how, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void tanh_run_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
     """how: int32, 1 when the values are to be doubled."""
-    cdef int32_t left = (<const int32_t*>how)[0]
+    cdef int32_t left = (<const int32_t*>params)[0]
     cdef int64_t i
     for i in range(n):
         y[i] = tanh_s16(saturate16(<int32_t>x[i] << left), INTEGER_BITS)

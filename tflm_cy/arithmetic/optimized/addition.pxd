@@ -45,16 +45,16 @@ cdef inline int32_t operand_in_block(int32_t x, Multiplier m, int spare, bint sh
     return shifted if shifts_first else shifted >> min(-m.shift, 31) if m.shift < 0 else <int32_t>(<uint32_t>shifted << m.shift)
 
 
-cdef inline void sum_s16_in_blocks(const void* how, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+cdef inline void sum_s16_in_blocks(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
     """ADD; n is the whole tensor."""
-    cdef const BlockSum16* s = <const BlockSum16*>how
+    cdef const BlockSum16* s = <const BlockSum16*>params
     cdef int64_t body = n - n % 16
     cdef int64_t i
     cdef uint32_t total
     for i in range(body):
         total = <uint32_t>operand_in_block(a[i], s.a, 15, True) + <uint32_t>operand_in_block(b[i], s.b, 15, True)
         y[i] = <int16_t>clamp32(rescale(<int32_t>total, s.tail.out), s.tail.range.low, s.tail.range.high)
-    sum_s16(how, a + body, b + body, y + body, n - body)
+    sum_s16(params, a + body, b + body, y + body, n - body)
 
 
 cdef inline bint five_fold(const Broadcast* plan) noexcept nogil:
@@ -74,9 +74,9 @@ cdef inline bint five_fold(const Broadcast* plan) noexcept nogil:
     return True
 
 
-cdef inline void sum_8_in_blocks(const void* how, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
+cdef inline void sum_8_in_blocks(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     """n: a part of a run that is whole blocks long, the rest of one, or whole runs."""
-    cdef const BlockSum8* s = <const BlockSum8*>how
+    cdef const BlockSum8* s = <const BlockSum8*>params
     cdef Rescale out = s.tail.out
     cdef int32_t zero_point = s.tail.zero_point
     cdef int32_t low = s.tail.range.low

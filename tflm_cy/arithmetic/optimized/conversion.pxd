@@ -35,8 +35,8 @@ cdef inline float ties_to_even(float x) noexcept nogil:
     return shifted if fabsf(x) < <float>4194304.0 else x
 
 
-cdef inline void quantize_split(const void* how, const float* x, Narrow* y, int64_t n) noexcept nogil:
-    cdef Affine q = (<const Affine*>how)[0]
+cdef inline void quantize_split(const void* params, const float* x, Narrow* y, int64_t n) noexcept nogil:
+    cdef Affine q = (<const Affine*>params)[0]
     cdef float inverse = <float>(1.0 / <double>q.scale)
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
@@ -46,8 +46,8 @@ cdef inline void quantize_split(const void* how, const float* x, Narrow* y, int6
         y[i] = <Narrow>clamp32(add_wrapping(round_away(<double>x[i] / <double>q.scale), q.zero_point), q.low, q.high)
 
 
-cdef inline void lookup_split(const void* how, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
-    cdef const SplitBytes* table = <const SplitBytes*>how
+cdef inline void lookup_split(const void* params, const uint8_t* x, uint8_t* y, int64_t n) noexcept nogil:
+    cdef const SplitBytes* table = <const SplitBytes*>params
     cdef int64_t body = n - n % BYTE_BLOCK
     cdef int64_t i
     for i in range(body):
@@ -60,19 +60,19 @@ cdef inline float dequantized_in_block(int32_t q, float scale, int32_t zero_poin
     return <float>q * scale + <float>(<double>-zero_point * <double>scale)
 
 
-cdef inline void dequantize_split_bytes(const void* how, const Narrow* x, float* y, int64_t n) noexcept nogil:
-    cdef Affine q = (<const Affine*>how)[0]
+cdef inline void dequantize_split_bytes(const void* params, const Narrow* x, float* y, int64_t n) noexcept nogil:
+    cdef Affine q = (<const Affine*>params)[0]
     cdef float bias = <float>(<double>-q.zero_point * <double>q.scale)
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
     for i in range(body):
         y[i] = <float><int32_t>x[i] * q.scale + bias
-    dequantize_bytes(how, x + body, y + body, n - body)
+    dequantize_bytes(params, x + body, y + body, n - body)
 
 
-cdef inline void dequantize_split_s16(const void* how, const int16_t* x, float* y, int64_t n) noexcept nogil:
+cdef inline void dequantize_split_s16(const void* params, const int16_t* x, float* y, int64_t n) noexcept nogil:
     """The zero point is 0, which a block adds: to a zero below zero, and to what a scale that is no number makes of it."""
-    cdef float scale = (<const Affine*>how).scale
+    cdef float scale = (<const Affine*>params).scale
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
     for i in range(body):
@@ -81,9 +81,9 @@ cdef inline void dequantize_split_s16(const void* how, const int16_t* x, float* 
         y[i] = <float>(<double>scale * <double>x[i])
 
 
-cdef inline void dequantize_split_4(const void* how, const uint8_t* x, float* y, int64_t n) noexcept nogil:
-    """Two values a byte; `how` has the results by pattern."""
-    cdef const SplitFloats* table = <const SplitFloats*>how
+cdef inline void dequantize_split_4(const void* params, const uint8_t* x, float* y, int64_t n) noexcept nogil:
+    """Two values a byte; `params` has the results by pattern."""
+    cdef const SplitFloats* table = <const SplitFloats*>params
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
     for i in range(body):

@@ -23,9 +23,9 @@ cdef struct BlockProduct:
     bint cuts
 
 
-cdef inline void mul_8_in_blocks(const void* how, const Byte* a, const Byte* b, Byte* y, int64_t n) noexcept nogil:
+cdef inline void mul_8_in_blocks(const void* params, const Byte* a, const Byte* b, Byte* y, int64_t n) noexcept nogil:
     """n: as in `sum_8_in_blocks`."""
-    cdef const BlockProduct* s = <const BlockProduct*>how
+    cdef const BlockProduct* s = <const BlockProduct*>params
     cdef Product p = s.product
     cdef int32_t lowest = -128 if Byte is int8_t else 0
     cdef int32_t highest = 127 if Byte is int8_t else 255
@@ -40,5 +40,5 @@ cdef inline void mul_8_in_blocks(const void* how, const Byte* a, const Byte* b, 
             v = <int16_t>v if s.cuts else clamp32(v, -32768, 32767)
             v = clamp32(<int16_t><uint32_t>(v + p.y_zero_point), lowest, highest)
             y[i] = <Byte>clamp32(v, p.range.low, p.range.high)
-        mul_q(how, a + body, b + body, y + body, end - body)
+        mul_q(params, a + body, b + body, y + body, end - body)
         start = end

@@ -1,7 +1,7 @@
 """Elementwise operators on int8 and uint8 in XNNPACK's arithmetic: sums and products of two tensors, tables for one, QUANTIZE, DEQUANTIZE.
 
 Three ways of rounding: products and QUANTIZE of floats go to the nearest even, sums and rescaling round half up, tables of functions round
-half away from zero. `how` is the kernel's own struct (arithmetic/broadcast.pxd).
+half away from zero. `params` is the kernel's own struct (arithmetic/broadcast.pxd).
 
     ready_sum(&how, a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point, 1)
     add_8(&how, a, b, y, n)
@@ -61,7 +61,7 @@ cdef inline int32_t exponent_of(float x) noexcept nogil:
 
 
 cdef inline bint ready_sum(
-    Sum8* how, float a_scale, int32_t a_zero_point, float b_scale, int32_t b_zero_point, float y_scale, int32_t sign,
+    Sum8* params, float a_scale, int32_t a_zero_point, float b_scale, int32_t b_zero_point, float y_scale, int32_t sign,
 ) noexcept nogil:
     """Multipliers of 21 bits; False when the scales' quotients are out of the range that the delegate accepts."""
     cdef float a = a_scale / y_scale
@@ -69,16 +69,16 @@ cdef inline bint ready_sum(
     cdef float larger = a if a > b else b
     if not (larger > <float>0.0009 and larger < 256 and a > 0 and b > 0):
         return False
-    how.shift = 20 - exponent_of(larger)
-    how.a_multiplier = <int32_t>rintf(ldexpf(a, how.shift))
-    how.b_multiplier = sign * <int32_t>rintf(ldexpf(b, how.shift))
-    how.constant = (1 << (how.shift - 1)) - a_zero_point * how.a_multiplier - b_zero_point * how.b_multiplier
+    params.shift = 20 - exponent_of(larger)
+    params.a_multiplier = <int32_t>rintf(ldexpf(a, params.shift))
+    params.b_multiplier = sign * <int32_t>rintf(ldexpf(b, params.shift))
+    params.constant = (1 << (params.shift - 1)) - a_zero_point * params.a_multiplier - b_zero_point * params.b_multiplier
     return True
 
 
-cdef inline void add_8(const Sum8* how, const byte8* a, const byte8* b, byte8* y, int64_t n) noexcept nogil:
+cdef inline void add_8(const Sum8* params, const byte8* a, const byte8* b, byte8* y, int64_t n) noexcept nogil:
     """Rounded half up. The sum fits: two products below 2^29."""
-    cdef Sum8 s = how[0]
+    cdef Sum8 s = params[0]
     cdef int64_t i
     cdef int32_t v
     for i in range(n):
@@ -87,9 +87,9 @@ cdef inline void add_8(const Sum8* how, const byte8* a, const byte8* b, byte8* y
         y[i] = <byte8>(v if v < s.limits.high else s.limits.high)
 
 
-cdef inline void multiply_8(const Product8* how, const byte8* a, const byte8* b, byte8* y, int64_t n) noexcept nogil:
+cdef inline void multiply_8(const Product8* params, const byte8* a, const byte8* b, byte8* y, int64_t n) noexcept nogil:
     """Rounded to nearest even."""
-    cdef Product8 p = how[0]
+    cdef Product8 p = params[0]
     cdef int64_t i
     cdef float v
     for i in range(n):
@@ -99,9 +99,9 @@ cdef inline void multiply_8(const Product8* how, const byte8* a, const byte8* b,
         y[i] = <byte8>(<int32_t>rintf(v) + p.zero_point)
 
 
-cdef inline void quantize_8(const Quantize8* how, const float* x, byte8* y, int64_t n) noexcept nogil:
+cdef inline void quantize_8(const Quantize8* params, const float* x, byte8* y, int64_t n) noexcept nogil:
     """Rounded to nearest even; NaN gives the highest value."""
-    cdef Quantize8 q = how[0]
+    cdef Quantize8 q = params[0]
     cdef int64_t i
     cdef float v
     for i in range(n):
@@ -111,8 +111,8 @@ cdef inline void quantize_8(const Quantize8* how, const float* x, byte8* y, int6
         y[i] = <byte8>(<int32_t>rintf(v) + q.zero_point)
 
 
-cdef inline void dequantize_8(const Dequantize8* how, const byte8* x, float* y, int64_t n) noexcept nogil:
-    cdef Dequantize8 d = how[0]
+cdef inline void dequantize_8(const Dequantize8* params, const byte8* x, float* y, int64_t n) noexcept nogil:
+    cdef Dequantize8 d = params[0]
     cdef int64_t i
     for i in range(n):
         y[i] = <float>(<int32_t>x[i] - d.zero_point) * d.scale
@@ -160,13 +160,13 @@ cdef inline void fill_function(
         table[byte] = <uint8_t><int32_t>(v if v < <float>limits.high else <float>limits.high)
 
 
-cdef inline void multiply_table(uint8_t* table, const Product8* how, bint signed) noexcept nogil:
+cdef inline void multiply_table(uint8_t* table, const Product8* params, bint signed) noexcept nogil:
     """A function f of one value becomes x * f(x)."""
     cdef uint8_t x
     cdef int byte
     for byte in range(256):
         x = <uint8_t>byte
         if signed:
-            multiply_8(how, <const int8_t*>&x, <const int8_t*>&table[byte], <int8_t*>&table[byte], 1)
+            multiply_8(params, <const int8_t*>&x, <const int8_t*>&table[byte], <int8_t*>&table[byte], 1)
         else:
-            multiply_8(how, &x, &table[byte], &table[byte], 1)
+            multiply_8(params, &x, &table[byte], &table[byte], 1)

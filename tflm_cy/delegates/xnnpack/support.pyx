@@ -37,10 +37,10 @@ from tflm_cy.schema.builtins cimport (
     BUILTIN_SOFTMAX, BUILTIN_SPACE_TO_DEPTH, BUILTIN_SPLIT, BUILTIN_STABLEHLO_COMPOSITE, BUILTIN_STRIDED_SLICE, BUILTIN_SUB,
     BUILTIN_TANH, BUILTIN_TRANSPOSE, BUILTIN_TRANSPOSE_CONV, BUILTIN_VAR_HANDLE,
 )
+from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_f32, table_i8, table_i32, table_vector
 
 cdef enum:                       # slots of the options that the rules read
-    ACTIVATION_OF_BINARY = 0     # AddOptions, SubOptions, MulOptions, DivOptions
     LEAKY_ALPHA = 0
     POOL_PADDING = 0
     POOL_STRIDE_W = 1
@@ -126,12 +126,12 @@ cdef class Support(Operands):
             elif a.type != FLOAT32:
                 ratio(a.scale, y.scale, <float>(1.0 / 1024), 256, False)
                 ratio(b.scale, y.scale, <float>(1.0 / 1024), 256, False)
-            return clips(table_i8(n.options, ACTIVATION_OF_BINARY, 0))
+            return clips(table_i8(n.options, ADD_FUSED_ACTIVATION_FUNCTION, 0))
         is_f32(a)
         is_f32(b)
         is_f32(y)
         if n.code == BUILTIN_DIV:
-            clips(table_i8(n.options, ACTIVATION_OF_BINARY, 0))
+            clips(table_i8(n.options, ADD_FUSED_ACTIVATION_FUNCTION, 0))
         if n.code == BUILTIN_PRELU:
             self.static_input(n, 1)
         return 0

@@ -1,6 +1,6 @@
 """How the hybrid operators (float32 values, 8-bit weights) use the vector kernels for bytes: a quantized image, exact sums, and floats of them.
 
-    if ready_hybrid_i8(context, &op.fast, &shape, x, w, bytes, scales, how, asymmetric, bias, low, high):     # else: the scalar definition
+    if ready_hybrid_i8(context, &op.fast, &shape, x, w, bytes, scales, params, asymmetric, bias, low, high):     # else: the scalar definition
         parallelize_hybrid_i8(context, node, &op.fast, range)
     run_hybrid_i8(context, &op.fast, x, y, 0, all_rows(&op.fast), 0)
 
@@ -66,7 +66,7 @@ cdef inline ptrdiff_t hybrid_line(ptrdiff_t bytes) noexcept nogil:
 
 
 cdef inline int begin_hybrid(
-    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int how, bint asymmetric, const float* bias,
+    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int params, bint asymmetric, const float* bias,
     float low, float high,
 ) except -1:
     h.batches = g.batches
@@ -76,7 +76,7 @@ cdef inline int begin_hybrid(
     h.asymmetric = asymmetric
     h.w = w
     h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    h.out = HybridScaling(columns=g.oc, how=how, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0)
+    h.out = HybridScaling(columns=g.oc, params=params, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0)
     return 0
 
 
@@ -91,7 +91,7 @@ cdef inline int end_hybrid(Context context, HybridI8* h, ptrdiff_t outside, ptrd
 
 
 cdef inline bint ready_hybrid_i8(
-    Context context, HybridI8* h, const ConvShape* g, const Tensor* x, const int8_t* w, const float* scales, int how, bint asymmetric,
+    Context context, HybridI8* h, const ConvShape* g, const Tensor* x, const int8_t* w, const float* scales, int params, bint asymmetric,
     const float* bias, float low, float high,
 ) except -1:
     """Filters of kh * kw * group_ic bytes."""
@@ -100,14 +100,14 @@ cdef inline bint ready_hybrid_i8(
     h.rows = row_kernels()
     if h.rows == NULL or kernels().conv_i8.plan == NULL or w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0 or g.batches <= 0:
         return False
-    begin_hybrid(context, h, g, w, scales, how, asymmetric, bias, low, high)
+    begin_hybrid(context, h, g, w, scales, params, asymmetric, bias, low, high)
     h.out.columns = g.oc / g.groups
     c.shape = g[0]
     c.shape.batches = 1
     c.is_signed = True
     c.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
     c.finish = h.rows.scale_rows
-    c.how = &h.out
+    c.params = &h.out
     c.y_size = sizeof(float)
     c.slack = True
     c.w, c.w_row = w, depth
@@ -119,14 +119,14 @@ cdef inline bint ready_hybrid_i8(
 
 
 cdef inline bint ready_hybrid_depthwise_i8(
-    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int how, const float* bias, float low, float high,
+    Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int params, const float* bias, float low, float high,
 ) except -1:
     """Always asymmetric."""
     cdef DepthwiseI8* d = &h.taps.plan
     h.rows = row_kernels()
     if h.rows == NULL or kernels().depthwise_i8.plan == NULL or w == NULL or bias == NULL or g.batches <= 0 or g.oc <= 0:
         return False
-    begin_hybrid(context, h, g, w, scales, how, True, bias, low, high)
+    begin_hybrid(context, h, g, w, scales, params, True, bias, low, high)
     h.depthwise = True
     h.multiplier = g.oc / g.ic
     d.shape = g[0]
@@ -135,7 +135,7 @@ cdef inline bint ready_hybrid_depthwise_i8(
     d.is_signed = True
     d.out.bias = <int32_t*>context.persistent(4 * g.oc + 4)
     d.finish = h.rows.scale_rows
-    d.how = &h.out
+    d.params = &h.out
     d.y_size = sizeof(float)
     d.w = <const uint8_t*>w
     if not kernels().depthwise_i8.plan(d):
@@ -203,7 +203,7 @@ cdef inline HybridScaling columns_of(const HybridScaling* out, ptrdiff_t first, 
     part.columns = min(end, out.columns) - first
     part.bias += first
     part.w_sums += first
-    if part.how != BY_BOTH:
+    if part.params != BY_BOTH:
         part.scales += first
     return part
 
@@ -219,7 +219,7 @@ cdef inline void run_band(
     cdef ptrdiff_t all = hybrid_rows(h)
     if h.depthwise:
         d = h.taps.plan
-        d.how = out
+        d.params = out
         d.x_zero_point = out.zero_point
         d.outside = <const uint8_t*>scratch + h.outside_at
         if end - first < all:
@@ -229,13 +229,13 @@ cdef inline void run_band(
         return
     c = h.sums.plan
     g = &h.sums.plan.shape
-    c.how = out
+    c.params = out
     c.x_zero_point = out.zero_point          # what padding is
     if end - first == all:
         c.run(&c, image, scratch + h.kernel_at, y)
     elif by_panels(&c):
         part = columns_of(out, first * c.panel_columns, end * c.panel_columns)
-        c.how = &part
+        c.params = &part
         run_columns_conv_i8(&c, image, scratch + h.kernel_at, y, first * c.panel_columns, end * c.panel_columns)
     elif c.flat:
         c.shape.batches = end - first

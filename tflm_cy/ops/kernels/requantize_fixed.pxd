@@ -90,7 +90,7 @@ cdef inline int fill_requantize_fixed(
     plan.w_zero_point = w_zero_point
     plan.out.bias = bias
     plan.finish = kernels().requantize_fixed.finish
-    plan.how = f
+    plan.params = f
     plan.y_size = 1
     return 0
 

@@ -18,17 +18,10 @@ from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT32, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.operand cimport index_at, operand, result, want_index_type
+from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, STRIDED_SLICE_BEGIN_MASK, STRIDED_SLICE_END_MASK, STRIDED_SLICE_OFFSET
 from tflm_cy.schema.table cimport table_bool, table_i32
 
 from tflm_cy.graph.refusal import OwnRefusalError
-
-cdef enum:                       # StridedSliceOptions
-    BEGIN_MASK = 0
-    END_MASK = 1
-    OFFSET = 5
-
-cdef enum:                       # ConcatenationOptions
-    AXIS = 0
 
 cdef enum:
     COPY_RANK = 6                # XNN_MAX_TENSOR_DIMS
@@ -100,9 +93,9 @@ cdef int prepare_strided_slice(Context context, Node* node) except -1:
     cdef Tensor* begin = operand(context, node, 1)
     cdef Tensor* end = operand(context, node, 2)
     cdef Tensor* strides = operand(context, node, 3)
-    cdef int32_t begin_mask = table_i32(node.options, BEGIN_MASK, 0)
-    cdef int32_t end_mask = table_i32(node.options, END_MASK, 0)
-    cdef bint offset = table_bool(node.options, OFFSET, False)
+    cdef int32_t begin_mask = table_i32(node.options, STRIDED_SLICE_BEGIN_MASK, 0)
+    cdef int32_t end_mask = table_i32(node.options, STRIDED_SLICE_END_MASK, 0)
+    cdef bint offset = table_bool(node.options, STRIDED_SLICE_OFFSET, False)
     cdef int64_t[COPY_RANK] begins
     cdef int64_t[COPY_RANK] ends
     cdef int d
@@ -251,7 +244,7 @@ cdef int pad(Context context, Node* node) noexcept nogil:
 cdef int prepare_concatenation(Context context, Node* node) except -1:
     cdef Tensor* first = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    cdef int axis = table_i32(node.options, AXIS, 0)
+    cdef int axis = table_i32(node.options, CONCATENATION_AXIS, 0)
     cdef object refusal = None
     cdef int32_t[MAX_RANK] dims
     cdef int64_t total = 0

@@ -15,12 +15,10 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, Tensor, type_name
 from tflm_cy.ops.elementwise cimport Unary, channels_of, prepare_unary, share_single
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.table cimport kernels
-
-cdef enum:                       # GeluOptions
-    APPROXIMATE = 0
 
 cdef double FUNCTION_TIME = 0.3  # nanoseconds a value
 cdef HalfLimits NO_LIMITS
@@ -72,13 +70,13 @@ cdef void map_range(Context context, Node* node, int64_t first, int64_t end, int
 
 
 # ---- one loop for each of two, which the compiler makes vectors of
-cdef void abs_run(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+cdef void abs_run(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         (<uint16_t*>y)[i] = abs_half(NO_LIMITS, (<const uint16_t*>x)[i])
 
 
-cdef void neg_run(const void* how, const void* x, void* y, int64_t n) noexcept nogil:
+cdef void neg_run(const void* params, const void* x, void* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
         (<uint16_t*>y)[i] = neg_half(NO_LIMITS, (<const uint16_t*>x)[i])
@@ -164,7 +162,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:
-    if table_bool(node.options, APPROXIMATE, False):
+    if table_bool(node.options, GELU_APPROXIMATE, False):
         prepare_function(context, node, gelu_tanh_half, kernels().halves.gelu_tanh)
     else:
         prepare_function(context, node, gelu_half, kernels().halves.gelu)

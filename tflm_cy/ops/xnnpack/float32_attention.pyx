@@ -16,12 +16,10 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, shape_of, type_name
 from tflm_cy.ops.xnnpack.definitions cimport definitions, product_rules
 from tflm_cy.schema.flexbuffer import float_slot
+from tflm_cy.schema.option_slots cimport STABLE_HLO_COMPOSITE_COMPOSITE_ATTRIBUTES
 from tflm_cy.schema.table cimport Vector, table_vector
 
 cdef str NAME = "odml.scaled_dot_product_attention"
-
-cdef enum:                       # StableHLOCompositeOptions
-    ATTRIBUTES = 2
 
 cdef struct AttentionNode:
     Attention attention
@@ -97,7 +95,7 @@ cdef int set_attributes(Context context, Node* node, Attention* a) except -1:
     cdef Vector attributes
     cdef bytes content = b""
     if context.operator_name(node) == "STABLEHLO_COMPOSITE":
-        attributes = table_vector(node.options, ATTRIBUTES)
+        attributes = table_vector(node.options, STABLE_HLO_COMPOSITE_COMPOSITE_ATTRIBUTES)
         if attributes.data != NULL:
             content = (<const char*>attributes.data)[:attributes.length]
     elif node.custom_options != NULL:

@@ -31,12 +31,10 @@ from tflm_cy.ops.elementwise cimport Binary, channels_of, check_arity, prepare_b
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION
 from tflm_cy.schema.table cimport table_i8
 from tflm_cy.simd.float32 cimport MapKernel, RowsKernel
 from tflm_cy.simd.table cimport kernels
-
-cdef enum:                       # AddOptions, SubOptions, MulOptions, DivOptions
-    FUSED_ACTIVATION_FUNCTION = 0
 
 cdef double VALUE_TIME = 0.15    # nanoseconds
 cdef double GATE_TIME = 0.55
@@ -45,7 +43,7 @@ cdef enum:
     PIECE = 512                  # values of a gate at a time
 
 cdef struct Gate:
-    RangeF range                 # first: the multiplication's `how`
+    RangeF range                 # first: the multiplication's `params`
     int operand                  # x; the other one is its LOGISTIC
     Function8 function
     MapKernel fast               # with a vector kernel
@@ -57,7 +55,7 @@ cdef struct Clamp:
     MapKernel vector
 
 
-cdef struct Limits:              # of the result: the kernels' `how`
+cdef struct Limits:              # of the result: the kernels' `params`
     RangeF range
     RowsKernel rows              # a vector kernel for one row of b that meets many of a
 
@@ -75,7 +73,7 @@ cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bi
     check_rank(b, name)
     limits.range = float_limits(0)
     limits.rows = NULL
-    op.how = limits
+    op.params = limits
     op.kernel = kernel
     share_values(context, node, op, VALUE_TIME)
     return op
@@ -88,7 +86,7 @@ cdef int use_vectors(Node* node, Binary* op, BinaryKernel kernel, RowsKernel row
         return 0
     op.kernel = kernel
     if one_row and op.plan.a_step[0] == op.plan.inner:
-        (<Limits*>op.how).rows = rows
+        (<Limits*>op.params).rows = rows
         node.invoke = invoke_rows
         if node.work != NULL:
             node.work = compute_rows
@@ -99,23 +97,23 @@ cdef int invoke_rows(Context context, Node* node) noexcept nogil:
     cdef Binary* op = <Binary*>node.data
     cdef const Tensor* a = context.input(node, op.swapped)
     cdef const Tensor* b = context.input(node, 1 - op.swapped)
-    (<Limits*>op.how).rows(
-        op.how, <const float*>a.data, <const float*>b.data, <float*>context.output(node, 0).data, op.plan.count[0], op.plan.inner)
+    (<Limits*>op.params).rows(
+        op.params, <const float*>a.data, <const float*>b.data, <float*>context.output(node, 0).data, op.plan.count[0], op.plan.inner)
     return 0
 
 
 cdef void compute_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     cdef Binary* op = <Binary*>node.data
     cdef int64_t n = op.plan.inner
-    (<Limits*>op.how).rows(
-        op.how, <const float*>context.input(node, op.swapped).data + first * n, <const float*>context.input(node, 1 - op.swapped).data,
+    (<Limits*>op.params).rows(
+        op.params, <const float*>context.input(node, op.swapped).data + first * n, <const float*>context.input(node, 1 - op.swapped).data,
         <float*>context.output(node, 0).data + first * n, end - first, n)
 
 
 cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, bint swapped=False) except NULL:
     """With a fused activation."""
     cdef Binary* op = prepare_floats(context, node, kernel, swapped)
-    (<Limits*>op.how).range = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    (<Limits*>op.params).range = float_limits(table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, 0))
     return op
 
 
@@ -128,7 +126,7 @@ cdef int standing(Context context, Node* node) except -2:
 
 cdef int prepare_add(Context context, Node* node) except -1:
     cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
-    cdef const RangeF* range = &(<Limits*>op.how).range
+    cdef const RangeF* range = &(<Limits*>op.params).range
     if count(context.input(node, 0)) == count(context.input(node, 1)) == count(context.output(node, 0)) and not op.swapped:
         node.epilogue = epilogue_of(EPILOGUE_ADD, -1, range.low, range.high, 0)
     return use_vectors(node, op, kernels().float32.add, kernels().float32.add_rows)
@@ -166,7 +164,7 @@ cdef int prepare_gate(Context context, Node* node) except -1:
         raise ValueError(f"MUL: types {type_name(x.type)} -> {type_name(y.type)} are not supported")
     check_rank(x, "MUL")
     context.set_shape(y, x.rank, x.dims)
-    gate.range = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    gate.range = float_limits(table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, 0))
     gate.operand = i
     gate.function = of_form(definitions().logistic, logistic8_avx2, logistic8_avx512, logistic8_neon)
     if gate.function == logistic8_avx512:

@@ -34,26 +34,15 @@ from tflm_cy.ops.kernels.gemm_f32 cimport (
     GemmF32, PackedDepthwiseF32, parallelize_f32, parallelize_depthwise_f32, run_range_f32, range_depthwise_f32, ready_depthwise_f32, ready_conv_f32, run_f32,
     try_fuse_f32,
 )
+from tflm_cy.schema.option_slots cimport (
+    CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
+    CONV_2D_STRIDE_W, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, DEPTHWISE_CONV_2D_DILATION_W_FACTOR,
+    DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION,
+)
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.ranges cimport conv_f32_time
 
 from tflm_cy.graph.refusal import OwnRefusalError
-
-cdef enum:                       # Conv2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FUSED_ACTIVATION = 3
-    DILATION_W = 4
-    DILATION_H = 5
-
-cdef enum:                       # DepthwiseConv2DOptions; the others are as above
-    DEPTHWISE_ACTIVATION = 4
-    DEPTHWISE_DILATION_W = 5
-    DEPTHWISE_DILATION_H = 6
-
-cdef enum:                       # TransposeConvOptions; the others are as above
-    TRANSPOSE_ACTIVATION = 3
 
 cdef struct Convolution:
     ConvShape shape
@@ -90,8 +79,8 @@ cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, i
     op = <Convolution*>context.persistent(sizeof(Convolution))
     op.shape.batches, op.shape.ih, op.shape.iw, op.shape.ic = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
     op.shape.kh, op.shape.kw = w.dims[1], w.dims[2]
-    op.shape.stride_h = table_i32(node.options, STRIDE_H, 0)
-    op.shape.stride_w = table_i32(node.options, STRIDE_W, 0)
+    op.shape.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
+    op.shape.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
     op.shape.dilation_h = 1
     op.shape.dilation_w = 1
     node.data = op
@@ -108,7 +97,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
     """Output size and padding from strides and dilations; the output's shape."""
     cdef ConvShape* g = &op.shape
     cdef int32_t[4] dims
-    cdef int padding = table_i8(node.options, PADDING, 0)
+    cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
     cdef bint misfit = set_padded_window(context, node, g, padding, context.operator_name(node))
     if g.oh <= 0 or g.ow <= 0:
         raise ValueError(f"{context.operator_name(node)}: a {g.kh}x{g.kw} filter does not fit the {g.ih}x{g.iw} image")
@@ -126,8 +115,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     cdef ConvShape* g = &op.shape
     cdef Tensor* w = context.input(node, 1)
     g.oc, g.group_ic = w.dims[0], w.dims[3]
-    g.dilation_h = table_i32(node.options, DILATION_H, 1)
-    g.dilation_w = table_i32(node.options, DILATION_W, 1)
+    g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
+    g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
     if g.group_ic <= 0 or g.ic <= 0 or g.ic % g.group_ic != 0 or g.oc % (g.ic / g.group_ic) != 0:
         g.groups = 1
         finish_window(context, node, op)
@@ -135,7 +124,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.groups = g.ic / g.group_ic
     check_bias(context.input(node, 2), g.oc, "CONV_2D")
     finish_window(context, node, op)
-    op.range = float_limits(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.range = float_limits(table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if g.group_ic == 1 and g.oc == g.groups:
         return use_depthwise(context, node, op, 1, g.kh * g.kw)
     return use_product(context, node, op, g.kh * g.kw * g.group_ic, 1)
@@ -146,14 +135,14 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     cdef ConvShape* g = &op.shape
     cdef Tensor* w = context.input(node, 1)
     g.oc, g.group_ic, g.groups = w.dims[3], 1, g.ic
-    g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
-    g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
+    g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
+    g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
     if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
         finish_window(context, node, op)
         raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} input channels, a filter of the shape {shape_of(w)}")
     check_bias(context.input(node, 2), g.oc, "DEPTHWISE_CONV_2D")
     finish_window(context, node, op)
-    op.range = float_limits(table_i8(node.options, DEPTHWISE_ACTIVATION, 0))
+    op.range = float_limits(table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if g.oc == g.ic:
         return use_depthwise(context, node, op, g.oc, 1)
     return use_product(context, node, op, 1, g.oc)
@@ -220,8 +209,8 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     if shape == NULL or shape.type != INT32 or count(shape) != 4 or not is_constant(shape):
         raise ValueError("TRANSPOSE_CONV: the output shape must be four constant int32")
     size = <const int32_t*>shape.data
-    op.range = float_limits(table_i8(node.options, TRANSPOSE_ACTIVATION, 0))
-    return finish_transposed(context, node, op, context.input(node, 3), table_i8(node.options, PADDING, 0), size[1], size[2])
+    op.range = float_limits(table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0))
+    return finish_transposed(context, node, op, context.input(node, 3), table_i8(node.options, CONV_2D_PADDING, 0), size[1], size[2])
 
 
 cdef int prepare_custom_transpose(Context context, Node* node) except -1:

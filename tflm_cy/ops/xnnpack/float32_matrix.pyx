@@ -20,19 +20,14 @@ from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, parallelize_f32, run_range_f32, ready_conv_f32, run_f32, try_fuse_f32
+from tflm_cy.schema.option_slots cimport (
+    BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.conv_f32 cimport ConvF32, ConvF32Kernels
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
-
-cdef enum:                       # FullyConnectedOptions
-    FUSED_ACTIVATION = 0
-    KEEP_NUM_DIMS = 2
-
-cdef enum:                       # BatchMatMulOptions
-    ADJ_X = 0
-    ADJ_Y = 1
 
 cdef enum:
     BATCH_DIMS = 4               # of a matrix product of six dimensions
@@ -83,7 +78,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     op = <FullyConnected*>context.persistent(sizeof(FullyConnected))
     op.outputs, op.depth = w.dims[0], w.dims[1]
     set_fully_connected_shape(context, node, op, x, y)
-    op.range = float_limits(table_i8(node.options, FUSED_ACTIVATION, 0))
+    op.range = float_limits(table_i8(node.options, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, 0))
     if b != NULL:
         bias = <const float*>b.data
     node.data = op
@@ -118,12 +113,12 @@ cdef int set_fully_connected_shape(Context context, const Node* node, FullyConne
     cdef object refusal = None
     if total % op.depth != 0:
         refusal = f"FULLY_CONNECTED: an input of the shape {shape_of(x)} has no whole rows of {op.depth}"
-        if not table_bool(node.options, KEEP_NUM_DIMS, False):
+        if not table_bool(node.options, FULLY_CONNECTED_KEEP_NUM_DIMS, False):
             raise ValueError(refusal)
     op.rows = total / op.depth
     dims[0] = <int32_t>op.rows
     dims[1] = <int32_t>op.outputs
-    if table_bool(node.options, KEEP_NUM_DIMS, False):
+    if table_bool(node.options, FULLY_CONNECTED_KEEP_NUM_DIMS, False):
         if x.rank < 1:
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.depth}, the input has the shape {shape_of(x)}")
         if x.dims[x.rank - 1] != op.depth:
@@ -175,8 +170,8 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     if x.type != FLOAT32 or y.type != FLOAT32 or z.type != FLOAT32:
         raise ValueError(f"BATCH_MATMUL: types {type_name(x.type)} x {type_name(y.type)} -> {type_name(z.type)} are not supported")
     op = <BatchMatmul*>context.persistent(sizeof(BatchMatmul))
-    op.adj_x = table_bool(node.options, ADJ_X, False)
-    op.adj_y = table_bool(node.options, ADJ_Y, False)
+    op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
+    op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
     set_product_shape(context, op, x, y, z)
     op.order = order_of_rows(product_rules(), op.m)
     node.data = op

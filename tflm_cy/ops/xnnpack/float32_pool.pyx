@@ -25,19 +25,15 @@ from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.window_2d cimport pad_before, windows_along
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.limits cimport float_limits
+from tflm_cy.schema.option_slots cimport (
+    POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
+    POOL_2D_STRIDE_W,
+)
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.pool_f32 cimport AveragePoolKernel, MaxPoolKernel
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
-
-cdef enum:                       # Pool2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FILTER_WIDTH = 3
-    FILTER_HEIGHT = 4
-    FUSED_ACTIVATION_FUNCTION = 5
 
 cdef struct Pool:
     PoolShape shape
@@ -104,13 +100,13 @@ cdef Pool* prepare_pool(Context context, Node* node) except NULL:
     expect_arity(context, node, 1, 1)
     op = begin(context, node)
     p = &op.shape
-    p.kh = table_i32(node.options, FILTER_HEIGHT, 0)
-    p.kw = table_i32(node.options, FILTER_WIDTH, 0)
-    p.stride_h = table_i32(node.options, STRIDE_H, 0)
-    p.stride_w = table_i32(node.options, STRIDE_W, 0)
-    set_windows(context, node, op, table_i8(node.options, PADDING, 0))
+    p.kh = table_i32(node.options, POOL_2D_FILTER_HEIGHT, 0)
+    p.kw = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
+    p.stride_h = table_i32(node.options, POOL_2D_STRIDE_H, 0)
+    p.stride_w = table_i32(node.options, POOL_2D_STRIDE_W, 0)
+    set_windows(context, node, op, table_i8(node.options, POOL_2D_PADDING, 0))
     set_image(context, node, 0, p.batches, p.oh, p.ow, p.channels)
-    r = float_limits(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0))
+    r = float_limits(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0))
     if node.fusion == FUSED_CLAMP:
         r.low = min(max(r.low, node.clamp_low), node.clamp_high)
         r.high = min(max(r.high, node.clamp_low), node.clamp_high)

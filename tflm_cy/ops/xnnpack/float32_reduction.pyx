@@ -23,16 +23,10 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
 from tflm_cy.schema.table cimport table_bool
 from tflm_cy.simd.reductions cimport ExtremeKernel
 from tflm_cy.simd.table cimport kernels
-
-cdef enum:                       # ReducerOptions
-    KEEP_DIMS = 0
-
-cdef enum:                       # ResizeBilinearOptions; new_height and new_width are deprecated
-    ALIGN_CORNERS = 2
-    HALF_PIXEL_CENTERS = 3
 
 cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
@@ -73,7 +67,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     check_floats(context, node)
     x = context.input(node, 0)
     reduced = read_axes(context, node, context.input(node, 1), x.rank)
-    set_reduced_shape(context, x, reduced, table_bool(node.options, KEEP_DIMS, False), context.output(node, 0))
+    set_reduced_shape(context, x, reduced, table_bool(node.options, REDUCER_KEEP_DIMS, False), context.output(node, 0))
     op = <Reduction*>context.persistent(sizeof(Reduction))
     op.shape = reduce_shape(x.rank, x.dims, reduced)
     op.scale = 1
@@ -226,8 +220,8 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     cdef Resizing* op
     cdef ResizeShape* p
     cdef int32_t[4] dims
-    cdef bint align_corners = table_bool(node.options, ALIGN_CORNERS, False)
-    cdef bint half_pixel_centers = table_bool(node.options, HALF_PIXEL_CENTERS, False)
+    cdef bint align_corners = table_bool(node.options, RESIZE_BILINEAR_ALIGN_CORNERS, False)
+    cdef bint half_pixel_centers = table_bool(node.options, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, False)
     expect_arity(context, node, 2, 1)
     check_floats(context, node)
     x, size = context.input(node, 0), context.input(node, 1)

@@ -19,15 +19,10 @@ from tflm_cy.ops.elementwise cimport Unary, UnaryKernel, channels_of, prepare_un
 from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.xnnpack.definitions cimport definitions, of_form
 from tflm_cy.ops.xnnpack.rank cimport check_rank
+from tflm_cy.schema.option_slots cimport GELU_APPROXIMATE, LEAKY_RELU_ALPHA
 from tflm_cy.simd.float32 cimport MapKernel
 from tflm_cy.simd.table cimport kernels
 from tflm_cy.schema.table cimport table_bool, table_f32
-
-cdef enum:                       # LeakyReluOptions
-    ALPHA = 0
-
-cdef enum:                       # GeluOptions
-    APPROXIMATE = 0
 
 cdef double CHEAP_TIME = 0.15    # nanoseconds a value
 cdef double FUNCTION_TIME = 0.5
@@ -331,7 +326,7 @@ cdef int prepare_hard_swish(Context context, Node* node) except -1:
 
 cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef Mapping* m = prepare_shapes(context, node)
-    m.parameters.slope = table_f32(node.options, ALPHA, 0)
+    m.parameters.slope = table_f32(node.options, LEAKY_RELU_ALPHA, 0)
     m.function = of_form(definitions().leaky, leaky8_avx2, leaky8_avx512, leaky8_avx2)
     node.epilogue = epilogue_of(EPILOGUE_PRELU_SIGNED if definitions().slope_by_sign else EPILOGUE_PRELU, 0, 0, 0, m.parameters.slope)
     return choose(context, node)
@@ -358,7 +353,7 @@ cdef int prepare_elu(Context context, Node* node) except -1:
 
 
 cdef int prepare_gelu(Context context, Node* node) except -1:
-    return prepare_function(context, node, gelu_tanh8 if table_bool(node.options, APPROXIMATE, False) else gelu8)
+    return prepare_function(context, node, gelu_tanh8 if table_bool(node.options, GELU_APPROXIMATE, False) else gelu8)
 
 
 cdef int prepare_sin(Context context, Node* node) except -1:

@@ -35,30 +35,17 @@ from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i
 from tflm_cy.ops.kernels.gemm_i8 cimport (
     GemmI8, PackedDepthwiseI8, parallelize_i8, parallelize_depthwise_i8, run_range_i8, range_depthwise_i8, ready_conv_i8, ready_depthwise_i8,
 )
+from tflm_cy.schema.option_slots cimport (
+    CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
+    CONV_2D_STRIDE_W, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, DEPTHWISE_CONV_2D_DILATION_W_FACTOR,
+    DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION,
+)
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.ranges cimport Ranges, ranges_of_conv_i8
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
 from tflm_cy.graph.shown import Shown
-
-cdef enum:                       # Conv2DOptions, DepthwiseConv2DOptions, TransposeConvOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-
-cdef enum:                       # Conv2DOptions
-    CONV_ACTIVATION = 3
-    CONV_DILATION_W = 4
-    CONV_DILATION_H = 5
-
-cdef enum:                       # DepthwiseConv2DOptions
-    DEPTHWISE_ACTIVATION = 4
-    DEPTHWISE_DILATION_W = 5
-    DEPTHWISE_DILATION_H = 6
-
-cdef enum:                       # TransposeConvOptions
-    TRANSPOSE_ACTIVATION = 3
 
 cdef enum:
     LARGEST_DEPTHWISE = 25       # taps of XNNPACK's depthwise kernels; larger filters take the matrix kernels
@@ -83,8 +70,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = result(context, node, 0)
-    cdef int padding = table_i8(node.options, PADDING, 0)
-    cdef int activation = table_i8(node.options, CONV_ACTIVATION, 0)
+    cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
+    cdef int activation = table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Conv* op
     cdef ConvShape* g
     cdef bint misses
@@ -96,8 +83,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     read_image(node, x, w, g, "CONV_2D")
     g.oc = w.dims[0]
     g.group_ic = w.dims[3]
-    g.dilation_w = table_i32(node.options, CONV_DILATION_W, 1)
-    g.dilation_h = table_i32(node.options, CONV_DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, CONV_2D_DILATION_W_FACTOR, 1)
+    g.dilation_h = table_i32(node.options, CONV_2D_DILATION_H_FACTOR, 1)
     if g.group_ic <= 0 or g.ic % g.group_ic != 0 or g.ic == 0 or g.oc % (g.ic / g.group_ic) != 0:
         g.groups = 1
         shape_windows(context, g, padding, y, "CONV_2D")
@@ -168,8 +155,8 @@ cdef int read_image(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     g.ic = x.dims[3]
     g.kh = w.dims[1]
     g.kw = w.dims[2]
-    g.stride_h = table_i32(node.options, STRIDE_H, 0)
-    g.stride_w = table_i32(node.options, STRIDE_W, 0)
+    g.stride_h = table_i32(node.options, CONV_2D_STRIDE_H, 0)
+    g.stride_w = table_i32(node.options, CONV_2D_STRIDE_W, 0)
     g.dilation_h = 1
     g.dilation_w = 1
     return 0
@@ -263,7 +250,7 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = result(context, node, 0)
-    cdef int padding = table_i8(node.options, PADDING, 0)
+    cdef int padding = table_i8(node.options, CONV_2D_PADDING, 0)
     cdef Conv* op
     cdef ConvShape* g
     want_activations(x, w, y, "DEPTHWISE_CONV_2D")
@@ -277,14 +264,14 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     g.oc = w.dims[3]
     g.group_ic = 1
     g.groups = g.ic
-    g.dilation_w = table_i32(node.options, DEPTHWISE_DILATION_W, 1)
-    g.dilation_h = table_i32(node.options, DEPTHWISE_DILATION_H, 1)
+    g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
+    g.dilation_h = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, 1)
     if w.dims[0] != 1 or g.ic <= 0 or g.oc % g.ic != 0:
         shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
         raise OwnRefusalError(f"DEPTHWISE_CONV_2D: {g.ic} channels do not fit a filter {shape_of(w)}")
     shape_windows(context, g, padding, y, "DEPTHWISE_CONV_2D")
     prepare_requantize(
-        context, x, w, b, y, table_i8(node.options, DEPTHWISE_ACTIVATION, 0), g.oc,
+        context, x, w, b, y, table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0), g.oc,
         g.oc != g.ic or g.kh * g.kw > LARGEST_DEPTHWISE, &op.out, "DEPTHWISE_CONV_2D",
     )
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
@@ -355,7 +342,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 2)
     cdef Tensor* b = context.input(node, 3)
     cdef Tensor* y = result(context, node, 0)
-    cdef int activation = table_i8(node.options, TRANSPOSE_ACTIVATION, 0)
+    cdef int activation = table_i8(node.options, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Conv* op
     cdef ConvShape* g
     want_activations(x, w, y, "TRANSPOSE_CONV")
@@ -374,7 +361,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise ValueError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"TRANSPOSE_CONV: strides {g.stride_h}, {g.stride_w} are not positive")
-    set_output_size(g, table_i8(node.options, PADDING, 0), <const int32_t*>size.data)
+    set_output_size(g, table_i8(node.options, CONV_2D_PADDING, 0), <const int32_t*>size.data)
     shape_output(context, g, y)
     if g.ic != g.group_ic:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")

@@ -19,17 +19,12 @@ from tflm_cy.graph.context cimport FUSED_GATE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count, type_name
 from tflm_cy.ops.elementwise cimport Binary, Unary, UnaryKernel, invoke_unary, prepare_binary, share_function, share_values
 from tflm_cy.ops.operand cimport operand, result
+from tflm_cy.schema.option_slots cimport ADD_FUSED_ACTIVATION_FUNCTION, LEAKY_RELU_ALPHA
 from tflm_cy.schema.table cimport table_f32, table_i8
 from tflm_cy.simd.table cimport kernels
 
 cdef double VALUE_TIME = 0.1     # nanoseconds
 cdef double LOOKUP_TIME = 0.03
-
-cdef enum:                       # AddOptions, SubOptions, MulOptions
-    FUSED_ACTIVATION_FUNCTION = 0
-
-cdef enum:                       # LeakyReluOptions
-    ALPHA = 0
 
 
 cdef int want_8_bits(const Tensor* tensor, str name) except -1:
@@ -71,7 +66,7 @@ cdef uint8_t* prepare_table(Context context, Node* node, str name) except NULL:
     want_alike(operand(context, node, 0), result(context, node, 0), name)
     op = prepare_one(context, node)
     table = <uint8_t*>context.persistent(256)
-    op.how = table
+    op.params = table
     op.kernel = <UnaryKernel>lookup_8
     if kernels().bytes.lookup != NULL:
         op.kernel = kernels().bytes.lookup
@@ -92,16 +87,16 @@ cdef int prepare_sum(Context context, Node* node, int sign, str name) except -1:
     cdef const Tensor* b = operand(context, node, 1)
     cdef const Tensor* y = result(context, node, 0)
     cdef Binary* op
-    cdef Sum8* how
+    cdef Sum8* params
     want_alike(a, b, name)
     want_alike(a, y, name)
     op = prepare_binary(context, node, name)
-    how = <Sum8*>context.persistent(sizeof(Sum8))
-    if not ready_sum(how, a.scale, a.zero_point, b.scale, b.zero_point, y.scale, sign):
+    params = <Sum8*>context.persistent(sizeof(Sum8))
+    if not ready_sum(params, a.scale, a.zero_point, b.scale, b.zero_point, y.scale, sign):
         raise ValueError(f"{name}: scales {a.scale} and {b.scale} are out of range for an output scale of {y.scale}")
-    how.zero_point = y.zero_point
-    how.limits = range_of(y, table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE))
-    op.how = how
+    params.zero_point = y.zero_point
+    params.limits = range_of(y, table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, ACT_NONE))
+    op.params = params
     op.kernel = <BinaryKernel>add_8[int8_t] if y.type == INT8 else <BinaryKernel>add_8[uint8_t]
     if kernels().elementwise_i8.add[0] != NULL:
         op.kernel = kernels().elementwise_i8.add[y.type == UINT8]
@@ -112,9 +107,9 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     cdef const Tensor* a = operand(context, node, 0)
     cdef const Tensor* b = operand(context, node, 1)
     cdef const Tensor* y = result(context, node, 0)
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION_FUNCTION, ACT_NONE)
+    cdef int activation = table_i8(node.options, ADD_FUSED_ACTIVATION_FUNCTION, ACT_NONE)
     cdef Range32 limits
-    cdef Product8* how
+    cdef Product8* params
     cdef Binary* op
     want_alike(a, b, "MUL")
     want_alike(a, y, "MUL")
@@ -126,9 +121,9 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     if node.fusion == FUSED_GATE:
         return prepare_gate(context, node, limits)
     op = prepare_binary(context, node, "MUL")
-    how = <Product8*>context.persistent(sizeof(Product8))
-    how[0] = product_of(a, b, y, limits)
-    op.how = how
+    params = <Product8*>context.persistent(sizeof(Product8))
+    params[0] = product_of(a, b, y, limits)
+    op.params = params
     op.kernel = <BinaryKernel>multiply_8[int8_t] if y.type == INT8 else <BinaryKernel>multiply_8[uint8_t]
     if kernels().elementwise_i8.multiply[0] != NULL:
         op.kernel = kernels().elementwise_i8.multiply[y.type == UINT8]
@@ -136,14 +131,14 @@ cdef int prepare_mul(Context context, Node* node) except -1:
 
 
 cdef Product8 product_of(const Tensor* a, const Tensor* b, const Tensor* y, Range32 limits) noexcept nogil:
-    cdef Product8 how
-    how.a_zero_point = a.zero_point
-    how.b_zero_point = b.zero_point
-    how.scale = scale_of(a.scale, b.scale, y.scale)
-    how.low = limits.low - y.zero_point
-    how.high = limits.high - y.zero_point
-    how.zero_point = y.zero_point
-    return how
+    cdef Product8 params
+    params.a_zero_point = a.zero_point
+    params.b_zero_point = b.zero_point
+    params.scale = scale_of(a.scale, b.scale, y.scale)
+    params.low = limits.low - y.zero_point
+    params.high = limits.high - y.zero_point
+    params.zero_point = y.zero_point
+    return params
 
 
 cdef int prepare_gate(Context context, Node* node, Range32 limits) except -1:
@@ -152,9 +147,9 @@ cdef int prepare_gate(Context context, Node* node, Range32 limits) except -1:
     cdef const Tensor* gate = operand(context, node, 1)
     cdef const Tensor* y = result(context, node, 0)
     cdef uint8_t* table = prepare_table(context, node, "MUL")
-    cdef Product8 how = product_of(x, gate, y, limits)
+    cdef Product8 params = product_of(x, gate, y, limits)
     fill_function(table, LOGISTIC, x.scale, x.zero_point, gate.scale, gate.zero_point, range_of(gate, ACT_NONE), y.type == INT8)
-    multiply_table(table, &how, y.type == INT8)
+    multiply_table(table, &params, y.type == INT8)
     return 0
 
 
@@ -162,7 +157,7 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
     cdef const Tensor* x = operand(context, node, 0)
     cdef const Tensor* y = result(context, node, 0)
     cdef Range32 limits
-    cdef Quantize8* how
+    cdef Quantize8* params
     cdef Unary* op
     if x.type != FLOAT32:
         fill_rescale(
@@ -170,13 +165,13 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
         return 0
     want_8_bits(y, "QUANTIZE")
     limits = range_of(y, ACT_NONE)
-    how = <Quantize8*>context.persistent(sizeof(Quantize8))
-    how.inverse = <float>1.0 / y.scale
-    how.low = limits.low - y.zero_point
-    how.high = limits.high - y.zero_point
-    how.zero_point = y.zero_point
+    params = <Quantize8*>context.persistent(sizeof(Quantize8))
+    params.inverse = <float>1.0 / y.scale
+    params.low = limits.low - y.zero_point
+    params.high = limits.high - y.zero_point
+    params.zero_point = y.zero_point
     op = prepare_one(context, node)
-    op.how = how
+    op.params = params
     op.kernel = <UnaryKernel>quantize_8[int8_t] if y.type == INT8 else <UnaryKernel>quantize_8[uint8_t]
     if kernels().elementwise_i8.quantize[0] != NULL:
         op.kernel = kernels().elementwise_i8.quantize[y.type == UINT8]
@@ -186,16 +181,16 @@ cdef int prepare_quantize(Context context, Node* node) except -1:
 cdef int prepare_dequantize(Context context, Node* node) except -1:
     cdef const Tensor* x = operand(context, node, 0)
     cdef const Tensor* y = result(context, node, 0)
-    cdef Dequantize8* how
+    cdef Dequantize8* params
     cdef Unary* op
     want_8_bits(x, "DEQUANTIZE")
     if y.type != FLOAT32:
         raise ValueError(f"DEQUANTIZE: output type {type_name(y.type)} is not FLOAT32")
-    how = <Dequantize8*>context.persistent(sizeof(Dequantize8))
-    how.scale = x.scale
-    how.zero_point = x.zero_point
+    params = <Dequantize8*>context.persistent(sizeof(Dequantize8))
+    params.scale = x.scale
+    params.zero_point = x.zero_point
     op = prepare_one(context, node)
-    op.how = how
+    op.params = params
     op.kernel = <UnaryKernel>dequantize_8[int8_t] if x.type == INT8 else <UnaryKernel>dequantize_8[uint8_t]
     if kernels().elementwise_i8.dequantize[0] != NULL:
         op.kernel = kernels().elementwise_i8.dequantize[x.type == UINT8]
@@ -206,7 +201,7 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     cdef uint8_t* table = prepare_table(context, node, "LEAKY_RELU")
     cdef const Tensor* x = operand(context, node, 0)
     cdef const Tensor* y = result(context, node, 0)
-    fill_rescale(table, x.scale, x.zero_point, y.scale, y.zero_point, table_f32(node.options, ALPHA, 0), y.type == INT8)
+    fill_rescale(table, x.scale, x.zero_point, y.scale, y.zero_point, table_f32(node.options, LEAKY_RELU_ALPHA, 0), y.type == INT8)
     return 0
 
 

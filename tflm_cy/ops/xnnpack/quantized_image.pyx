@@ -20,24 +20,13 @@ from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
+from tflm_cy.schema.option_slots cimport (
+    POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH, POOL_2D_FUSED_ACTIVATION_FUNCTION, POOL_2D_PADDING, POOL_2D_STRIDE_H,
+    POOL_2D_STRIDE_W, REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.table cimport kernels
-
-cdef enum:                       # Pool2DOptions
-    PADDING = 0
-    STRIDE_W = 1
-    STRIDE_H = 2
-    FILTER_WIDTH = 3
-    FILTER_HEIGHT = 4
-    FUSED_ACTIVATION_FUNCTION = 5
-
-cdef enum:                       # ResizeBilinearOptions
-    ALIGN_CORNERS = 2
-    HALF_PIXEL_CENTERS = 3
-
-cdef enum:                       # ReducerOptions
-    KEEP_DIMS = 0
 
 cdef struct MaxPool:
     Pool2D shape
@@ -75,7 +64,7 @@ cdef int want_numbers(const Tensor* tensor, str name, str what) except -1:
 cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* y = result(context, node, 0)
-    cdef int32_t padding = table_i8(node.options, PADDING, 0)
+    cdef int32_t padding = table_i8(node.options, POOL_2D_PADDING, 0)
     cdef int32_t[4] dims
     cdef Range32 limits
     cdef MaxPool* op
@@ -89,15 +78,15 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     op.fast = &kernels().elementwise_i8
     p = &op.shape
     p.batches, p.height, p.width, p.channels = x.dims[0], x.dims[1], x.dims[2], x.dims[3]
-    p.kernel_height = table_i32(node.options, FILTER_HEIGHT, 0)
-    p.kernel_width = table_i32(node.options, FILTER_WIDTH, 0)
-    p.stride_height = table_i32(node.options, STRIDE_H, 0)
-    p.stride_width = table_i32(node.options, STRIDE_W, 0)
+    p.kernel_height = table_i32(node.options, POOL_2D_FILTER_HEIGHT, 0)
+    p.kernel_width = table_i32(node.options, POOL_2D_FILTER_WIDTH, 0)
+    p.stride_height = table_i32(node.options, POOL_2D_STRIDE_H, 0)
+    p.stride_width = table_i32(node.options, POOL_2D_STRIDE_W, 0)
     p.out_height = windows(padding, p.height, p.kernel_height, p.stride_height)
     p.out_width = windows(padding, p.width, p.kernel_width, p.stride_width)
     p.pad_top = padding_before(p.height, p.kernel_height, p.stride_height, 1, p.out_height)
     p.pad_left = padding_before(p.width, p.kernel_width, p.stride_width, 1, p.out_width)
-    limits = quantized_range(table_i8(node.options, FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
+    limits = quantized_range(table_i8(node.options, POOL_2D_FUSED_ACTIVATION_FUNCTION, 0), y.scale, y.zero_point, y.type == INT8)
     p.low, p.high = limits.low, limits.high
     dims[0], dims[1], dims[2], dims[3] = p.batches, p.out_height, p.out_width, p.channels
     context.set_shape(y, 4, dims)
@@ -178,8 +167,8 @@ cdef int prepare_resize(Context context, Node* node) except -1:
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* size = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
-    cdef bint align_corners = table_bool(node.options, ALIGN_CORNERS, False)
-    cdef bint half_pixel_centers = table_bool(node.options, HALF_PIXEL_CENTERS, False)
+    cdef bint align_corners = table_bool(node.options, RESIZE_BILINEAR_ALIGN_CORNERS, False)
+    cdef bint half_pixel_centers = table_bool(node.options, RESIZE_BILINEAR_HALF_PIXEL_CENTERS, False)
     cdef const int32_t* wanted
     cdef int32_t[4] dims
     cdef Resizing* r
@@ -261,7 +250,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node, str name) except 
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* axes = operand(context, node, 1)
     cdef Tensor* y = result(context, node, 0)
-    cdef bint keep_dims = table_bool(node.options, KEEP_DIMS, False)
+    cdef bint keep_dims = table_bool(node.options, REDUCER_KEEP_DIMS, False)
     cdef const int32_t* values = <const int32_t*>axes.data
     cdef uint32_t reduced = 0
     cdef int32_t[MAX_RANK] dims

@@ -36,20 +36,15 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, parallelize_i8, run_range_i8, ready_conv_i8
+from tflm_cy.schema.option_slots cimport (
+    BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
+)
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.ranges cimport conv_i8_time
 from tflm_cy.simd.conv_i8 cimport ConvI8
 
 from tflm_cy.graph.refusal import OwnRefusalError
 from tflm_cy.graph.shown import Shown
-
-cdef enum:                       # FullyConnectedOptions
-    FUSED_ACTIVATION = 0
-    KEEP_NUM_DIMS = 2
-
-cdef enum:                       # BatchMatMulOptions
-    ADJ_X = 0
-    ADJ_Y = 1
 
 cdef enum:
     BATCH_AXES = MAX_RANK - 2
@@ -84,7 +79,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     cdef Tensor* w = operand(context, node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = result(context, node, 0)
-    cdef int activation = table_i8(node.options, FUSED_ACTIVATION, 0)
+    cdef int activation = table_i8(node.options, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Matrix* op
     want_activations(x, w, y, "FULLY_CONNECTED")
     want_constant(w, "FULLY_CONNECTED", "filter")
@@ -158,10 +153,10 @@ cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, co
         raise ValueError(f"FULLY_CONNECTED: an input {shape_of(x)} has too many rows of {op.k}")
     if count(x) % op.k != 0:
         refusal = f"FULLY_CONNECTED: an input {shape_of(x)} is not made of rows of {op.k}"
-        if not table_bool(node.options, KEEP_NUM_DIMS, False):
+        if not table_bool(node.options, FULLY_CONNECTED_KEEP_NUM_DIMS, False):
             raise ValueError(refusal)
     dims[0] = <int32_t>op.m
-    if table_bool(node.options, KEEP_NUM_DIMS, False):
+    if table_bool(node.options, FULLY_CONNECTED_KEEP_NUM_DIMS, False):
         if x.rank < 1:
             raise ValueError(f"FULLY_CONNECTED: keep_num_dims wants rows of {op.k}, the input has the shape {shape_of(x)}")
         if x.dims[x.rank - 1] != op.k:
@@ -261,8 +256,8 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         raise ValueError(f"BATCH_MATMUL: types {type_name(x.type)} x {type_name(w.type)} with {w.scale_count} scales are not supported")
     op = <Matrix*>context.persistent(sizeof(Matrix))
     node.data = op
-    op.adj_x = table_bool(node.options, ADJ_X, False)
-    op.adj_y = table_bool(node.options, ADJ_Y, False)
+    op.adj_x = table_bool(node.options, BATCH_MAT_MUL_ADJ_X, False)
+    op.adj_y = table_bool(node.options, BATCH_MAT_MUL_ADJ_Y, False)
     shape_batch_matmul(context, op, x, w, y)
     if x.type == FLOAT32:
         want_constant(w, "BATCH_MATMUL", "right side")
