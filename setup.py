@@ -6,9 +6,10 @@ it. Some operators are compiled twice. `tflm_cy/library.py` finds the modules in
 A source says in its first lines which flags it needs beyond those of its folder (`tools/flags.py`). Nothing is made twice from the same:
 `build/records.json` knows what each file was made from (`tools/records.py`).
 
-Three tables are generated here. `schema/option_slots.pxd` numbers the fields of operators' options. `ops/index.py` maps the name of an
-operator to the module of `tflm_cy.ops` that declares it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each source, so
-that an operator registers by existing and is imported only when a model needs it. `index.py` has the names of the compiled modules.
+Three tables are generated here. `schema/option_slots.pxd` numbers the fields of operators' options. `ops/index.py` maps the name of
+an operator to the module of `tflm_cy.ops` that declares it, read from the `OPERATORS = {` (and `CUSTOM_OPERATORS = {`) table of each
+source, so that an operator registers by existing and is imported only when a model needs it. `index.py` has the names of the compiled
+modules.
 
     CC=clang pip install .                  # any compiler that takes GCC's flags; each flag is tried before it is used
     TFLM_CY_SANITIZE=1 pip install -e .     # AddressSanitizer and UndefinedBehaviorSanitizer
@@ -259,7 +260,7 @@ class LinkedBuild(build_ext):
     def compiled_again(self, source: Path) -> str:
         """The second object file of a module, whose global names end otherwise."""
         names = (f"PyInit_{source.stem}", f"__pyx_module_is_main_{name_of(source).replace('.', '__')}")
-        arguments = [*flags_of(source), *flags.AVX2, *(f"-D{name}={name}_avx2" for name in names)]
+        arguments = [*flags_of(source), *flags.AGAIN, *(f"-D{name}={name}_avx2" for name in names)]
         return self.object_of(source, os.path.join(self.build_temp, "avx2"), arguments)
 
     def object_of(self, source: Path, folder: str, wanted: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which functions of a C file are cold: those that can raise. Operators raise in prepare, while kernels run without the GIL and raise nothing.
+"""Which functions of a C file are cold: those that can raise. Operators raise in prepare; kernels run without the GIL and raise nothing.
 
     text = mark_cold(text)                 # of a file that Cython has written
 

@@ -55,12 +55,12 @@ def test_shell_blocks_name_what_exists(page, monkeypatch):
         for line in block.text.splitlines():
             words = [word for word in shlex.split(line, comments=True) if not re.fullmatch(r"[A-Z_]+=\S*", word)]
             if words:
-                assert words[0] in ("pip", "python", "mkdocs"), f"{page}: {line}"
+                assert words[0] in ("pip", "python", "mkdocs", "tflm-cy"), f"{page}: {line}"
                 assert list(unknown(words)) == [], f"{page}: {line}"
 
 
 def test_blocks_of_other_languages_are_no_python():
-    known = {"python", "console", "sh", "text", "cython", "cpp"}
+    known = {"python", "console", "sh", "text", "cython", "cpp", "yaml"}
     for page in PAGES:
         found = set(re.findall(r"^```(\w+)", (ROOT / page).read_text(), re.M))
         assert found <= known, page

@@ -6,30 +6,45 @@ from pathlib import Path
 import pytest
 
 from tflm_cy.schema.layouts import TABLES
+from tflm_cy.schema.reader import slots
 
-OPS = Path(__file__).resolve().parents[2] / "tflm_cy" / "ops"
-ENUM = re.compile(r"^cdef enum:([^\n]*)\n((?:    [^\n]*\n)+)", re.M)
+PACKAGE = Path(__file__).resolve().parents[2] / "tflm_cy"
+SLOTS = PACKAGE / "schema" / "option_slots.pxd"  # which setup.py generates
 READ = re.compile(r"table_(bool|[iuf]\d+|vector)\((?:node\.)?options, ([A-Z_0-9]+)")
 
 
-def reads(source):
-    """(reader, slot's name, slot's number, tables) of every option that a family reads."""
-    slots = {}
-    for heading, body in ENUM.findall(source):
-        for name, number, remark in re.findall(r"^    ([A-Z_0-9]+) = (\d+)(.*)", body, re.M):
-            tables = re.findall(r"\w+Options", remark) or re.findall(r"\w+Options", heading)
-            slots.setdefault(name, []).append((int(number), tables))
-    return [(kind, name, *slot) for kind, name in READ.findall(source) for slot in slots.get(name, [(-1, [])])]
+def kinds():
+    """{slot's name: the kind of the field that the reader of files finds in this slot}."""
+    found = {}
+    for table, body in re.findall(r"^cdef enum: +# (\w+)\n((?:    .*\n)+)", SLOTS.read_text(), re.M):
+        fields = {slot: (field.upper(), kind) for field, (slot, kind) in slots(table).items()}
+        for name, number in re.findall(r"([A-Z_0-9]+) = (\d+)", body):
+            field, kind = fields[int(number)]
+            assert name.endswith(f"_{field}")
+            found[name] = kind
+    return found
 
 
-@pytest.mark.parametrize("family", [path.stem for path in sorted(OPS.glob("*.pyx"))])
-def test_widths_are_those_of_the_schema(family):
-    for kind, name, slot, tables in reads((OPS / f"{family}.pyx").read_text()):
-        assert tables, f"{name} is in no enumeration that names its options table"
-        kinds = [field.split(":")[1] for table in tables for field in TABLES[table].split()[slot : slot + 1]]
-        wanted = ("str", "[i32]", "[i64]", "[f32]") if kind == "vector" else (kind,)
-        assert any(k in wanted for k in kinds), f"{name} is slot {slot} of {tables}, {kinds}, read as {kind}"
+KINDS = kinds()
+
+
+def reads(path):
+    """(reader, slot's name) of every option that a family reads."""
+    return READ.findall(path.read_text())
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("ops/**/*.pyx")), ids=lambda path: path.stem)
+def test_widths_are_those_of_the_schema(path):
+    for kind, name in reads(path):
+        assert name in KINDS, f"{name} is no option of schema/layouts.py"
+        wanted = ("str", "[u8]", "[i32]", "[i64]", "[f32]") if kind == "vector" else (kind,)
+        assert KINDS[name] in wanted, f"{name} is {KINDS[name]}, read as {kind}"
+
+
+def test_every_option_has_its_slot():
+    tables = {name: fields for name, fields in TABLES.items() if name.endswith("Options") and fields}
+    assert len(KINDS) == sum(len(fields.split()) for fields in tables.values())
 
 
 def test_options_are_found_at_all():
-    assert len([read for path in OPS.glob("*.pyx") for read in reads(path.read_text())]) > 50
+    assert len([read for path in PACKAGE.glob("ops/**/*.pyx") for read in reads(path)]) > 50

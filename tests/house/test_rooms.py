@@ -42,6 +42,7 @@ TABLES = {
     "slots",
     "builtins",
     "flexbuffer",
+    "option_slots",
 }  # operators and delegates read options, sparsity, quantization and operators' numbers, nothing else of the file
 
 IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)

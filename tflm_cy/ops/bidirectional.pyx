@@ -295,7 +295,8 @@ cdef int prepare_cell(Context context, Node* node, LstmCells* s, int direction, 
         raise ValueError("the output gate's weights must be matrices")
     shape.inputs, shape.cells, shape.outputs, shape.aux_inputs = q.inputs, w.dims[0], r.dims[1], q.aux_inputs
     shape.activation = table_i8(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_FUSED_ACTIVATION_FUNCTION, 0)
-    shape.cell_clip, shape.proj_clip = table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP, 0), table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP, 0)
+    shape.cell_clip = table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP, 0)
+    shape.proj_clip = table_f32(node.options, BIDIRECTIONAL_SEQUENCE_LSTM_PROJ_CLIP, 0)
     shape.hybrid, shape.asymmetric = q.hybrid, q.asymmetric
     shape.top_block = top_block(l1_data_bytes())
     shape.fast = row_kernels()

@@ -68,7 +68,8 @@ cdef Conv3D* read_options(Context context, Node* node) except NULL:
     v.stride[0], v.stride[1], v.stride[2] = (
         table_i32(node.options, CONV_3D_STRIDE_D, 0), table_i32(node.options, CONV_3D_STRIDE_H, 0), table_i32(node.options, CONV_3D_STRIDE_W, 0))
     v.dilation[0], v.dilation[1], v.dilation[2] = (
-        table_i32(node.options, CONV_3D_DILATION_D_FACTOR, 1), table_i32(node.options, CONV_3D_DILATION_H_FACTOR, 1), table_i32(node.options, CONV_3D_DILATION_W_FACTOR, 1))
+        table_i32(node.options, CONV_3D_DILATION_D_FACTOR, 1), table_i32(node.options, CONV_3D_DILATION_H_FACTOR, 1),
+        table_i32(node.options, CONV_3D_DILATION_W_FACTOR, 1))
     v.low, v.high = range_f.low, range_f.high
     for axis in range(3):
         if v.stride[axis] < 0 or v.dilation[axis] < 1:

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """RNN and UNIDIRECTIONAL_SEQUENCE_RNN: basic recurrent cells on float32, weights float32 or int8 (hybrid; uint8 is read as int8).
 
 RNN takes one step [batch, input]; the sequence is [time, batch, input] (time_major) or [batch, time, input], whose batches go one after the
@@ -42,11 +41,13 @@ cdef struct Rnn:
 
 
 cdef int prepare_step(Context context, Node* node) except -1:
-    return prepare(context, node, 2, True, table_i8(node.options, RNN_FUSED_ACTIVATION_FUNCTION, 0), table_bool(node.options, RNN_ASYMMETRIC_QUANTIZE_INPUTS, False))
+    return prepare(context, node, 2, True, table_i8(node.options, RNN_FUSED_ACTIVATION_FUNCTION, 0),
+                   table_bool(node.options, RNN_ASYMMETRIC_QUANTIZE_INPUTS, False))
 
 
 cdef int prepare_sequence(Context context, Node* node) except -1:
-    return prepare(context, node, 3, table_bool(node.options, SEQUENCE_RNN_TIME_MAJOR, False), table_i8(node.options, SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, 0),
+    return prepare(context, node, 3, table_bool(node.options, SEQUENCE_RNN_TIME_MAJOR, False),
+                   table_i8(node.options, SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, 0),
                    table_bool(node.options, SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS, False))
 
 

@@ -257,7 +257,8 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     cdef Tensor* y = result(context, node, 0)
     want_type_of(y, x)
     s = &(<Combined*>context.persistent(sizeof(Combined))).slices
-    plan_slices(s, x, indices, y.rank, attributes(node, STABLEHLO_GATHER_OFFSET_DIMS, "stablehlo_gather"), attributes(node, STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
+    plan_slices(s, x, indices, y.rank, attributes(node, STABLEHLO_GATHER_OFFSET_DIMS, "stablehlo_gather"),
+                attributes(node, STABLEHLO_GATHER_COLLAPSED_SLICE_DIMS, "stablehlo_gather"),
                 attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
     sizes = attributes(node, STABLEHLO_GATHER_SLICE_SIZES, "stablehlo_gather")
     if sizes.length != <uint32_t>x.rank:
@@ -272,7 +273,8 @@ cdef int prepare_gather(Context context, Node* node) except -1:
             s.walked[d] = attribute(sizes, s.window_axis[d], 1)
         dims[d] = <int32_t>s.walked[d]
     context.set_shape(y, y.rank, dims)
-    want_components(indices, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"), table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
+    want_components(indices, attributes(node, STABLEHLO_GATHER_START_INDEX_MAP, "stablehlo_gather"),
+                    table_i64(node.options, STABLEHLO_GATHER_INDEX_VECTOR_DIM, 0))
     node.data = s
     node.invoke = gather
     return want_kernel(x, indices, False)
@@ -308,7 +310,8 @@ cdef int prepare_scatter(Context context, Node* node) except -1:
     data = combined_data(context, node, x.type, op)
     context.set_shape(y, x.rank, x.dims)
     plan_slices(&data.slices, x, indices, updates.rank, attributes(node, STABLEHLO_SCATTER_UPDATE_WINDOW_DIMS, "stablehlo.scatter"),
-                attributes(node, STABLEHLO_SCATTER_INSERTED_WINDOW_DIMS, "stablehlo.scatter"), attributes(node, STABLEHLO_SCATTER_SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
+                attributes(node, STABLEHLO_SCATTER_INSERTED_WINDOW_DIMS, "stablehlo.scatter"),
+                attributes(node, STABLEHLO_SCATTER_SCATTER_DIMS_TO_OPERAND_DIMS, "stablehlo.scatter"),
                 table_i64(node.options, STABLEHLO_SCATTER_INDEX_VECTOR_DIM, 0))
     for d in range(updates.rank):
         if data.slices.window_axis[d] < 0 and data.slices.walked[d] != updates.dims[d]:

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """SVDF: int8 with an int16 or int8 state, float32, and hybrid (float32 activations, int8 weights).
 
 | x | feature weights | time weights | state | bias | activation |
