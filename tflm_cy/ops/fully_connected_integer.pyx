@@ -63,6 +63,16 @@ cdef struct IntegerMatrix:
     int32_t x_zero_point
     int32_t w_zero_point         # 0 with scales per row
 
+cdef struct IntegerTypes:        # what the operands' types say
+    int option                   # the bias's type, where it matters
+    bint is_packed               # weights of 4 or 2 bits
+    bint bytes_to_16             # from bytes to int16
+    bint both_16                 # from int16 to int16
+    bint is_unsigned             # bytes are uint8
+    bint natural                 # all operands have the types that belong together
+    bint gemm                    # the optimized product of matrices
+
+
 cdef struct ShuffledMatrix:
     Matrix m
     Multiplier multiplier
@@ -76,26 +86,8 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     cdef Tensor* w = context.input(node, 1)
     cdef Tensor* b = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
-    cdef int option = table_i8(node.options, FULLY_CONNECTED_QUANTIZED_BIAS_TYPE, 0)
-    cdef double* scales
-    cdef double real
-    cdef ptrdiff_t o
-    cdef bint is_packed = w.type == INT4 or w.type == INT2
-    cdef bint bytes_to_16 = y.type == INT16 and x.type != INT16
-    cdef bint unsigned = y.type == UINT8 or bytes_to_16
-    cdef bint natural, gemm
-    if not is_integer(x.type) or not is_integer(y.type) or not (w.type == INT8 or w.type == UINT8 or (is_packed and not unsigned)) or (
-            bytes_to_16 and x.type == UINT8 and w.type != UINT8):
-        if (node.arithmetic == REFERENCE and is_integer(x.type) and is_packed and y.type == UINT8
-                and (b == NULL or b.type == INT32 or b.type == INT64)):      # there the kernel itself looks
-            raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
-        read = w.type == INT4 and is_integer(x.type) and is_integer(y.type) and (b == NULL or b.type == INT32 or b.type == INT64) and (
-            x.type != UINT8 or y.type != INT16)      # TensorFlow reads the packed weights as bytes
-        raise (OwnRefusalError if read else ValueError)(
-            f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
-    natural = x.type == (UINT8 if unsigned else y.type) and (is_packed or w.type == (UINT8 if unsigned else INT8))
-    if node.arithmetic == MICRO and (not natural or bytes_to_16 or w.type == INT2):
-        raise ValueError(f"FULLY_CONNECTED: TFLM does not take {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)}")
+    cdef IntegerTypes t
+    read_types(node, x, w, b, y, &t)
     op.m = m[0]
     node.data = op
     if w.sparsity != NULL and (x.type != INT8 or w.type != INT8 or w.zero_point != 0 or sparse_block(w) != 16):
@@ -103,34 +95,91 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
             "FULLY_CONNECTED: Unsupported sparse fully-connected weight format: int8 weights want zero point 0 and blocks of 16 columns")
     check_quantized(x, "FULLY_CONNECTED", "input")
     check_quantized(w, "FULLY_CONNECTED", "filter")
-    op.x_zero_point = x.zero_point
-    op.w_zero_point = w.zero_point if w.scale_count == 1 else 0
-    gemm = node.arithmetic == OPTIMIZED and not (
-        x.type == INT16 and y.type == INT16 and (op.w_zero_point != 0 or (b != NULL and b.type == INT64)))
-    if gemm and unsigned:          # it keeps them as what it reads
-        op.x_zero_point, op.w_zero_point = <uint8_t>op.x_zero_point, <uint8_t>op.w_zero_point
-    elif gemm and y.type == INT8:
-        op.x_zero_point, op.w_zero_point = <int8_t>op.x_zero_point, <int8_t>op.w_zero_point
-    if b != NULL and (node.arithmetic == MICRO or (gemm and b.type == INT32)):
-        option = b.type            # there the bias itself decides
-    if node.arithmetic == MICRO:
-        pass                       # the bias is read as its kernel wants it, whatever its type
-    elif y.type == INT16 and x.type == INT16:
-        if node.options == NULL:
-            raise ValueError("FULLY_CONNECTED: params->quantized_bias_type == kTfLiteInt64 was not true: there are no options")
-        check_bias_type(x, b, option, "FULLY_CONNECTED")
-        check_bias_width(x, b, option, "FULLY_CONNECTED")
-    elif b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b)):
-        raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")
-    if bytes_to_16 and b == NULL and node.arithmetic != OPTIMIZED:
-        raise OwnRefusalError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
-    if is_packed:
+    read_zero_points(node, x, w, b, y, op, &t)
+    check_bias(node, x, b, y, &t)
+    if t.is_packed:
         check_zero_points(w, "FULLY_CONNECTED", "filter: Unsupported filter quantization zero-point value.")
-    if x.type == INT16 and y.type == INT16 and (x.zero_point != 0 or y.zero_point != 0):
+    if t.both_16 and (x.zero_point != 0 or y.zero_point != 0):
         raise ValueError("FULLY_CONNECTED: int16 zero_point != 0")
     set_activation_range(activation, y, &op.fixed)
+    read_scales(context, x, w, b, y, op, &t)
+    if w.sparsity != NULL:
+        prepare_fixed(context, x, w, y, op, HALVES_AWAY, False)
+    elif t.gemm:
+        if t.bytes_to_16:
+            op.fixed.zero_point = 0
+        prepare_fixed(context, x, w, y, op, gemm_rounding(op.m.rows, op.m.batches, op.m.depth), False)
+    elif node.arithmetic == MICRO:
+        prepare_fixed(context, x, w, y, op, HALVES_AWAY, op.rescale.wide)
+    prepare_weights(context, w, &op.weights)
+    if w.sparsity != NULL:
+        op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
+        densify(w, <char*>op.weights.unpacked, count(w))
+    prepare_bias_as(context, b, INT64 if op.rescale.wide else INT32, op.m.rows, &op.bias)      # of a constant int64 bias its first half
+    return choose_kernel(context, node, op, &t)
+
+
+cdef int read_types(const Node* node, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, IntegerTypes* t) except -1:
+    """What the types say about the product; refuse those that no kernel takes."""
+    cdef bint plain_bias = b == NULL or b.type == INT32 or b.type == INT64
+    t.option = table_i8(node.options, FULLY_CONNECTED_QUANTIZED_BIAS_TYPE, 0)
+    t.is_packed = w.type == INT4 or w.type == INT2
+    t.bytes_to_16 = y.type == INT16 and x.type != INT16
+    t.both_16 = y.type == INT16 and x.type == INT16
+    t.is_unsigned = y.type == UINT8 or t.bytes_to_16
+    if not is_integer(x.type) or not is_integer(y.type) or not (w.type == INT8 or w.type == UINT8 or (t.is_packed and not t.is_unsigned)) or (
+            t.bytes_to_16 and x.type == UINT8 and w.type != UINT8):
+        if node.arithmetic == REFERENCE and is_integer(x.type) and t.is_packed and y.type == UINT8 and plain_bias:    # there the kernel itself looks
+            raise LateRefusalError(f"FULLY_CONNECTED: filter->type != kTfLite{type_name(w.type).title()} was not true")
+        read = w.type == INT4 and is_integer(x.type) and is_integer(y.type) and plain_bias and (
+            x.type != UINT8 or y.type != INT16)      # TensorFlow reads the packed weights as bytes
+        raise (OwnRefusalError if read else ValueError)(
+            f"FULLY_CONNECTED: types {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)} are not supported")
+    t.natural = x.type == (UINT8 if t.is_unsigned else y.type) and (t.is_packed or w.type == (UINT8 if t.is_unsigned else INT8))
+    if node.arithmetic == MICRO and (not t.natural or t.bytes_to_16 or w.type == INT2):
+        raise ValueError(f"FULLY_CONNECTED: TFLM does not take {type_name(x.type)} x {type_name(w.type)} -> {type_name(y.type)}")
+    return 0
+
+
+cdef int read_zero_points(
+    const Node* node, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, IntegerMatrix* op, IntegerTypes* t,
+) except -1:
+    """Zero points as the kernel has them, and whether it is a product of matrices in the optimized arithmetic."""
+    op.x_zero_point = x.zero_point
+    op.w_zero_point = w.zero_point if w.scale_count == 1 else 0
+    t.gemm = node.arithmetic == OPTIMIZED and not (t.both_16 and (op.w_zero_point != 0 or (b != NULL and b.type == INT64)))
+    if t.gemm and t.is_unsigned:          # it keeps them as what it reads
+        op.x_zero_point, op.w_zero_point = <uint8_t>op.x_zero_point, <uint8_t>op.w_zero_point
+    elif t.gemm and y.type == INT8:
+        op.x_zero_point, op.w_zero_point = <int8_t>op.x_zero_point, <int8_t>op.w_zero_point
+    if b != NULL and (node.arithmetic == MICRO or (t.gemm and b.type == INT32)):
+        t.option = b.type            # there the bias itself decides
+    return 0
+
+
+cdef int check_bias(const Node* node, const Tensor* x, const Tensor* b, const Tensor* y, const IntegerTypes* t) except -1:
+    """Refuse a bias of another type; TFLM reads it as its kernel wants it, whatever its type."""
+    if t.both_16 and node.arithmetic != MICRO:
+        if node.options == NULL:
+            raise ValueError("FULLY_CONNECTED: params->quantized_bias_type == kTfLiteInt64 was not true: there are no options")
+        check_bias_type(x, b, t.option, "FULLY_CONNECTED")
+        check_bias_width(x, b, t.option, "FULLY_CONNECTED")
+    elif node.arithmetic != MICRO and b != NULL and b.type != INT32 and not (b.type == INT64 and is_constant(b)):
+        raise ValueError(f"FULLY_CONNECTED: bias has type {type_name(b.type)}, expected INT32")
+    if t.bytes_to_16 and b == NULL and node.arithmetic != OPTIMIZED:
+        raise OwnRefusalError("FULLY_CONNECTED: the reference kernel from UINT8 to INT16 wants a bias")
+    return 0
+
+
+cdef int read_scales(
+    Context context, const Tensor* x, const Tensor* w, const Tensor* b, const Tensor* y, IntegerMatrix* op, const IntegerTypes* t,
+) except -1:
+    """The scale of each row's sums, in double precision."""
+    cdef double* scales
+    cdef double real
+    cdef ptrdiff_t o
     if w.scale_count > 1:
-        if not natural or unsigned or w.quantized_dimension != 0 or w.scale_count != op.m.rows:
+        if not t.natural or t.is_unsigned or w.quantized_dimension != 0 or w.scale_count != op.m.rows:
             raise ValueError(f"FULLY_CONNECTED: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.m.rows} rows")
     else:
         check_bias_scale(x, w, b, y, "FULLY_CONNECTED")
@@ -146,38 +195,34 @@ cdef int prepare_integer(Context context, Node* node, const Matrix* m, int activ
     op.rescale.low = op.fixed.low
     op.rescale.high = op.fixed.high
     op.rescale.zero_point = op.fixed.zero_point
-    op.rescale.longest = LONGEST_8BIT if natural and x.type != INT16 else LONGEST_16BIT
-    op.rescale.wide = x.type == INT16 and y.type == INT16 and option != INT32
-    if w.sparsity != NULL:
-        prepare_fixed(context, x, w, y, op, HALVES_AWAY, False)
-    elif gemm:
-        if bytes_to_16:
-            op.fixed.zero_point = 0
-        prepare_fixed(context, x, w, y, op, gemm_rounding(op.m.rows, op.m.batches, op.m.depth), False)
-    elif node.arithmetic == MICRO:
-        prepare_fixed(context, x, w, y, op, HALVES_AWAY, op.rescale.wide)
-    prepare_weights(context, w, &op.weights)
-    if w.sparsity != NULL:
-        op.weights.unpacked = <const uint8_t*>context.persistent(count(w))
-        densify(w, <char*>op.weights.unpacked, count(w))
-    prepare_bias_as(context, b, INT64 if op.rescale.wide else INT32, op.m.rows, &op.bias)      # of a constant int64 bias its first half
-    # TFLM's plans may lay the output over the input, which the vector kernel does not permit (ops/overlaps.py)
-    if natural and y.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_gemm_i8(context, op, x, w):
+    op.rescale.longest = LONGEST_8BIT if t.natural and x.type != INT16 else LONGEST_16BIT
+    op.rescale.wide = t.both_16 and t.option != INT32
+    return 0
+
+
+cdef int choose_kernel(Context context, Node* node, IntegerMatrix* op, const IntegerTypes* t) except -1:
+    """A vector kernel if it takes this product, else the scalar definition."""
+    cdef Tensor* x = context.input(node, 0)
+    cdef Tensor* w = context.input(node, 1)
+    cdef int y_type = context.output(node, 0).type
+    # TFLM's plans may lay the output over the input, which the vector kernels do not permit (ops/overlaps.py)
+    cdef bint may_be_fast = node.arithmetic != MICRO and is_constant(w)
+    if may_be_fast and t.natural and y_type != INT16 and ready_gemm_i8(context, op, x, w):
         node.invoke = fully_connected_gemm_i8
         return 0
-    if x.type == INT16 and y.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.w_zero_point == 0 and op.bias.values != NULL and (
-            plan_rows_i16(context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.weights), op.m.depth, op.m.rows, op.m.depth)):
+    if may_be_fast and t.both_16 and op.w_zero_point == 0 and op.bias.values != NULL and plan_rows_i16(
+            context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.weights), op.m.depth, op.m.rows, op.m.depth):
         node.invoke = fully_connected_rows
         return context.parallelize(
             node, rows_range, iteration_space(op.m.batches, 1), <double>op.m.batches * op.m.rows * (0.02 * op.m.depth + 3))
     op.shifted = context.request_scratch(2 * 2 * op.m.depth + 2)
     op.sums = context.request_scratch(2 * 8 * op.m.rows + 8)
     node.invoke = fully_connected_s8
-    if bytes_to_16:
+    if t.bytes_to_16:
         node.invoke = fully_connected_bytes_to_16
-    elif y.type == INT16:
+    elif y_type == INT16:
         node.invoke = fully_connected_s16
-    elif y.type == UINT8:
+    elif y_type == UINT8:
         node.invoke = fully_connected_u8
     return 0
 
