@@ -32,14 +32,20 @@ def installed() -> dict[str, str]:
     found, seen = {}, set()
     for name in NAMES:
         path = shutil.which(name)
-        if path and os.path.realpath(path) not in seen:
-            seen.add(os.path.realpath(path))
+        if path and (version := said_version(path)) not in seen:
+            seen.add(version)
             found[name] = path
     with contextlib.suppress(zig.NoZigError):
         found["zig"] = " ".join(
             zig.compiler("x86_64-linux-gnu" if os.uname().machine == "x86_64" else "aarch64-linux-gnu")
         )
     return found
+
+
+def said_version(path: str) -> str:
+    """Return what a compiler says of itself but its name: the same for gcc and gcc-12, also behind a wrapper."""
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    return said.partition(" ")[2]
 
 
 def share_translated(copy: Path) -> None:
