@@ -1,23 +1,18 @@
 /* Vectors: the operations that every kernel of this room is written in, once per instruction set.
- *
  *   vf   VL float32 lanes          vi   VL int32 lanes          vb   VB = 4 * VL bytes
- *
  * The module that includes this says which section it wants: SIMD_ISA is 512 (AVX-512 F, BW, DQ, VL and VNNI), 256 (AVX2 and FMA; with SIMD_VNNI
  * also AVX-VNNI) or 0 (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
  *
  * Rules:
- * - vf_fma_first(a, b, c) keeps the order of the factors: of two NaN a's comes out, and c's only where the product is none. In vf_fma_first_at b is one
- *   float in memory that all lanes share.
+ * - vf_fma_first(a, b, c) keeps the order of the factors: of two NaN a's comes out. In vf_fma_first_at b is one float that all lanes share.
  * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
  * - `..._part(p, n)` touches n elements only (0 <= n <= lanes); what is not loaded is 0. All other loads and stores touch whole vectors.
  * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
  * - vi_from_vf rounds to nearest even, vi_cut_vf towards 0; the value must fit an int32.
  * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
- * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches that make a vector, `step` bytes apart; vb_scatter stores the first `count` of them,
- *   vb_scatter_part the first n bytes of each.
- * - The interleaving and packing operations (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four
- *   vectors with consecutive dwords into consecutive bytes; rows that went through vb_lane give, interleaved twice, four vectors whose dwords
- *   are consecutive. */
+ * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches, `step` bytes apart; vb_scatter stores `count` of them, vb_scatter_part n bytes of each.
+ * - Interleaving and packing (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four vectors with
+ *   consecutive dwords into consecutive bytes; rows that went through vb_lane, interleaved twice, have consecutive dwords. */
 #ifndef TFLM_CY_SIMD_H
 #define TFLM_CY_SIMD_H
 
@@ -26,8 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Where the compiler can have a vector for certain. SIMD_KEEP keeps one that is used several times in its register: it would be loaded again for each
- * use. */
+/* Where the compiler can have a vector for certain. SIMD_KEEP keeps one in its register, which would be loaded again for each use. */
 #if defined(__x86_64__) && !defined(TFLM_CY_EMULATE_AVX512)
 #define SIMD_PLACE "v"
 #elif defined(__aarch64__)
@@ -497,7 +491,6 @@ SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
 #endif
 
 #if SIMD_ISA != 512
-/* The first n bytes of each of `pieces` parts. */
 SIMD_INLINE void vb_scatter_part(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count, ptrdiff_t n) {
   uint8_t whole[VB];
   vb_store(whole, a);
