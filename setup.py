@@ -47,6 +47,8 @@ for emulated in EMULATE:
 # Of the machine that is built for, which another one may do.
 MACHINE = re.split(r"[-.]", sysconfig.get_platform())[-1].lower()
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(MACHINE, MACHINE)
+if sys.maxsize < 1 << 32 and "_PYTHON_HOST_PLATFORM" not in os.environ:  # a Python of 32 bits on a system of 64
+    MACHINE = {"x86_64": "i686", "aarch64": "armv7l"}.get(MACHINE, MACHINE)
 HEADERS = sorted({str(path.parent) for path in PACKAGE.rglob("*.h")})
 # Folders whose code runs before the first invoke: a third smaller when compiled for size.
 PREPARING = ("schema", "memory", "graph", "delegates", "micro", "custom")
@@ -236,6 +238,7 @@ class LinkedBuild(build_ext):
                     f"{self.cc.compile_command[0]} does not take {flag}: GCC, clang and zig cc do (CC=clang pip install .)"
                 )
         self.common = list(flags.SANITIZE) if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
+        self.common += flags.MACHINES.get(MACHINE, [])
         self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]
         missing = [

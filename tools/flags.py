@@ -17,6 +17,8 @@ from pathlib import Path
 
 # A fused multiply-add appears only where the definition of an operator says so: without this one the bytes would be others.
 REQUIRED = ["-ffp-contract=off"]
+# By processor. The registers of the x87 hold more than a float: its results are others.
+MACHINES = {name: ["-msse2", "-mfpmath=sse"] for name in ("i386", "i486", "i586", "i686")}
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 # Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.

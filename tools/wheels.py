@@ -2,16 +2,18 @@
 
     python -m tools.wheels --list
     python -m tools.wheels                                            # all
-    python -m tools.wheels manylinux_aarch64 --arm-root DIR           # tested in a root that compat.arm describes
+    python -m tools.wheels manylinux_aarch64 --python "manylinux_aarch64=qemu-aarch64 -L ROOT ROOT/usr/bin/python3.11"
 
 A wheel is made in a copy of the checkout. It is looked at: its size, which libraries it needs, which versions of glibc's
 functions (and by auditwheel, where that is installed). Then it is installed into an environment that has only Python and
-numpy, and runs the demo. One for another C library is not run here.
+numpy, and runs the demo, and the tests that `--tests` names. What another machine or C library is needed for runs by the command that
+`--python` gives.
 """
 
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,13 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compat.arm.build import copy_sources
-from compat.arm.root import Root
 from tools import zig
 from tools.compilers import ROOT, share_translated
 from tools.cross import link_headers
 
 LARGEST = 4_000_000
 LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libc.so", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+LIBRARIES |= {"ld-linux.so.2", "ld-linux-armhf.so.3"}
+TESTED_WITH = ["tests", "compat", "benchmarks", "pyproject.toml"]  # what tests of the wheel import beside it
 
 
 @dataclass(frozen=True)
@@ -37,20 +40,31 @@ class Platform:
 
     tag: str
     target: str  # of zig
-    machine: str
-    library: str  # as in the names of extension modules
+    triple: str  # as in the names of extension modules
+
+    @property
+    def machine(self) -> str:
+        """The processor, as sysconfig.get_platform() ends."""
+        return re.split(r"linux_\d+_\d+_", self.tag)[1]
 
     @property
     def suffix(self) -> str:
         """The ending of an extension module's name."""
-        return f".{sys.implementation.cache_tag}-{self.machine}-linux-{self.library}.so"
+        return f".{sys.implementation.cache_tag}-{self.triple}.so"
+
+    @property
+    def is_musl(self) -> bool:
+        """Whether the C library is musl, not glibc."""
+        return self.triple.endswith("musl")
 
 
 PLATFORMS = {
-    "manylinux_x86_64": Platform("manylinux_2_17_x86_64", "x86_64-linux-gnu.2.17", "x86_64", "gnu"),
-    "manylinux_aarch64": Platform("manylinux_2_17_aarch64", "aarch64-linux-gnu.2.17", "aarch64", "gnu"),
-    "musllinux_x86_64": Platform("musllinux_1_2_x86_64", "x86_64-linux-musl", "x86_64", "musl"),
-    "musllinux_aarch64": Platform("musllinux_1_2_aarch64", "aarch64-linux-musl", "aarch64", "musl"),
+    "manylinux_x86_64": Platform("manylinux_2_17_x86_64", "x86_64-linux-gnu.2.17", "x86_64-linux-gnu"),
+    "manylinux_aarch64": Platform("manylinux_2_17_aarch64", "aarch64-linux-gnu.2.17", "aarch64-linux-gnu"),
+    "musllinux_x86_64": Platform("musllinux_1_2_x86_64", "x86_64-linux-musl", "x86_64-linux-musl"),
+    "musllinux_aarch64": Platform("musllinux_1_2_aarch64", "aarch64-linux-musl", "aarch64-linux-musl"),
+    "manylinux_i686": Platform("manylinux_2_17_i686", "x86-linux-gnu.2.17", "i386-linux-gnu"),
+    "manylinux_armv7l": Platform("manylinux_2_17_armv7l", "arm-linux-gnueabihf.2.17", "arm-linux-gnueabihf"),
 }
 
 
@@ -101,7 +115,7 @@ def audit(wheel: Path, platform: Platform) -> str:
     versions = sorted({tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", shown)})
     if needed - LIBRARIES:
         raise WheelError(f"{library} needs {', '.join(sorted(needed - LIBRARIES))}")
-    if versions and (platform.library == "musl" or versions[-1] > (2, 17)):
+    if versions and (platform.is_musl or versions[-1] > (2, 17)):
         raise WheelError(f"{library} needs glibc {'.'.join(map(str, versions[-1]))}")
     newest = f", glibc {'.'.join(map(str, versions[-1]))}" if versions else ""
     return f"{wheel.stat().st_size / 1e6:.1f} MB, {' '.join(sorted(needed))}{newest}{_auditwheel(wheel, platform)}"
@@ -109,7 +123,7 @@ def audit(wheel: Path, platform: Platform) -> str:
 
 def _auditwheel(wheel: Path, platform: Platform) -> str:
     command = shutil.which("auditwheel")
-    if command is None or platform.library == "musl":  # on a system with glibc it knows wheels for glibc
+    if command is None or platform.is_musl:  # on a system with glibc it knows wheels for glibc
         return ""
     shown = subprocess.run([command, "show", str(wheel)], capture_output=True, text=True, check=True).stdout
     tags = re.findall(r'"((?:many|musl)?linux_\w+)"', " ".join(shown.split()))
@@ -118,29 +132,42 @@ def _auditwheel(wheel: Path, platform: Platform) -> str:
     return f", auditwheel {tags[0]}"
 
 
-def test(wheel: Path, platform: Platform, arm_root: str | None) -> str:
-    """Run the demo where the wheel, numpy and Python are all there is; return its last line, or why it does not run here."""
-    libc = "musl" if "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or "") else "gnu"
+def test(wheel: Path, platform: Platform, python: str | None, tests: list[str]) -> str:
+    """Run the demo, and tests, where the wheel, numpy and Python are all there is; return their last lines, or why nothing is run.
+
+    `python` is the command of a Python of that platform which has numpy, and pytest if there are tests.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        if platform.library != libc:
-            return f"not run: no {platform.library} root"
-        if platform.machine != os.uname().machine:
-            if arm_root is None:
-                return "not run: --arm-root is not given"
-            root = Root(arm_root)
-            subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), folder], check=True)
-            program = [str(root.emulator), "-cpu", "cortex-a72", "-L", str(root.system), str(root.interpreter)]
-            places = {"PYTHONHOME": str(root.system / "usr"), "PYTHONPATH": f"{folder}{os.pathsep}{root.site}"}
-            environment = {**os.environ, **places}
+        if python:
+            command, places = shlex.split(python), [os.path.join(folder, "wheel")]
+            subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), places[0]], check=True)
+        elif platform.triple == sysconfig.get_config_var("MULTIARCH"):
+            subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
+            command, places = [f"{folder}/venv/bin/python"], []
+            subprocess.run(
+                [*command, "-m", "pip", "install", "-q", str(wheel), *(["pytest"] if tests else [])], check=True
+            )
         else:
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-            program, environment = [os.path.join(folder, "bin", "python")], {**os.environ, "PYTHONPATH": ""}
-            subprocess.run([*program, "-m", "pip", "install", "-q", str(wheel)], check=True)
-        demo = [*program, "-m", "tflm_cy", "demo"]
-        done = subprocess.run(demo, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            return "not run: no --python for it"
+        os.mkdir(f"{folder}/here")
+        results = [_run([*command, "-m", "tflm_cy", "demo"], f"{folder}/here", places)]
+        if tests:
+            for name in TESTED_WITH:
+                (shutil.copytree if (ROOT / name).is_dir() else shutil.copy2)(ROOT / name, f"{folder}/here/{name}")
+            results.append(_run([*command, "-m", "pytest", "-p", "no:cacheprovider", *tests], f"{folder}/here", places))
+    return ", ".join(results)
+
+
+def _run(command: list[str], folder: str, places: list[str]) -> str:
+    """Run a command; return the last line that it prints."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    lines = [
+        line for line in done.stdout.splitlines() if re.search(r"\d+ (passed|failed|error)", line)
+    ] or done.stdout.splitlines()
     if done.returncode:
-        raise WheelError(f"the demo fails with {wheel.name}:\n{(done.stdout + done.stderr)[-2000:]}")
-    return f"demo: {done.stdout.strip().splitlines()[-1]}"
+        raise WheelError(f"{' '.join(command)} fails:\n{(done.stdout + done.stderr)[-4000:]}")
+    return lines[-1].strip("= ") if lines else "nothing is printed"
 
 
 def main(arguments=None) -> int:
@@ -149,23 +176,34 @@ def main(arguments=None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PLATFORMS)} (default: all)")
     parser.add_argument("--list", action="store_true", help="name what can be made, and make nothing")
     parser.add_argument("--into", type=Path, default=ROOT / "wheelhouse")
-    parser.add_argument("--arm-root", metavar="DIR", help="a root with an aarch64 Python, as compat.arm wants it")
+    parser.add_argument(
+        "--python",
+        metavar="NAME=COMMAND",
+        action="append",
+        default=[],
+        help="a Python with numpy, for another platform",
+    )
+    parser.add_argument("--tests", nargs="+", default=[], help="what pytest runs with the wheel, beside the demo")
     parser.add_argument("-j", type=int, default=os.cpu_count(), help="compilations at once")
     args = parser.parse_args(arguments)
     unknown = set(args.names) - set(PLATFORMS)
     if unknown:
         parser.error(f"no such platform: {', '.join(sorted(unknown))}")
     chosen = {name: PLATFORMS[name] for name in args.names or PLATFORMS}
+    pythons = dict(pair.partition("=")[::2] for pair in args.python)
     if args.list:
         for name, platform in chosen.items():
             print(f"{name}: {sys.implementation.cache_tag}, {platform.tag}, by {platform.target}")
         return 0
     failed = False
     print("| wheel | looked at | tested |\n| --- | --- | --- |", flush=True)
-    for platform in chosen.values():
+    for name, platform in chosen.items():
         try:
             wheel = build(platform, args.into, args.j)
-            print(f"| {wheel.name} | {audit(wheel, platform)} | {test(wheel, platform, args.arm_root)} |", flush=True)
+            print(
+                f"| {wheel.name} | {audit(wheel, platform)} | {test(wheel, platform, pythons.get(name), args.tests)} |",
+                flush=True,
+            )
         except WheelError as error:
             failed = True
             print(f"| {platform.tag} | failed | |\n{error}", flush=True)

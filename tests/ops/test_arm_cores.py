@@ -3,7 +3,9 @@
 import pytest
 
 from tflm_cy.ops import arm_cores
-from tflm_cy.ops.arm_cores import APPLE, PAIRS, PAIRS_OF_A73, PLAIN, WIDE, product_kernels, read_cores
+from tflm_cy.ops.arm_cores import APPLE, PAIRS, PAIRS_OF_A73, PLAIN, WIDE, product_kernels
+from tflm_cy.platform import cores
+from tflm_cy.platform.cores import fastest_core, read_cores
 
 CPUINFO = """processor\t: 0
 BogoMIPS\t: 48.00
@@ -25,11 +27,10 @@ Hardware\t: a board
 @pytest.fixture(autouse=True)
 def no_variable(monkeypatch):
     monkeypatch.delenv("TFLM_CY_XNNPACK", raising=False)
-    monkeypatch.setattr(arm_cores.sys, "platform", "linux")
 
 
 def test_cores_are_read_in_their_order(monkeypatch):
-    monkeypatch.setattr(arm_cores, "highest_frequency", {"0": 1_800_000, "1": 2_400_000}.get)
+    monkeypatch.setattr(cores, "highest_frequency", {"0": 1_800_000, "1": 2_400_000}.get)
     assert read_cores(CPUINFO) == [(1_800_000, 0x41, 0xD05), (2_400_000, 0x41, 0xD40)]
     assert read_cores("model name\t: an x86\n") == []
 
@@ -58,5 +59,6 @@ def test_the_variable_decides_before_the_core(monkeypatch, name, kernels):
 
 
 def test_apple_has_kernels_of_its_own(monkeypatch):
-    monkeypatch.setattr(arm_cores.sys, "platform", "darwin")
+    monkeypatch.setattr(cores.sys, "platform", "darwin")
+    monkeypatch.setattr(arm_cores, "fastest_core", fastest_core.__wrapped__)
     assert product_kernels(1) == APPLE

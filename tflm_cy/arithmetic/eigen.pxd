@@ -16,6 +16,7 @@ from tflm_cy.arithmetic.eigen_nan cimport nan_of_dot, nan_of_panel, nan_of_row, 
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, ACT_SIGN_BIT, ACT_TANH
 from tflm_cy.arithmetic.machine cimport AARCH64, product_plus
+from tflm_cy.arithmetic.nan_order cimport add_after, add_first
 from tflm_cy.arithmetic.product_ruy cimport chain_products, is_lane_product, lane_products
 
 
@@ -130,15 +131,15 @@ cdef extern from *:
 
 
 cdef inline float fold4(const float* v) noexcept nogil:
-    return (v[0] + v[2]) + (v[1] + v[3])
+    return add_first(add_first(v[0], v[2]), add_first(v[1], v[3]))
 
 
 cdef inline float fold8(const float* low, const float* high) noexcept nogil:
-    """Of two NaNs the lower half's stays; told to the compiler, who may swap the operands of a sum."""
+    """Of two NaNs the lower half's stays."""
     cdef float[4] v
     cdef int l
     for l in range(4):
-        v[l] = low[l] + high[l] if low[l] == low[l] else low[l]
+        v[l] = add_after(low[l], high[l])
     return fold4(v)
 
 

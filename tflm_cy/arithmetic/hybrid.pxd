@@ -24,7 +24,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.nan_order cimport add_first, dot_lanes, mul_first
+from tflm_cy.arithmetic.nan_order cimport add_after, add_first, dot_lanes, mul_after, mul_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
@@ -364,6 +364,7 @@ cdef inline void accumulate_rows(
     const int32_t* row_sums, bint minimum, const RowKernels* fast, float* result,
 ) noexcept nogil:
     """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
+    Of two NaN the product's comes out.
 
     `minimum` is has_minimum(w, rows, n); row_sums may be NULL when the zero point is 0.
     """
@@ -381,10 +382,10 @@ cdef inline void accumulate_rows(
                 dots[j] = <int32_t>(<uint32_t>dots[j] - <uint32_t>zero_point * <uint32_t>row_sums[first + j])
         if row_scales != NULL:
             for j in range(count):
-                result[first + j] = result[first + j] + <float>dots[j] * (row_scales[first + j] * scale)
+                result[first + j] = add_after(<float>dots[j] * mul_after(row_scales[first + j], scale), result[first + j])
         else:
             for j in range(count):
-                result[first + j] = result[first + j] + <float>dots[j] * scale
+                result[first + j] = add_after(<float>dots[j] * scale, result[first + j])
         first += count
 
 

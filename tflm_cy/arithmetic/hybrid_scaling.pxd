@@ -4,12 +4,13 @@
     h.zero_point, h.scale = s.zero_point, s.scale      # of the quantized row or image
     scale_rows(&h, group, sums, sum_row, rows, y, y_row)
 
-The order of the multiplications is part of the definition: the operators differ in it.
+The order of the multiplications is part of the definition: the operators differ in it. Of two NaN the product's comes out, not the bias's.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.nan_order cimport add_after, mul_after
 
 cdef enum Scaling:               # of a sum
     BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
@@ -36,7 +37,7 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     cdef const int32_t* w_sums = h.w_sums + first
     cdef ptrdiff_t n = h.columns
     cdef ptrdiff_t fours = n - n % 4
-    cdef float both = h.scale * h.scales[0]
+    cdef float both = mul_after(h.scale, h.scales[0])
     cdef float low = h.low
     cdef float high = h.high
     cdef float scale = h.scale
@@ -45,20 +46,24 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     cdef float v
     if h.params == BY_BOTH:
         for c in range(n):
-            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * both + bias[c], low, high)
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * both
+            y[c] = clamp_f32(add_after(v, bias[c]), low, high)
     elif h.params == BY_FILTER_FIRST:
         for c in range(n):
-            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c], low, high)
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c]
+            y[c] = clamp_f32(add_after(mul_after(v, scale), bias[c]), low, high)
     elif h.params == BY_PRODUCT:
         for c in range(n):
-            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * (scales[c] * scale) + bias[c], low, high)
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * mul_after(scales[c], scale)
+            y[c] = clamp_f32(add_after(v, bias[c]), low, high)
     else:
         for c in range(fours):
-            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]    # no NaN is left
             v = v if v > low else low
             y[c] = v if v < high else high
         for c in range(fours, n):
-            y[c] = clamp_f32(<float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale * scales[c] + bias[c], low, high)
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale
+            y[c] = clamp_f32(add_after(mul_after(v, scales[c]), bias[c]), low, high)
 
 
 cdef inline void scale_rows(

@@ -115,11 +115,11 @@ cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients,
     cdef float mean, inverse, d
     cdef ptrdiff_t i
     for i in range(n):
-        total += v[i]
+        total = add_first(total, v[i])
     mean = total / <float>n
     for i in range(n):
         d = v[i] - mean
-        squares += d * d
+        squares = add_first(squares, d * d)
     inverse = <float>1 / sqrtf(squares / <float>n + <float>1e-8)
     for i in range(n):
         v[i] = add_first(bias[i], mul_first((v[i] - mean) * inverse, coefficients[i]))
@@ -168,7 +168,7 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
             accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
         for i in range(batches * s.cells):
-            v[i] += diagonal[i % s.cells] * h[i]
+            v[i] = add_first(mul_first(diagonal[i % s.cells], h[i]), v[i])
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole

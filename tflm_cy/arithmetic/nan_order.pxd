@@ -2,9 +2,11 @@
 
     total = add_first(total, x)                  # NaN + NaN is total, quiet
     add_runs(x, y, y, n)                         # y += x, where x's NaN comes out
+    y[i] = add_after(x * v, b)                   # a loop of these stays one that the compiler makes vectors of
 
 On x86 the first operand's NaN is the result, and a compiler may exchange the operands of `+` and `*`. These say the order to it: with the
-instruction itself, which costs nothing, elsewhere with a comparison.
+instruction itself, which costs nothing, elsewhere with a comparison. `add_after` and `mul_after` have a comparison everywhere; their first
+operand is a result, whose NaN is quiet.
 """
 from libc.stdint cimport int64_t
 
@@ -42,6 +44,8 @@ cdef extern from *:
     TFLM_CY_ORDERED(tflm_cy_mul_f64, double, *)
     #define TFLM_CY_FOURS(OP)
     #endif
+    static inline float tflm_cy_add_after(float a, float b) { const float y = a + b; return a != a ? a : y; }
+    static inline float tflm_cy_mul_after(float a, float b) { const float y = a * b; return a != a ? a : y; }
     static inline void tflm_cy_add_runs(const float *a, const float *b, float *y, int64_t n) {
       int64_t i = 0;
       TFLM_CY_FOURS(tflm_cy_add_four)
@@ -71,6 +75,8 @@ cdef extern from *:
     """
     float add_first "tflm_cy_add_f32"(float a, float b) noexcept nogil          # a's NaN before b's
     float mul_first "tflm_cy_mul_f32"(float a, float b) noexcept nogil
+    float add_after "tflm_cy_add_after"(float a, float b) noexcept nogil
+    float mul_after "tflm_cy_mul_after"(float a, float b) noexcept nogil
     double add_first_f64 "tflm_cy_add_f64"(double a, double b) noexcept nogil
     double mul_first_f64 "tflm_cy_mul_f64"(double a, double b) noexcept nogil
     void dot_lanes "tflm_cy_dot_lanes"(const float* a, const float* b, int64_t n, float* lanes) noexcept nogil   # full blocks of four

@@ -10,6 +10,7 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, quantize_multiplier, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport exp_on_negative, leading_zeros, log_at_least_one, reciprocal, wrapping_sum
+from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct ExpTable:            # by the distance d = maximum - value of two 8-bit numbers
     int32_t reach                # entries that count; values farther away give the type's lowest output
@@ -64,7 +65,7 @@ cdef inline void softmax_row_f32(const float* x, float* y, int64_t depth, float 
         top = x[c] if top < x[c] else top
     for c in range(depth):
         y[c] = expf((x[c] - top) * beta)
-        total += y[c]
+        total = add_first(total, y[c])
     for c in range(depth):
         y[c] = y[c] / total
 
@@ -76,7 +77,7 @@ cdef inline void log_softmax_row_f32(const float* x, float* y, int64_t depth) no
     for c in range(depth):
         top = x[c] if top < x[c] else top
     for c in range(depth):
-        total += expf(x[c] - top)
+        total = add_first(total, expf(x[c] - top))
     total = logf(total)
     for c in range(depth):
         y[c] = x[c] - top - total

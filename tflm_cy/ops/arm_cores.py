@@ -14,11 +14,9 @@ Neoverse V1 (i8mm, sme). Otherwise the core's number decides: that of the fastes
 Source: XNNPACK:src/configs/gemm-config.c; pytorch/cpuinfo:src/arm/uarch.c.
 """
 
-import functools
 import os
-import re
-import sys
-from pathlib import Path
+
+from tflm_cy.platform.cores import APPLE_CORE, fastest_core
 
 PAIRS = ("two", 1, 8)  # kernels written for Cortex-A53, A55 and A75
 PAIRS_OF_A73 = ("two", 2, 8)
@@ -31,6 +29,7 @@ FORCED = {"neon": PAIRS, "dotprod": PAIRS, "i8mm": PLAIN, "sme": PLAIN}
 
 ARM, HISILICON, QUALCOMM, SAMSUNG = 0x41, 0x48, 0x51, 0x53
 CORES = {
+    APPLE_CORE: APPLE,
     (ARM, 0xD03): PAIRS,  # Cortex-A53
     (ARM, 0xD04): PAIRS,  # Cortex-A35
     (ARM, 0xD05): PAIRS,  # Cortex-A55
@@ -67,35 +66,4 @@ def product_kernels(least):
     forced = os.environ.get("TFLM_CY_XNNPACK")
     if forced:
         return list(FORCED.values())[least]
-    if sys.platform == "darwin":
-        return APPLE
     return CORES.get(fastest_core(), PLAIN)
-
-
-@functools.cache
-def fastest_core():
-    """(implementer, part) of the core with the highest frequency, the first of equal ones; (0, 0) where nothing is told."""
-    try:
-        listed = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return 0, 0
-    return max(read_cores(listed), key=lambda core: core[0], default=(0, 0, 0))[1:]
-
-
-def read_cores(cpuinfo):
-    """[(frequency, implementer, part)] of the text of /proc/cpuinfo, in its order."""
-    cores = []
-    for block in cpuinfo.split("\n\n"):
-        found = dict(re.findall(r"^(processor|CPU implementer|CPU part)\s*:\s*(\w+)", block, re.M))
-        if "CPU implementer" in found and "CPU part" in found:
-            numbers = int(found["CPU implementer"], 16), int(found["CPU part"], 16)
-            cores.append((highest_frequency(found.get("processor")), *numbers))
-    return cores
-
-
-def highest_frequency(processor):
-    """In kHz; 0 where Linux does not tell."""
-    try:
-        return int(Path(f"/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq").read_text())
-    except (OSError, ValueError):
-        return 0

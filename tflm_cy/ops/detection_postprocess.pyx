@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
+from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f64
 from tflm_cy.arithmetic.suppression cimport greater, lesser
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
@@ -129,14 +130,14 @@ cdef bint decode(Context context, const Node* node, const Detection* op, float* 
         for j in range(4):
             e[j] = <double>value_at(encodings, i * encodings.dims[2] + j) / op.scales[j]
             a[j] = value_at(anchors, 4 * i + j)
-        y = <float>(e[0] * a[2] + a[0])
-        x = <float>(e[1] * a[3] + a[1])
-        h = <float>(0.5 * exp(e[2]) * a[2])
-        w = <float>(0.5 * exp(e[3]) * a[3])
+        y = <float>add_first_f64(mul_first_f64(e[0], a[2]), a[0])
+        x = <float>add_first_f64(mul_first_f64(e[1], a[3]), a[1])
+        h = <float>mul_first_f64(0.5 * exp(e[2]), a[2])
+        w = <float>mul_first_f64(0.5 * exp(e[3]), a[3])
         boxes[4 * i] = y - h
         boxes[4 * i + 1] = x - w
-        boxes[4 * i + 2] = y + h
-        boxes[4 * i + 3] = x + w
+        boxes[4 * i + 2] = add_first(y, h)
+        boxes[4 * i + 3] = add_first(x, w)
         if boxes[4 * i] > boxes[4 * i + 2] or boxes[4 * i + 1] > boxes[4 * i + 3]:
             return False
     return True

@@ -10,22 +10,31 @@ read at each prepare. This module is compiled for any CPU: it decides whether th
 from libc.stdlib cimport getenv
 from libc.string cimport strcmp
 
-from tflm_cy.arithmetic.xnnpack.generation cimport (
-    AVX2, AVX512, DOTPROD, I8MM, NEON, SME, arm_generation, cpu_has_avx2_fma, cpu_has_avx512f,
-)
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX2, AVX512, DOTPROD, I8MM, NEON, SME, cpu_has_avx2_fma, cpu_has_avx512f
+from tflm_cy.platform.cpu cimport ARM_DOTPROD, ARM_I8MM, ARM_SME, arm_features
 
 NAMES = {AVX2: "avx2", AVX512: "avx512", NEON: "neon", DOTPROD: "dotprod", I8MM: "i8mm", SME: "sme"}
 
 
 def supported():
     """Return True where the xnnpack arithmetic exists: on x86-64 with AVX2 and FMA, and on aarch64."""
-    return cpu_has_avx2_fma() != 0 or arm_generation() != 0
+    return cpu_has_avx2_fma() != 0 or arm_features() >= 0
+
+
+cdef int arm_generation() noexcept:
+    """The newest of the generations for Arm that this CPU has."""
+    cdef int features = arm_features()
+    if features & ARM_SME:
+        return SME
+    if features & ARM_I8MM:
+        return I8MM
+    return DOTPROD if features & ARM_DOTPROD else NEON
 
 
 cdef int generation() except -1:
     """AVX2 or AVX512; on aarch64 NEON or above."""
     cdef const char* wanted = getenv("TFLM_CY_XNNPACK")      # os.environ writes through, and is slow to ask for each node
-    if arm_generation() != 0:
+    if arm_features() >= 0:
         return arm_generation() if wanted == NULL or wanted[0] == 0 else forced_arm(<bytes>wanted)
     if wanted != NULL and strcmp(wanted, b"avx2") == 0:
         return AVX2

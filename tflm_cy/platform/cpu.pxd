@@ -1,5 +1,7 @@
 """What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 with GCC or clang: nothing but portable C.
 
+`arm_features()` is a sum of ARM_..., of which XNNPACK's kernels are chosen on aarch64; -1 on other machines.
+
 A compiler that cannot make code for an instruction set (TFLM_CY_WITHOUT_..., of setup.py) leaves a library that does not have its kernels.
 """
 cdef extern from *:
@@ -64,7 +66,40 @@ cdef extern from *:
     static inline int cpu_avx512(void) { return 0; }
     static inline int cpu_amx(void) { return 0; }
     #endif
+
+    enum { ARM_DOTPROD = 1, ARM_I8MM = 2, ARM_SME = 4 };
+    #if defined(__aarch64__) && defined(__linux__)
+    #include <sys/auxv.h>
+
+    static inline int arm_features(void) {
+        const unsigned long long capabilities = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
+        return (capabilities >> 20 & 1 ? ARM_DOTPROD : 0) | (more >> 13 & 1 ? ARM_I8MM : 0) | (more >> 23 & 1 ? ARM_SME : 0);
+    }
+    #elif defined(__aarch64__) && defined(__APPLE__)
+    #include <stddef.h>
+    #include <sys/sysctl.h>
+
+    static inline int arm_feature(const char *name, int feature) {
+        int value = 0;
+        size_t size = sizeof(value);
+        return sysctlbyname(name, &value, &size, NULL, 0) == 0 && value ? feature : 0;
+    }
+
+    static inline int arm_features(void) {
+        return arm_feature("hw.optional.arm.FEAT_DotProd", ARM_DOTPROD) | arm_feature("hw.optional.arm.FEAT_I8MM", ARM_I8MM) |
+               arm_feature("hw.optional.arm.FEAT_SME", ARM_SME);
+    }
+    #elif defined(__aarch64__)
+    static inline int arm_features(void) { return 0; }
+    #else
+    static inline int arm_features(void) { return -1; }
+    #endif
     """
+    enum:
+        ARM_DOTPROD
+        ARM_I8MM
+        ARM_SME
+    int arm_features() noexcept nogil
     bint cpu_avx2() noexcept nogil
     bint cpu_avxvnni() noexcept nogil
     bint cpu_avx512() noexcept nogil

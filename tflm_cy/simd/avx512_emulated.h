@@ -83,10 +83,10 @@ EMULATED(__m512, emulated_cvtph_ps)(__m256i a) {
   _mm256_storeu_ps(y.f32 + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(a, 1)));
   return y.v;
 }
-#define FIRST32(NAME, A, B) /* of simd.h */ \
+#define FIRST32(NAME, OP, A, B) /* of simd.h */ \
   do { \
     emulated_512 x_ = {A}, y_ = {B}; \
-    for (int i_ = 0; i_ < 2; i_++) __asm__(NAME " %1, %0, %0" : "+x"(x_.half[i_]) : "x"(y_.half[i_])); \
+    for (int i_ = 0; i_ < 2; i_++) __asm__("v" #NAME "ps %1, %0, %0" : "+x"(x_.half[i_]) : "x"(y_.half[i_])); \
     A = x_.v; \
   } while (0)
 static inline __attribute__((always_inline, unused)) __m512 vf_fma_first(__m512 a, __m512 b, __m512 c) { /* of simd.h */

@@ -8,12 +8,13 @@
 #include "simd.h"
 
 #if SIMD_ISA == 512
-SIMD_INLINE vf vf_bent(vf a, vf slope) { return _mm512_mask_mul_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), a, slope); }
+SIMD_INLINE vf vf_negative(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
 #else
-SIMD_INLINE vf vf_bent(vf a, vf slope) { return _mm256_blendv_ps(a, vf_mul(a, slope), _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
+SIMD_INLINE vf vf_negative(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
 #endif
+SIMD_INLINE vf vf_bent(vf a, vf slope) { return vf_negative(a, vf_mul_first(a, slope)); }
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
 
 SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, v)); }
@@ -73,7 +74,7 @@ BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
 
 UNARY32(relu, clamp32(x, low, high))
 UNARY32(leaky, vf_bent(x, slope))
-UNARY32(leaky_signed, vf_signed(x, vf_mul(x, slope)))
+UNARY32(leaky_signed, vf_signed(x, vf_mul_first(x, slope)))
 UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
 #if SIMD_ISA == 512
@@ -91,12 +92,13 @@ SIMD_INLINE vf logistic_32(const float *exp2, vf x) {
   return _mm512_mask_sub_ps(f, _mm512_testn_epi32_mask(_mm512_castps_si512(x), sign), vf_set1(1), f);
 }
 
-static void logistic_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
+static void logistic_run_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i += VL) {
     const int64_t m = n - i < VL ? n - i : VL;
     vf_store_part(y + i, logistic_32(exp2, vf_load_part(x + i, m)), m);
   }
 }
+static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = logistic_run_vectors32;
 
 /* root8 from VRSQRT14PS, sixteen values at a time. */
 SIMD_INLINE vf root_32(int inverse, vf v) {

@@ -46,7 +46,7 @@ SIMD_INLINE vi vi_low_half(vi a) { return (vi)((simd_u32)a << 16) >> 16; }
 #define PRELU_OF(LOAD, N) vf_if_from(x, x, p ? vf_mul_first(x, LOAD(b + i N)) : vf_mul_first(LOAD(b + i N), x)) /* see prelu_f32 */
 #define MAXIMUM_OF(LOAD, N) vf_max(x, LOAD(b + i N))
 #define MINIMUM_OF(LOAD, N) vf_min(x, LOAD(b + i N))
-#define LEAKY_OF(LOAD, N) vf_if_above(x, x, vf_mul(x, vf_set1(p[0])))
+#define LEAKY_OF(LOAD, N) vf_if_above(x, x, vf_mul_first(x, vf_set1(p[0])))
 #define RELU_OF(LOAD, N) vf_max(vf_set1(0), x)
 #define CLIP_OF(LOAD, N) vf_min(vf_set1(p[1]), vf_max(vf_set1(p[0]), x))
 LOOP32(prelu_loop, PAIR_OF, LOAD_PAIR, PRELU_OF)

@@ -474,21 +474,19 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
 
 #endif
 
-/* vf_add_first, vf_mul_first keep the order of operands, which shows in the result of two NaNs: a's comes out. */
+/* vf_add_first, vf_mul_first keep the order of operands, which shows in the result of two NaNs: a's comes out. A choice between a and its
+ * product or sum must be made of these: of vf_mul a compiler (clang) makes a product with 1 where a is chosen, which loses denormals. */
 #if SIMD_ISA == 0 && defined(__SSE2__)
-#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0" : "+x"(A) : "x"(B))
-SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("addps", a, b); return a; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("mulps", a, b); return a; }
+#define FIRST32(NAME, OP, A, B) __asm__(#NAME "ps %1, %0" : "+x"(A) : "x"(B))
+#elif SIMD_ISA == 0 && defined(__aarch64__)
+#define FIRST32(NAME, OP, A, B) __asm__("f" #NAME " %0.4s, %0.4s, %1.4s" : "+w"(A) : "w"(B))
 #elif SIMD_ISA == 0
-SIMD_INLINE vf vf_add_first(vf a, vf b) { return a + b; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { return a * b; }
-#else
-#ifndef FIRST32 /* emulated: in halves */
-#define FIRST32(NAME, A, B) __asm__(NAME " %1, %0, %0" : "+v"(A) : "v"(B))
+#define FIRST32(NAME, OP, A, B) (void)(A = A OP B)
+#elif !defined(FIRST32) /* emulated: in halves */
+#define FIRST32(NAME, OP, A, B) __asm__("v" #NAME "ps %1, %0, %0" : "+v"(A) : "v"(B))
 #endif
-SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32("vaddps", a, b); return a; }
-SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32("vmulps", a, b); return a; }
-#endif
+SIMD_INLINE vf vf_add_first(vf a, vf b) { FIRST32(add, +, a, b); return a; }
+SIMD_INLINE vf vf_mul_first(vf a, vf b) { FIRST32(mul, *, a, b); return a; }
 
 #if SIMD_ISA != 512
 SIMD_INLINE void vb_scatter_part(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count, ptrdiff_t n) {

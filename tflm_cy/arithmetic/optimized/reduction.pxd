@@ -13,6 +13,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.eigen cimport fold8
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.nan_order cimport add_after
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, fold, narrow, neutral, step
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_up, rescale
 
@@ -21,13 +22,9 @@ cdef enum:
     MEAN_CHANNELS = 8            # channels per thread at least
 
 
-cdef inline float add_kept(float a, float b) noexcept nogil:
-    """a + b; of two NaNs the first, which the compiler's own order of the operands would not warrant."""
-    return a + b if a == a else a
-
-
 cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
-    """Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind.
+    """Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind. Of two NaN
+    that of the sum so far comes out.
 
     Eigen starts at the first element that lies on 32 bytes. n >= 1.
     """
@@ -41,7 +38,7 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
     if blocks == 0:
         total = p[0]
         for i in range(1, n):
-            total = add_kept(total, p[i])
+            total = add_after(total, p[i])
         return total
     for l in range(8):
         a[l] = p[start + l]
@@ -50,18 +47,18 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
             b[l] = p[start + 8 + l]
         for i in range(start + 16, start + 8 * (blocks & ~<int64_t>1), 16):
             for l in range(8):
-                a[l] = add_kept(a[l], p[i + l])
-                b[l] = add_kept(b[l], p[i + 8 + l])
+                a[l] = add_after(a[l], p[i + l])
+                b[l] = add_after(b[l], p[i + 8 + l])
         for l in range(8):
-            a[l] = add_kept(b[l], a[l])
+            a[l] = add_after(b[l], a[l])
         if blocks & 1:
             for l in range(8):
-                a[l] = add_kept(a[l], p[start + 8 * (blocks - 1) + l])
+                a[l] = add_after(a[l], p[start + 8 * (blocks - 1) + l])
     total = fold8(a, a + 4)
     for i in range(start):
-        total = add_kept(total, p[i])
+        total = add_after(total, p[i])
     for i in range(start + 8 * blocks, n):
-        total = add_kept(total, p[i])
+        total = add_after(total, p[i])
     return total
 
 

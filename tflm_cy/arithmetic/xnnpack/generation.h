@@ -1,5 +1,5 @@
 /* What the xnnpack arithmetic takes from the CPU itself: its approximations of reciprocals and their square roots, which are executed, not
- * modelled, and which of XNNPACK's generations of kernels TensorFlow would choose on it.
+ * modelled, and which of XNNPACK's generations of kernels for x86-64 TensorFlow would choose on it.
  *
  * The functions carry their own target, so that a file compiled for plain x86-64 may include this; call them only where
  * tflm_cy_cpu_has_... is true. On an instruction set that has not an approximation it is computed, and the CPU has nothing. */
@@ -78,36 +78,4 @@ static inline float tflm_cy_recpe(float x) { return 1.0f / x; }
 static inline float tflm_cy_recps(float a, float b) { return fmaf(-a, b, 2.0f); }
 #endif
 
-/* The least of XNNPACK's generations for Arm that this CPU has: TFLM_CY_NEON and above; 0 elsewhere. */
-enum { TFLM_CY_NEON = 16, TFLM_CY_DOTPROD = 17, TFLM_CY_I8MM = 18, TFLM_CY_SME = 19 };
-
-#if defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-
-static inline int tflm_cy_arm_generation(void) {
-  const unsigned long long one = 1;
-  const unsigned long long capabilities = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
-  if (more & one << 23) return TFLM_CY_SME;
-  if (more & one << 13) return TFLM_CY_I8MM;
-  return capabilities & one << 20 ? TFLM_CY_DOTPROD : TFLM_CY_NEON;
-}
-#elif defined(__aarch64__) && defined(__APPLE__)
-#include <sys/sysctl.h>
-
-static inline int tflm_cy_arm_feature(const char *name) {
-  int value = 0;
-  size_t size = sizeof(value);
-  return sysctlbyname(name, &value, &size, NULL, 0) == 0 && value;
-}
-
-static inline int tflm_cy_arm_generation(void) {
-  if (tflm_cy_arm_feature("hw.optional.arm.FEAT_SME")) return TFLM_CY_SME;
-  if (tflm_cy_arm_feature("hw.optional.arm.FEAT_I8MM")) return TFLM_CY_I8MM;
-  return tflm_cy_arm_feature("hw.optional.arm.FEAT_DotProd") ? TFLM_CY_DOTPROD : TFLM_CY_NEON;
-}
-#elif defined(__aarch64__)
-static inline int tflm_cy_arm_generation(void) { return TFLM_CY_NEON; }
-#else
-static inline int tflm_cy_arm_generation(void) { return 0; }
-#endif
 #endif

@@ -30,7 +30,6 @@ cdef extern from "generation.h" nogil:
     int cpu_has_avx512f "tflm_cy_cpu_has_avx512f"() noexcept
     int cpu_has_avx512vnni "tflm_cy_cpu_has_avx512vnni"() noexcept
     int cpu_has_amx_int8 "tflm_cy_cpu_has_amx_int8"() noexcept
-    int arm_generation "tflm_cy_arm_generation"() noexcept                       # 0 elsewhere than on aarch64
     float recpe "tflm_cy_recpe"(float x) noexcept
     float recps "tflm_cy_recps"(float a, float b) noexcept
     void rsqrt14 "tflm_cy_rsqrt14"(const float* x, float* y, ptrdiff_t n) noexcept

@@ -9,7 +9,8 @@
 - fma8 rounds once. max8, min8 are the CPU's instructions, and a denormal counts as zero while its DAZ (FZ) is set. On x86-64 the SECOND
   operand is returned when one is NaN or both are zeros; on aarch64 a NaN stays, and +0 is greater than -0. A comparison and a choice in C
   would return it as it is, which is why these are functions.
-- fma_first8, add8, mul8: fma8, + and * whose operands the compiler may not exchange, which shows in the result of two NaNs.
+- fma_first8, add8, mul8: fma8, + and * whose operands the compiler may not exchange, which shows in the result of two NaNs. A choice
+  between x and its product is made of mul8: of `*` clang makes a product with 1 where x is chosen, which loses denormals and quiets NaN.
 - less8, equal8 give all ones in a lane where it holds, `select8` chooses by them.
 - `part` functions touch the first n lanes of memory only, n in 1 .. LANES; the others read +0.
 

@@ -10,7 +10,7 @@ Source: XNNPACK's f32-ibilinear microkernels and xnn_indirection_init_resize_bil
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
-from tflm_cy.arithmetic.xnnpack.lanes cimport f32x8, fma8, load8, load_part8, splat8, store8, store_part8
+from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, load8, load_part8, splat8, store8, store_part8
 
 cdef struct Step:                # from one output row or column to the input
     int64_t first                # the nearer one below, the next one
@@ -40,7 +40,8 @@ cdef inline void fill_steps(int64_t size, int64_t out, bint align_corners, bint 
 
 
 cdef inline f32x8 between(f32x8 a, f32x8 b, f32x8 weight) noexcept nogil:
-    return fma8(b - a, weight, a) if AARCH64 else a + (b - a) * weight
+    """Of two NaN the product's comes out."""
+    return fma8(b - a, weight, a) if AARCH64 else add8((b - a) * weight, a)
 
 
 cdef inline void resize_pixel(

@@ -14,8 +14,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.xnnpack.generation cimport rsqrt14, rsqrtps
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, max8, min8, nearest8, select8, splat8,
-    store8, store_part8,
+    LANES, bits8, ceil8, equal8, f32x8, floats8, floor8, fma8, i32x8, less8, load8, load_part8, lookup8, max8, min8, mul8, nearest8, select8,
+    splat8, store8, store_part8,
 )
 
 cdef extern from *:
@@ -96,12 +96,12 @@ cdef inline f32x8 hard_swish8(const Parameters* p, f32x8 x) noexcept nogil:
 
 cdef inline f32x8 leaky8_avx512(const Parameters* p, f32x8 x) noexcept nogil:
     """Values that do not take the slope stay as they are, denormals too."""
-    return select8(less8(x, splat8(0)), x * splat8(p.slope), x)
+    return select8(less8(x, splat8(0)), mul8(x, splat8(p.slope)), x)
 
 
 cdef inline f32x8 leaky8_avx2(const Parameters* p, f32x8 x) noexcept nogil:
     """The sign bit decides: -0, negative denormals and NaN take the slope."""
-    return select8(bits8(x) >> 31, x * splat8(p.slope), x)
+    return select8(bits8(x) >> 31, mul8(x, splat8(p.slope)), x)
 
 
 # ---- exponentials
