@@ -1,6 +1,6 @@
 """Which Arm core this machine has, by the numbers that Arm gives to makers and makers to their cores.
 
-    implementer, part = fastest_core()           # (0x41, 0xD08): a Cortex-A72
+implementer, part = fastest_core()           # (0x41, 0xD08): a Cortex-A72
 """
 
 import functools
