@@ -1,10 +1,20 @@
 """What TensorFlow computes of seeded random inputs: of two files of one model the inputs are the same."""
 
+from hashlib import sha256
+
 import numpy as np
 
 
-def tensorflow_outputs(content, mode, runs):
-    """The outputs' bytes per run; None when TensorFlow does not take the model."""
+def fed_shapes(graph):
+    """{position of a graph's input: its values}: of a TRANSPOSE_CONV that is fed its output's shape, which TFLM takes from
+    the file."""
+    main = graph.subgraphs[0]
+    shapes = {node.inputs[0]: node.output(0).shape for node in main.nodes if node.op == "TRANSPOSE_CONV"}
+    return {position: shapes[t] for position, t in enumerate(main.inputs) if t in shapes}
+
+
+def tensorflow_outputs(content, mode, runs, fed=None):
+    """The outputs' digests per run; None when TensorFlow does not take the model. `fed`: as of `fed_shapes`."""
     import tensorflow as tf
 
     kind = getattr(tf.lite.experimental.OpResolverType, mode)
@@ -15,10 +25,14 @@ def tensorflow_outputs(content, mode, runs):
         return None
     rng, results = np.random.default_rng(0), []
     for _ in range(runs):
-        for details in interpreter.get_input_details():
-            interpreter.set_tensor(details["index"], _values(rng, np.dtype(details["dtype"]), details["shape"]))
+        for position, details in enumerate(interpreter.get_input_details()):
+            dtype = np.dtype(details["dtype"])
+            known = (fed or {}).get(position)
+            values = _values(rng, dtype, details["shape"]) if known is None else np.array(known, dtype)
+            interpreter.set_tensor(details["index"], values)
         interpreter.invoke()
-        results.append([interpreter.get_tensor(d["index"]).tobytes() for d in interpreter.get_output_details()])
+        outputs = (interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details())
+        results.append([sha256(output.tobytes()).hexdigest() for output in outputs])
     return results
 
 

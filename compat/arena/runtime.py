@@ -1,7 +1,7 @@
 """What the tflite_micro package says and computes, each model in a child process that it may kill.
 
     allocations([(content, arena_size)])          # per model the lines of print_allocations(), or None if refused
-    outputs([(content, arena_size)], runs=20)     # per model the bytes of its outputs over seeded random inputs, or None
+    outputs([(content, arena_size)], runs=20)     # per model digests of its outputs over seeded random inputs, or None
 
 The package prints on file descriptor 2 from C, so the child catches that. Inputs are drawn from a fixed seed: two files
 of one model get the same ones.
@@ -13,6 +13,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def allocations(models):
 
 
 def outputs(models, runs):
-    """Per (content, arena size) the outputs of consecutive invokes as hex; None when the package refuses it or dies."""
+    """Per (content, arena size) the outputs' digests of consecutive invokes; None when the package refuses it or dies."""
     return in_children("outputs", models, {"runs": runs})
 
 
@@ -93,7 +94,7 @@ def _outputs(content, arena_size, runs):
         for i, details in enumerate(inputs):
             interpreter.set_input(_random(rng, details), i)
         interpreter.invoke()
-        results.append([interpreter.get_output(i).tobytes().hex() for i in range(count)])
+        results.append([sha256(interpreter.get_output(i).tobytes()).hexdigest() for i in range(count)])
     return results
 
 

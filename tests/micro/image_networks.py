@@ -51,6 +51,7 @@ class ImageNetwork:
     def _step(self):
         source = self.images[-1] if self.rng.random() < 0.8 else self.images[self._pick(0, len(self.images))]
         kinds = ["conv", "conv", "depthwise", "depthwise", "pointwise", "pool", "pad", "relu", "residual", "channels"]
+        kinds += ["transposed", "transposed", "resize", "blocks"]
         result = getattr(self, f"_{kinds[self._pick(0, len(kinds))]}")(source)
         if result is not None:
             self.images.append(result)
@@ -122,6 +123,52 @@ class ImageNetwork:
         pads = np.array([[0, 0], *self.rng.integers(0, 3, (2, 2)), [0, self._pick(0, 2)]], np.int32)
         out = self._image((np.array(source.shape) + pads.sum(1)).tolist(), source)
         self.main.op("PAD", [source, Tensor.constant(pads)], [out])
+        return out
+
+    def _transposed(self, source):
+        """TRANSPOSE_CONV; the output's shape is fed, or a constant."""
+        height, width, depth = source.shape[1:]
+        stride = self._pick(1, 4)
+        window = self._pick(stride, stride + 3), self._pick(stride, stride + 3)
+        if max(height, width) * stride > 40:
+            return None
+        padding = ("SAME", "VALID")[self._pick(0, 2)]
+        channels = self._pick(1, 5)
+        more = [0, 0] if padding == "SAME" else [extent - stride for extent in window]
+        shape = [1, height * stride + more[0], width * stride + more[1], channels]
+        weights, bias = self._weights(source, [channels, *window, depth], 0, channels)
+        out = self._image(shape)
+        inputs = [Tensor.constant(np.array(shape, np.int32)), weights, source, bias]
+        self.main.op("TRANSPOSE_CONV", inputs, [out], padding=padding, stride_h=stride, stride_w=stride)
+        return out
+
+    def _resize(self, source):
+        height, width, depth = source.shape[1:]
+        nearest = self.dtype == "int16" or self.rng.random() < 0.4
+        factors = [self._pick(1, 4) if nearest else 2 ** self._pick(0, 3) for _ in range(2)]
+        if height * factors[0] > 40 or width * factors[1] > 40:
+            return None
+        size = [height * factors[0], width * factors[1]]
+        out = self._image([1, *size, depth], source)
+        op = "RESIZE_NEAREST_NEIGHBOR" if nearest else "RESIZE_BILINEAR"
+        centers = bool(self.rng.integers(2))
+        self.main.op(op, [source, Tensor.constant(np.array(size, np.int32))], [out], half_pixel_centers=centers)
+        return out
+
+    def _blocks(self, source):
+        """SPACE_TO_DEPTH, DEPTH_TO_SPACE."""
+        height, width, depth = source.shape[1:]
+        block = 2
+        if self.dtype == "int16":
+            return None
+        if depth % 4 == 0 and height < 20:
+            op, shape = "DEPTH_TO_SPACE", [1, height * block, width * block, depth // 4]
+        elif height % 2 == 0 and width % 2 == 0:
+            op, shape = "SPACE_TO_DEPTH", [1, height // block, width // block, depth * 4]
+        else:
+            return None
+        out = self._image(shape, source)
+        self.main.op(op, [source], [out], block_size=block)
         return out
 
     def _relu(self, source):

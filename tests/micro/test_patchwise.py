@@ -6,6 +6,7 @@ import pytest
 import tflm_cy
 from tests.memory.volume import examples
 from tests.micro.image_networks import TYPES, ImageNetwork
+from tests.micro.row_networks import RowNetwork
 from tflm_cy.micro import MicroInterpreter
 from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.graph_view import view
@@ -29,28 +30,29 @@ def computed(content, values, resolver):
     return [interpreter.get_tensor(details["index"]).tobytes() for details in interpreter.get_output_details()]
 
 
-def stages_of(graph, rng):
+def stages_of(graph, rng, axes=(1,)):
     """Random stages, disjoint, of those that can be tiled."""
     segments, found, behind = Segments(graph), [], 0
     while behind < len(graph.nodes):
-        ends = [last for last in range(behind, len(graph.nodes)) if segments(behind, last)]
+        axis = int(rng.choice(axes))
+        ends = [last for last in range(behind, len(graph.nodes)) if segments(behind, last, axis)]
         if not ends or rng.random() < 0.2:
             behind += 1
             continue
         last = int(rng.choice(ends))
-        height, width = segments(behind, last).size
-        grid = (int(rng.integers(1, min(size, 5) + 1)) for size in (height, width))
-        found.append(Stage(behind, last, *grid, bool(rng.integers(2))))
+        limits = segments(behind, last, axis).limits
+        grid = (int(rng.integers(1, min(size, 5) + 1)) for size in limits)
+        found.append(Stage(behind, last, *grid, bool(rng.integers(2)), axis))
         behind = last + 1
     return found
 
 
-def random_patches(seed, dtype):
+def random_patches(seed, dtype, make=ImageNetwork, axes=(1,)):
     """(content, values, the Patched or None) of a random network in random stages."""
-    network = ImageNetwork(seed, dtype)
+    network = make(seed, dtype)
     content = network.content()
     graph = view(Model.from_buffer(content))
-    stages = stages_of(graph.subgraphs[0], np.random.default_rng(seed))
+    stages = stages_of(graph.subgraphs[0], np.random.default_rng(seed), axes)
     try:
         return content, network.values(), rewrite(Model.from_buffer(content), stages) if stages else None
     except ValueError as error:
@@ -59,10 +61,11 @@ def random_patches(seed, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_random_networks_in_random_stages_compute_the_same_bytes(dtype):
+@pytest.mark.parametrize(("make", "axes"), [(ImageNetwork, (1,)), (RowNetwork, (0, 1, 2))])
+def test_random_networks_in_random_stages_compute_the_same_bytes(dtype, make, axes):
     rewritten = 0
     for seed in range(examples(60)):
-        content, values, patched = random_patches(seed, dtype)
+        content, values, patched = random_patches(seed, dtype, make, axes)
         if patched is None:
             continue
         copy = bytes(patched.model())

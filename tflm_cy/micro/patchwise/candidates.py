@@ -78,7 +78,7 @@ class Evaluator:
             return Candidate(stages, IMPOSSIBLE, 0, 0, 1)
         plan, relaxed = plan_overlaps(asked, strict=self._wanted.strict, budget=budget)
         found = figures(asked, plan=plan)
-        macs = sum(self._costs.extra_macs(self._segments(s.first, s.last), s.rows, s.columns) for s in stages)
+        macs = sum(self._costs.extra_macs(self._segments(s.first, s.last, s.axis), s.rows, s.columns) for s in stages)
         return Candidate(
             stages,
             plan.high_water_mark,

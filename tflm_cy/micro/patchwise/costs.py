@@ -10,11 +10,12 @@ tiles that are done, and the largest step of the tile. At a step the operator's 
 """
 
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
-from tflm_cy.micro.patchwise.operators import CONVOLUTIONS, HEIGHT, WIDTH
-from tflm_cy.micro.patchwise.regions import axis_needs, bounds, clipped, margins
-from tflm_cy.micro.patchwise.steps import CONCATENATION, COPY, piece_bytes, tile_steps
+from tflm_cy.micro.patchwise.operators import CONVOLUTIONS
+from tflm_cy.micro.patchwise.regions import COLUMNS, ROWS, axis_needs, bounds, clipped, made, margins, work
+from tflm_cy.micro.patchwise.steps import CONCATENATION, COPY, Kernels, tile_steps
 from tflm_cy.micro.safe_overlaps import relaxed_rows
 
 
@@ -32,6 +33,8 @@ class Part(NamedTuple):
     needs: dict[int, tuple[int, int]]
     regions: dict[tuple[int, int], tuple[int, int]]  # (operator, input) -> what it reads of the image
     margins: dict[tuple[int, int], tuple[int, int]]  # (operator, input) -> how far it leaves the image
+    made: dict[int, tuple[int, int]]  # what operators make
+    work: dict[int, int]  # (operator's number) -> how much it does
     shape: tuple  # equal where tiles have equal steps
 
 
@@ -52,11 +55,15 @@ class Costs:
             for t in node.inputs:
                 self._last[t] = max(self._last.get(t, -1), node.index)
         self._bands = {}
-        self._kept = {}
+        kept, scratch = {}, {}
         for allocation in demand.before:
             if allocation.place is not None and not allocation.place[0]:
                 index = allocation.place[1]
-                self._kept[index] = self._kept.get(index, 0) + -(-allocation.size // 16) * 16
+                kept[index] = kept.get(index, 0) + -(-allocation.size // 16) * 16
+        for buffer in demand.buffers:
+            if buffer.scratch and not buffer.place[0]:
+                scratch[buffer.place[1]] = scratch.get(buffer.place[1], 0) + buffer.size
+        self._kernels = Kernels(kept, scratch)
 
     @cached_property
     def untouched(self):
@@ -81,25 +88,30 @@ class Costs:
     def macs(self):
         """Multiplications of all operators that can be tiled, and of fully connected ones."""
         total = 0
-        for node, operator in zip(self._demand.graph.subgraphs[0].nodes, self._segments.operators, strict=True):
-            if operator is not None:
-                height, width = node.output(0).shape[1:3]
-                total += operator.macs * height * width
+        for node in self._demand.graph.subgraphs[0].nodes:
+            axes = range(node.output(0).rank if node.outputs else 0)
+            alone = next(filter(None, (self._segments(node.index, node.index, axis) for axis in axes)), None)
+            if alone is not None:
+                rows, columns = ([(0, size)] for size in alone.size)
+                total += self._macs(alone, self._cut(alone, ROWS, rows), self._cut(alone, COLUMNS, columns))
             elif node.op in ("FULLY_CONNECTED", *CONVOLUTIONS) and node.input(1) is not None and node.outputs:
                 total += node.input(1).elements * _positions(node)
         return total
 
     def extra_macs(self, segment, rows, columns):
         """Multiplications that the grid adds; None when a tile would be empty."""
-        bands = self._axis(segment, HEIGHT, rows), self._axis(segment, WIDTH, columns)
+        bands = self._axis(segment, ROWS, rows), self._axis(segment, COLUMNS, columns)
         if None in bands:
             return None
+        return self._macs(segment, *bands) - self._macs(segment, *(self._axis(segment, a, 1) for a in (ROWS, COLUMNS)))
+
+    @staticmethod
+    def _macs(segment, bands, columns):
         total = 0
         for operator in segment.operators:
-            if operator.macs and operator.output in bands[0][0].needs:
-                height, width = (sum(e - f for f, e in (b.needs[operator.output] for b in band)) for band in bands)
-                whole = self._tensors[operator.output].shape
-                total += operator.macs * (height * width - whole[1] * whole[2])
+            if operator.macs and operator.output in bands[0].needs:
+                index = operator.node.index
+                total += operator.macs * sum(b.work[index] for b in bands) * sum(c.work[index] for c in columns)
         return total
 
     def stage(self, segment, stage):
@@ -108,10 +120,10 @@ class Costs:
         macs = self.extra_macs(segment, rows, columns)
         if macs is None:
             return None
-        bands, across = self._axis(segment, HEIGHT, rows), self._axis(segment, WIDTH, columns)
+        bands, across = self._axis(segment, ROWS, rows), self._axis(segment, COLUMNS, columns)
         through = self._through(segment)
-        out_row = self._row_bytes(segment.output)
-        output = self._tensors[segment.output]
+        out_row = self._row_bytes(segment, segment.output)
+        contiguous = segment.size[0] == 1 and self._outer(segment, segment.output) == 1
         known, head, tail = {}, 0, 0
         done = 0
         for r, band in enumerate(bands):
@@ -120,46 +132,51 @@ class Costs:
             for c, column in enumerate(across):
                 key = (band.shape, column.shape)
                 if key not in known:
-                    known[key] = tile_steps(segment, band, column, stage.early, self._strict, self._kept)
+                    known[key] = tile_steps(segment, band, column, stage.early, self._strict, self._kernels)
                 steps, kept = known[key]
                 tail += kept
                 later = band if c + 1 < columns else behind
                 head = max(head, done + band_bytes + self._peak(segment, steps, band, later))
-                band_bytes += piece_bytes(output, band.needs[segment.output], column.needs[segment.output])
+                band_bytes += segment.part_bytes(
+                    segment.output, band.needs[segment.output], column.needs[segment.output]
+                )
             height = band.needs[segment.output][1] - band.needs[segment.output][0]
-            if columns > 1:
+            if columns > 1 and (self._strict or not contiguous):
                 twice = band_bytes * (2 if self._strict else 2 - 1 / columns)
                 head = max(head, int(done + twice + self._sources(segment, behind)))
             done += height * out_row
         whole = self._bytes.get(segment.output, done)
         head = max(head, 2 * whole if self._strict and rows > 1 else whole)
         joins = (rows if columns > 1 else 0) + (1 if rows > 1 else 0)
-        tail += joins * CONCATENATION - sum(COPY + self._kept.get(o.node.index, 0) for o in segment.operators)
+        tail += joins * CONCATENATION - sum(COPY + self._kernels.kept.get(o.node.index, 0) for o in segment.operators)
         return Cost(head + through, tail, macs)
 
-    def _axis(self, segment, axis, parts):
-        key = (segment.first, segment.last, axis, parts)
+    def _axis(self, segment, along, parts):
+        key = (segment.first, segment.last, segment.axis, along, parts)
         if key not in self._bands:
-            self._bands[key] = self._cut(segment, axis, parts)
+            possible = parts == 1 or parts <= segment.limits[along]
+            self._bands[key] = self._cut(segment, along, bounds(segment.size[along], parts)) if possible else None
         return self._bands[key]
 
-    def _cut(self, segment, axis, parts):
-        size = segment.size[axis - HEIGHT]
-        if not 1 <= parts <= size:
-            return None
+    @staticmethod
+    def _cut(segment, along, intervals):
         found = []
-        for first, end in bounds(size, parts):
-            needs = axis_needs(segment, axis, first, end)
+        for first, end in intervals:
+            needs = axis_needs(segment, along, first, end)
             if needs is None:
                 return None
-            regions, outside = {}, {}
+            regions, outside, whole, done = {}, {}, {}, {}
             for operator in segment.operators:
-                for i in operator.windows if operator.output in needs else ():
-                    wanted = needs[operator.output]
-                    regions[operator.node.index, i] = clipped(segment, operator, i, axis, wanted)
-                    outside[operator.node.index, i] = margins(segment, operator, i, axis, wanted)
-            lengths = tuple(e - f for f, e in (*needs.values(), *regions.values()))
-            found.append(Part(needs, regions, outside, (lengths, tuple(outside.values()))))
+                if operator.output not in needs:
+                    continue
+                wanted = needs[operator.output]
+                for i in operator.windows:
+                    regions[operator.node.index, i] = clipped(segment, operator, i, along, wanted)
+                    outside[operator.node.index, i] = margins(segment, operator, i, along, wanted)
+                whole[operator.output] = made(segment, operator, along, wanted)
+                done[operator.node.index] = work(segment, operator, along, wanted)
+            lengths = tuple(e - f for f, e in (*needs.values(), *regions.values(), *whole.values()))
+            found.append(Part(needs, regions, outside, whole, done, (lengths, tuple(outside.values()))))
         return found
 
     def _through(self, segment):
@@ -172,9 +189,12 @@ class Costs:
                 total += size
         return total
 
-    def _row_bytes(self, t):
-        tensor = self._tensors[t]
-        return tensor.shape[0] * tensor.shape[2] * tensor.shape[3] * tensor.element_bytes
+    def _row_bytes(self, segment, t):
+        return self._tensors[t].nbytes // segment.extents(t)[0]
+
+    def _outer(self, segment, t):
+        """How many images of rows a tensor holds: with several, the first rows are not its first bytes."""
+        return prod(self._tensors[t].shape[: segment.axis])
 
     def _sources(self, segment, band):
         """Bytes of the sources that a band and those behind it still need; `band` None: none of them."""
@@ -182,11 +202,11 @@ class Costs:
 
     def _source(self, segment, t, band):
         size = self._bytes.get(t, 0)
-        if self._last.get(t, -1) > segment.last or self._tensors[t].shape[0] > 1:
+        if self._last.get(t, -1) > segment.last or self._outer(segment, t) > 1:
             return size
         if band is None:
             return 0
-        return size - band.needs[t][0] * self._row_bytes(t) if t in band.needs else 0
+        return size - band.needs[t][0] * self._row_bytes(segment, t) if t in band.needs else 0
 
     def _peak(self, segment, steps, band, later):
         """The largest step of a tile with what its sources still need."""

@@ -1,12 +1,12 @@
 """What a tile needs of each tensor of its stage: one interval of rows, one of columns, from the last operator backwards.
 
-    needs = axis_needs(segment, HEIGHT, first, end)      # {tensor: (first, end)}
+    needs = axis_needs(segment, ROWS, first, end)        # {tensor: (first, end)}
 
 An interval is clipped to the image. A tensor with several readers inside of the stage is computed where any of them needs
 it; a reader that needs less cuts it out. The two axes do not depend on each other.
 """
 
-from tflm_cy.micro.patchwise.operators import HEIGHT
+ROWS, COLUMNS = 0, 1
 
 
 def bounds(size, parts):
@@ -24,7 +24,7 @@ def bounds(size, parts):
     return found
 
 
-def axis_needs(segment, axis, first, end):
+def axis_needs(segment, along, first, end):
     """{tensor: (first, end)} along one axis for the output's positions [first, end); None when a tensor would be empty:
     a tile that needs nothing of the image, but its padding."""
     needs = {segment.output: (first, end)}
@@ -34,7 +34,7 @@ def axis_needs(segment, axis, first, end):
             continue
         for i in operator.windows:
             t = operator.node.inputs[i]
-            low, high = clipped(segment, operator, i, axis, wanted)
+            low, high = clipped(segment, operator, i, along, wanted)
             if low >= high:
                 return None
             known = needs.get(t)
@@ -42,13 +42,26 @@ def axis_needs(segment, axis, first, end):
     return needs
 
 
-def clipped(segment, operator, i, axis, wanted):
+def clipped(segment, operator, i, along, wanted):
     """The positions of input i inside of the image that an operator reads for the positions `wanted` of its output."""
-    low, high = operator.windows[i][axis - HEIGHT].reach(*wanted)
-    return max(low, 0), min(high, segment.tensors[operator.node.inputs[i]].shape[axis])
+    low, high = operator.windows[i][along].reach(*wanted)
+    return max(low, 0), min(high, segment.extents(operator.node.inputs[i])[along])
 
 
-def margins(segment, operator, i, axis, wanted):
+def margins(segment, operator, i, along, wanted):
     """How many positions an operator reads before and behind the image."""
-    low, high = operator.windows[i][axis - HEIGHT].reach(*wanted)
-    return max(-low, 0), max(high - segment.tensors[operator.node.inputs[i]].shape[axis], 0)
+    return operator.windows[i][along].margins(*wanted, segment.extents(operator.node.inputs[i])[along])
+
+
+def made(segment, operator, along, wanted):
+    """The positions of its output that an operator makes for the positions `wanted`: these and, maybe, more."""
+    i = operator.leading
+    return operator.windows[i][along].made(clipped(segment, operator, i, along, wanted), wanted)
+
+
+def work(segment, operator, along, wanted):
+    """How much an operator does for the positions `wanted`, in what `TileOperator.macs` counts."""
+    i = operator.leading
+    read = clipped(segment, operator, i, along, wanted)
+    window = operator.windows[i][along]
+    return window.work(read, window.made(read, wanted))

@@ -23,7 +23,7 @@ def stage_rows(found):
                 if stage.last > stage.first
                 else nodes[stage.first].op,
                 f"{stage.rows} x {stage.columns}",
-                "x".join(map(str, shape[1:])),
+                "x".join(map(str, shape)),
             ]
         )
     return ["operators", "", "tiles", "of the output"], rows

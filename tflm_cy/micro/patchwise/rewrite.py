@@ -91,12 +91,12 @@ def rewrite(model, stages, graph=None, segments=None):
 
 
 def _segment(segments, stage):
-    segment = segments(stage.first, stage.last)
+    segment = segments(stage.first, stage.last, stage.axis)
     if segment is None:
         raise ValueError(f"operators {stage.first} to {stage.last} cannot be computed tile by tile")
-    height, width = segment.size
-    if not (1 <= stage.rows <= height and 1 <= stage.columns <= width):
-        raise ValueError(f"{stage}: the output has {height} rows and {width} columns")
+    rows, columns = segment.limits
+    if not (1 <= stage.rows <= rows and 1 <= stage.columns <= columns):
+        raise ValueError(f"{stage}: the output has {rows} rows and {columns} columns")
     return segment
 
 
@@ -155,14 +155,15 @@ class _Writer:
     def _operator(self, new):
         node = new.node
         if new.origin is None:
-            code = self._code(node.op, node.tensors[node.inputs[0]].type)
+            source = node.tensors[node.inputs[0]]
+            code = self._code(node.op, source.type, source.rank)
             fields = {"opcode_index": code, "inputs": node.inputs, "outputs": node.outputs}
             if new.options:
                 fields["builtin_options"] = (f"{node.op.title()}Options", self._shared(node.op, new.options, {}))
             return fields
         origin = self._operators[new.origin]
         fields = {**present(origin), "inputs": node.inputs, "outputs": node.outputs}
-        if new.options:
+        if new.options and "builtin_options" in fields:
             member, table = fields["builtin_options"]
             fields["builtin_options"] = (member, self._shared(new.origin, new.options, present(table)))
         return fields
@@ -172,11 +173,11 @@ class _Writer:
         key = (key, *sorted(options.items()))
         return self._options.setdefault(key, {**others, **options})
 
-    def _code(self, op, kind):
+    def _code(self, op, kind, rank):
         number = BUILTIN_NAMES.index(op)
         if number not in self._known:
             self._known[number] = self._first_code + len(self._codes)
-            version = _VERSIONS[op].get(kind, 1)
+            version = 5 if op == "SLICE" and rank > 4 else _VERSIONS[op].get(kind, 1)
             code = {"deprecated_builtin_code": min(number, _MOST_CODES), "builtin_code": number, "version": version}
             self._codes.append(code)
         return self._known[number]

@@ -20,6 +20,7 @@ from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.graph_view import GraphView
 from tflm_cy.micro.patchwise.candidates import Candidate, Evaluator
 from tflm_cy.micro.patchwise.costs import Costs
+from tflm_cy.micro.patchwise.operators import IMAGE
 from tflm_cy.micro.patchwise.stage import Segments, Stage
 from tflm_cy.schema.model import Model
 
@@ -159,15 +160,29 @@ class _Search:
                 break
             self.progress("stages", first / count)
             for last in range(first, min(first + MOST_OPERATORS, count)):
-                if self.segments.operators[last] is None:
+                segments = self._segments(first, last)
+                if segments is None:
                     break
-                segment = self.segments(first, last)
-                if segment is not None:
+                for segment in segments:
                     found += self._grids(segment, max(self.costs.untouched[first : last + 1]), grids)
         return found
 
+    def _segments(self, first, last):
+        """The segments of some operators, along the axes that differ; None when no longer one can begin there."""
+        shape = self.main.nodes[last].outputs and self.main.nodes[last].output(0).shape
+        found, possible, covered = [], False, -1
+        for axis in range(len(shape or ())):
+            if self.segments.operators(axis)[last] is None or (shape[axis] == 1 and axis != IMAGE):
+                continue
+            possible = True
+            segment = self.segments(first, last, axis) if axis > covered else None
+            if segment is not None:
+                found.append(segment)
+                covered = axis + (segment.limits[1] > 1)
+        return found if possible else None
+
     def _grids(self, segment, highest, grids):
-        height, width = segment.size
+        height, width = segment.limits
         costs, spent = [], set()
         for rows, columns in grids:
             if rows > height or columns > width or any(rows >= r and columns >= c for r, c in spent):
@@ -177,7 +192,7 @@ class _Search:
                 spent.add((rows, columns))
                 continue
             for early in (False, True) if segment.has_choice else (False,):
-                stage = Stage(segment.first, segment.last, rows, columns, early)
+                stage = Stage(segment.first, segment.last, rows, columns, early, segment.axis)
                 cost = self.costs.stage(segment, stage)
                 if cost.head < highest:
                     costs.append((stage, cost))
@@ -248,7 +263,7 @@ class _Search:
         return max((cost.tail for _, cost in stages), default=0) / 8
 
     def _cost(self, stage):
-        return self.costs.stage(self.segments(stage.first, stage.last), stage)
+        return self.costs.stage(self.segments(stage.first, stage.last, stage.axis), stage)
 
     def _macs(self, chain):
         return sum(self._cost(stage).macs for stage in chain)
@@ -290,10 +305,10 @@ class _Search:
             others = stages[:k] + stages[k + 1 :]
             yield others
             for change in _STEPS:
-                new = Stage(*(a + b for a, b in zip(stage, change, strict=False)), stage.early)
+                new = Stage(*(a + b for a, b in zip(stage, change, strict=False)), stage.early, stage.axis)
                 if self._possible(new, others):
                     yield tuple(sorted((*others, new)))
-            if self.segments(stage.first, stage.last).has_choice:
+            if self.segments(stage.first, stage.last, stage.axis).has_choice:
                 yield tuple(sorted((*others, stage._replace(early=not stage.early))))
 
     def _possible(self, stage, others):
@@ -301,8 +316,8 @@ class _Search:
             return False
         if stage.rows * stage.columns == 1 or any(o.first <= stage.last and stage.first <= o.last for o in others):
             return False
-        segment = self.segments(stage.first, stage.last)
-        if segment is None or stage.rows > segment.size[0] or stage.columns > segment.size[1]:
+        segment = self.segments(stage.first, stage.last, stage.axis)
+        if segment is None or stage.rows > segment.limits[0] or stage.columns > segment.limits[1]:
             return False
         cost = self._cost(stage)
         return cost is not None and cost.macs + self._macs(others) <= self.limit

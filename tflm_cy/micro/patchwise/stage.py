@@ -1,14 +1,18 @@
 """A stage: operators that follow each other and are computed tile by tile, and the grid of tiles.
 
     Stage(first=0, last=3, rows=3, columns=1)
+    segments = Segments(graph)
+    segments(0, 3)                                       # the Segment, None when they cannot be a stage
 
 A stage has one tensor that is needed behind it, its output, which is cut into `rows` bands and `columns` columns as
 equal as they can be. What the tiles need of the tensors in front of it follows (`regions`).
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
-from tflm_cy.micro.patchwise.operators import tile_operator
+from tflm_cy.micro.patchwise.operators import IMAGE, extent
+from tflm_cy.micro.patchwise.tileable import tile_operator
 
 MOST_PARTS = 10  # tensors that TFLM's CONCATENATION takes
 
@@ -17,7 +21,8 @@ class Stage(NamedTuple):
     """Operators `first` to `last` of the main graph in `rows` by `columns` tiles.
 
     `early`: a tile cuts all that its operators read of its sources at its start, so that these rows of the sources are
-    not needed any more; otherwise each operator's part is cut right before it runs.
+    not needed any more; otherwise each operator's part is cut right before it runs. `axis`: the bands are cut along it,
+    the columns along the one behind it.
     """
 
     first: int
@@ -25,13 +30,15 @@ class Stage(NamedTuple):
     rows: int
     columns: int
     early: bool = False
+    axis: int = IMAGE
 
     def __str__(self):
-        return f"operators {self.first} to {self.last} in {self.rows} x {self.columns} tiles"
+        where = "" if self.axis == IMAGE else f" along axis {self.axis}"
+        return f"operators {self.first} to {self.last} in {self.rows} x {self.columns} tiles{where}"
 
 
 class Segment:
-    """Operators that a stage can consist of; see `segment`.
+    """Operators that a stage can consist of.
 
     Attributes
     ----------
@@ -40,10 +47,13 @@ class Segment:
     output : int
         The tensor that is needed behind it.
     sources : list of int
-        The images from before that are cut.
+        The tensors from before that are cut.
+    axis : int
+        As in `Stage`.
     """
 
-    def __init__(self, graph, operators, output):
+    def __init__(self, graph, operators, output, axis):
+        self.axis = axis
         self.first = operators[0].node.index
         self.last = operators[-1].node.index
         self.operators = operators
@@ -58,14 +68,30 @@ class Segment:
 
     @property
     def size(self):
-        """Height and width of the output."""
-        return self.tensors[self.output].shape[1:3]
+        """Rows and columns of the output."""
+        return self.extents(self.output)
 
+    @cached_property
+    def limits(self):
+        """The most bands, and the most columns."""
+        rows, columns = self.size
+        return rows, columns if all(operator.columns for operator in self.operators) else 1
 
-def segment(graph, first, last):
-    """The Segment of operators `first` to `last` of a graph_view.Subgraph; None when they cannot be a stage."""
-    found = Segments(graph)
-    return found(first, last)
+    def extents(self, t):
+        """Rows and columns of a tensor."""
+        tensor = self.tensors[t]
+        return extent(tensor, self.axis), extent(tensor, self.axis + 1)
+
+    def part(self, t, rows, columns):
+        """The shape of a part of a tensor."""
+        shape = list(self.tensors[t].shape)
+        shape[self.axis : self.axis + 2] = [e - f for f, e in (rows, columns)][: len(shape) - self.axis]
+        return tuple(shape)
+
+    def part_bytes(self, t, rows, columns):
+        """Bytes of a part of a tensor."""
+        height, width = self.extents(t)
+        return (rows[1] - rows[0]) * (columns[1] - columns[0]) * (self.tensors[t].nbytes // (height * width))
 
 
 class Segments:
@@ -73,18 +99,23 @@ class Segments:
 
     def __init__(self, graph):
         self._graph = graph
-        self.operators = [tile_operator(node) for node in graph.nodes]
-        self._last_read = {}
+        self._operators = {}
         self._readers = {}
         for node in graph.nodes:
             for t in node.inputs:
                 self._readers.setdefault(t, []).append(node.index)
         self._kept = set(graph.outputs)
 
-    def __call__(self, first, last):
+    def operators(self, axis=IMAGE):
+        """Per node its TileOperator along an axis, or None."""
+        if axis not in self._operators:
+            self._operators[axis] = [tile_operator(node, axis) for node in self._graph.nodes]
+        return self._operators[axis]
+
+    def __call__(self, first, last, axis=IMAGE):
         """The Segment of operators `first` to `last`, or None."""
-        chosen = self.operators[first : last + 1]
-        if not chosen or None in chosen:
+        chosen = self.operators(axis)[first : last + 1]
+        if len(chosen) != last + 1 - first or not chosen or None in chosen:
             return None
         inside = {operator.output for operator in chosen}
         needed = [t for t in inside if self._needed_behind(t, last)]
@@ -94,7 +125,7 @@ class Segments:
             whole = [t for i, t in enumerate(operator.node.inputs) if i not in operator.windows]
             if inside.intersection(whole):
                 return None
-        return Segment(self._graph, chosen, needed[0])
+        return Segment(self._graph, chosen, needed[0], axis)
 
     def _needed_behind(self, t, last):
         return t in self._kept or any(reader > last for reader in self._readers.get(t, ()))

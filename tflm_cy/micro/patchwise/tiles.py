@@ -9,10 +9,18 @@ bands. All tiles share weights; SLICE rather than STRIDED_SLICE, because equal s
 
 import struct
 
-from tflm_cy.micro.patchwise.operators import HEIGHT, PADS, SAME, VALID, WIDTH, WINDOWED, same_padding
-from tflm_cy.micro.patchwise.regions import axis_needs, bounds, clipped, margins
+from tflm_cy.micro.patchwise.image_operators import same_padding
+from tflm_cy.micro.patchwise.operators import PADS, SAME, VALID, WINDOWED
+from tflm_cy.micro.patchwise.regions import COLUMNS, ROWS, axis_needs, bounds, clipped, made, margins
 from tflm_cy.micro.patchwise.stage import MOST_PARTS
 
+_SHAPED = {
+    "RESHAPE": 1,
+    "RESIZE_BILINEAR": 1,
+    "RESIZE_NEAREST_NEIGHBOR": 1,
+    "SLICE": 2,
+    "TRANSPOSE_CONV": 0,
+}  # operator -> input
 _LOWEST = {"FLOAT32": struct.pack("<f", float("-inf")), "INT8": b"\x80", "INT16": b"\x00\x80"}
 
 
@@ -26,14 +34,15 @@ def draw_stage(draft, segment, stage):
             _Tile(draft, segment, band, column, stage.early, f"tile {r},{c}").draw()
             for c, column in enumerate(bounds(width, columns))
         ]
-        bands.append(_joined(draft, segment, tiles, WIDTH, segment.output if rows == 1 else None))
+        along = COLUMNS if columns > 1 else ROWS
+        bands.append(_joined(draft, segment, tiles, along, segment.output if rows == 1 else None))
     if rows > 1:
-        _joined(draft, segment, bands, HEIGHT, segment.output)
+        _joined(draft, segment, bands, ROWS, segment.output)
 
 
 def tile_needs(segment, band, column):
     """({tensor: rows}, {tensor: columns}) of a tile; ValueError when a part of it would be empty."""
-    needs = axis_needs(segment, HEIGHT, *band), axis_needs(segment, WIDTH, *column)
+    needs = axis_needs(segment, ROWS, *band), axis_needs(segment, COLUMNS, *column)
     if None in needs:
         raise ValueError("a tile would need nothing of the image but its padding")
     return needs
@@ -71,20 +80,31 @@ class _Tile:
             inputs[i] = self._region(node.inputs[i], *self._reach(operator, i, clipped))
         if node.op in PADS:
             return self._explicit_pad(node, inputs, pads), *wanted
+        whole = [made(self._segment, operator, along, w) for along, w in zip((ROWS, COLUMNS), wanted, strict=True)]
+        shape = self._segment.part(operator.output, *whole)
         options = {}
         if node.op in WINDOWED and node.options.padding == SAME and not self._is_same(operator, inputs[0], pads):
             inputs[0] = self._padded(node, inputs[0], pads)
             options = {"padding": VALID}
-        shape = self._shape(operator.output, *wanted)
+        elif node.op in _SHAPED:
+            options = self._shaped(node, inputs, shape)
         output = self._new(operator.output, shape)
         self._draft.copy(node.index, inputs, output, **options)
-        return output, *wanted
+        return self._sliced(operator.output, (output, *whole), *wanted), *wanted
 
-    def _reach(self, operator, i, along):
+    def _shaped(self, node, inputs, shape):
+        """The options of an operator that is told the size of its output, which its inputs get."""
+        i = _SHAPED[node.op]
+        wanted = shape[1:3] if node.op.startswith("RESIZE") else shape
+        inputs[i : i + 1] = [self._draft.constant(wanted)]
+        if node.op == "RESHAPE":
+            return {"new_shape": shape}
+        return {"padding": VALID} if node.op == "TRANSPOSE_CONV" else {}
+
+    def _reach(self, operator, i, look):
         """Along height and width what `regions.clipped` or `regions.margins` says of an input."""
         return [
-            along(self._segment, operator, i, axis, self._needs[axis - HEIGHT][operator.output])
-            for axis in (HEIGHT, WIDTH)
+            look(self._segment, operator, i, along, self._needs[along][operator.output]) for along in (ROWS, COLUMNS)
         ]
 
     def _is_same(self, operator, t, pads):
@@ -97,17 +117,21 @@ class _Tile:
 
     def _region(self, t, rows, columns):
         """A tensor with exactly this part of an image."""
-        piece, has_rows, has_columns = self._pieces.get(t) or self._whole(t)
-        if (has_rows, has_columns) == (rows, columns):
-            return piece
         key = (t, rows, columns)
         if key not in self._cut:
-            shape = self._shape(t, rows, columns)
-            cut = self._new(t, shape)
-            begin = self._draft.constant((0, rows[0] - has_rows[0], columns[0] - has_columns[0], 0))
-            self._draft.add("SLICE", (piece, begin, self._draft.constant(shape)), cut)
-            self._cut[key] = cut
+            self._cut[key] = self._sliced(t, self._pieces.get(t) or self._whole(t), rows, columns)
         return self._cut[key]
+
+    def _sliced(self, t, piece, rows, columns):
+        """A part of a piece; the piece's tensor when it is all of it."""
+        source, has_rows, has_columns = piece
+        if (has_rows, has_columns) == (tuple(rows), tuple(columns)):
+            return source
+        shape = self._segment.part(t, rows, columns)
+        cut, begin, axis = self._new(t, shape), [0] * len(shape), self._segment.axis
+        begin[axis : axis + 2] = [rows[0] - has_rows[0], columns[0] - has_columns[0]][: len(shape) - axis]
+        self._draft.add("SLICE", (source, self._draft.constant(begin), self._draft.constant(shape)), cut)
+        return cut
 
     def _padded(self, node, t, pads):
         """A tensor with the values that a window reads outside of the image around another one."""
@@ -140,28 +164,25 @@ class _Tile:
         return output
 
     def _whole(self, t):
-        _, height, width, _ = self._segment.tensors[t].shape
-        return t, (0, height), (0, width)
-
-    def _shape(self, t, rows, columns):
-        batch, _, _, channels = self._segment.tensors[t].shape
-        return batch, rows[1] - rows[0], columns[1] - columns[0], channels
+        rows, columns = self._segment.extents(t)
+        return t, (0, rows), (0, columns)
 
     def _new(self, t, shape):
         return self._draft.like(t, shape, f"{t} {self._name}")
 
 
-def _joined(draft, segment, parts, axis, output=None):
+def _joined(draft, segment, parts, along, output=None):
     """One tensor of parts beside each other; at most MOST_PARTS are joined at a time."""
     if len(parts) == 1 and output is None:
         return parts[0]
     while len(parts) > MOST_PARTS:
         groups = bounds(len(parts), -(-len(parts) // MOST_PARTS))
-        parts = [_join(draft, segment, parts[first:end], axis) for first, end in groups]
-    return _join(draft, segment, parts, axis, output)
+        parts = [_join(draft, segment, parts[first:end], along) for first, end in groups]
+    return _join(draft, segment, parts, along, output)
 
 
-def _join(draft, segment, parts, axis, output=None):
+def _join(draft, segment, parts, along, output=None):
+    axis = segment.axis + along
     if output is None:
         shapes = [draft.tensors[t].shape for t in parts]
         shape = list(shapes[0])
