@@ -80,10 +80,8 @@ class RowNetwork(ImageNetwork):
         """Behind some axes, which stay."""
         kept = self._pick(0, len(source.shape))
         rest = int(np.prod(source.shape[kept:]))
-        if len(source.shape) > 3 or self.rng.random() < 0.5:
-            shape = [*source.shape[:kept], rest]
-        else:
-            shape = [*source.shape[:kept], 1, rest]
+        between = [1] if len(source.shape) < 4 and self.rng.random() < 0.5 else []
+        shape = [*source.shape[:kept], *between, rest]
         out = self._image(shape, source)
         inputs = [source] if self.rng.random() < 0.5 else [source, Tensor.constant(np.array(shape, np.int32))]
         self.main.op("RESHAPE", inputs, [out], new_shape=shape)
