@@ -26,5 +26,7 @@ def test_a_judge_that_believes_is_noticed(monkeypatch):
 
 
 def test_the_table():
-    text = patches.table(["| a | 1 |"])
-    assert text.count("\n") == 2 and text.startswith("| model |")
+    text = patches.table(["| a | 1 |"], Wanted())
+    assert text.count("\n") == 2 and text.startswith("| model |") and "overlap" in text
+    assert "| optimal |" in patches.table([], Wanted(optimize="head", strict=True))
+    assert patches.markers(Wanted(optimize="head", strict=True))[1] == "<!-- /patches strict head -->"

@@ -22,7 +22,7 @@ def _of(objection):
     if objection.lacks_operator:
         yield _instead_of(objection.node)
         return
-    reason = objection.reason
+    reason = objection.reason.split("; TFLM takes")[0]  # what is given, not what would be taken
     if "is VARIANT" in reason:
         yield _WITHOUT_LISTS
     elif "is STRING" in reason:
@@ -32,7 +32,12 @@ def _of(objection):
             "The weights are quantized and the activations are not (dynamic range quantization): give the converter a "
             "representative_dataset, so that both are INT8, or leave converter.optimizations out."
         )
-    elif "UINT8" in reason and "takes" in reason:
+    elif "UINT8" in reason and op == "CAST":
+        yield (
+            "TFLM casts no UINT8: convert with inference_input_type tf.int8 and feed INT8 (UINT8 less 128), or leave "
+            "the cast out and feed FLOAT32."
+        )
+    elif "UINT8" in reason:
         yield (
             "It is quantized to UINT8: convert it again from its source with TensorFlow 2, a representative_dataset and "
             "inference_input_type tf.int8."

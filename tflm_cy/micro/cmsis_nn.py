@@ -71,7 +71,8 @@ def depthwise_s8(features, x, weights, y, dilation, padding, stride=(1, 1)):
     """Scratch of an int8 DEPTHWISE_CONV_2D.
 
     On MVE one with a single input channel becomes a CONV_2D. TFLM leaves that one's stride unset when it asks, which
-    matters only for inputs and weights of height 1.
+    matters only for inputs and weights of height 1: what a firmware asks for is then whatever its stack held. This is
+    what the kernel needs with the node's stride (`library_bytes` warns of it).
     """
     if "mve" in features and x.c == 1 and y.c > 1:
         size = convolution_s8(features, x, Shape(weights.c, weights.h, weights.w, 1), y, stride, padding, dilation)
