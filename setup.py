@@ -238,7 +238,7 @@ class LinkedBuild(build_ext):
                     f"{self.cc.compile_command[0]} does not take {flag}: GCC, clang and zig cc do (CC=clang pip install .)"
                 )
         self.common = list(flags.SANITIZE) if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
-        self.common += flags.MACHINES.get(MACHINE, [])
+        self.common += self.cc.of_machine(MACHINE)
         self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]
         missing = [

@@ -22,9 +22,9 @@ def classify(batch, marker):
     return digits.classify(batch)
 
 
-def run(images, client, marker=None):
+def run(images, client, marker=None, size=64):
     """Return the answers in the order of the images; progress goes to stderr."""
-    futures = client.map(classify, digits.batches(images), marker=marker, pure=False, retries=3)
+    futures = client.map(classify, digits.batches(images, size), marker=marker, pure=False, retries=3)
     for done, _ in enumerate(as_completed(futures), 1):
         print(f"\r{done} of {len(futures)} batches", end="", file=sys.stderr)
     print(file=sys.stderr)

@@ -23,12 +23,11 @@ class Reader:
         return number, digits.classify(batch)
 
 
-def run(images, workers, marker=None):
+def run(images, readers, marker=None, size=64):
     """Return the answers in the order of the images; progress goes to stderr."""
-    readers = [Reader.remote() for _ in range(workers)]
     waiting = [
-        readers[number % workers].classify.remote(number, batch, marker)
-        for number, batch in enumerate(digits.batches(images))
+        readers[number % len(readers)].classify.remote(number, batch, marker)
+        for number, batch in enumerate(digits.batches(images, size))
     ]
     total, answers = len(waiting), {}
     while waiting:
@@ -49,7 +48,8 @@ def main(arguments=None):
     images = digits.load(args.count)
     ray.init(num_cpus=args.workers, include_dashboard=False, log_to_driver=False)
     try:
-        return not digits.report("ray", run(images, args.workers, args.kill), images)
+        readers = [Reader.remote() for _ in range(args.workers)]
+        return not digits.report("ray", run(images, readers, args.kill), images)
     finally:
         ray.shutdown()
 

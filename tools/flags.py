@@ -17,8 +17,12 @@ from pathlib import Path
 
 # A fused multiply-add appears only where the definition of an operator says so: without this one the bytes would be others.
 REQUIRED = ["-ffp-contract=off"]
-# By processor. The registers of the x87 hold more than a float: its results are others.
-MACHINES = {name: ["-msse2", "-mfpmath=sse"] for name in ("i386", "i486", "i586", "i686")}
+# By processor, in groups of which a compiler takes all or none. The registers of the x87 hold more than a float. NEON of 32 bits takes
+# denormals for zeros and forgets what a NaN holds; each of the two groups is what some clang switches it off with.
+WITHOUT_NEON = [["-mfpu=vfpv3-d16"], ["-Xclang", "-target-feature", "-Xclang", "-neon"]]
+WITHOUT_X87 = [["-msse2", "-mfpmath=sse"]]
+MACHINES = dict.fromkeys(("i386", "i486", "i586", "i686"), WITHOUT_X87)
+MACHINES |= dict.fromkeys(("armv6l", "armv7l", "armv8l", "arm"), WITHOUT_NEON)
 # -O2 with the vectorizer: what -O3 adds doubles the time of a build and no kernel needs it.
 OPTIMIZE = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 # Tables for unwinding, aligned functions and pages that hold one segment each are a seventh of the library's size.
@@ -100,6 +104,10 @@ class Compiler:
         """Return those of the flags that it takes without a word."""
         flags = list(flags)
         return flags if self.takes(flags) else [flag for flag in flags if self.takes([flag])]
+
+    def of_machine(self, machine) -> list[str]:
+        """Return the flags that a processor wants, as far as it takes them."""
+        return [flag for group in MACHINES.get(machine, []) if self.takes(group) for flag in group]
 
     def linked(self, groups) -> list[str]:
         """Return those of the linker's options, in groups, that it takes."""

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 NEEDED = {
+    "scaling": [],
     "on_dask": ["distributed"],
     "on_ray": ["ray"],
     "on_spark": ["pyspark", "pandas", "pyarrow"],
@@ -49,6 +50,12 @@ def test_a_worker_that_dies_changes_nothing(name, tmp_path):
 def test_memmap_to_parquet(tmp_path):
     shown = run("memmap_to_parquet", "--into", str(tmp_path / "a.parquet"), folder=tmp_path)
     assert "1797 digits, 1797 as in a loop" in shown
+
+
+def test_scaling_prints_a_row(tmp_path):
+    shown = run("scaling", "processes", "--count", "20000", "--rounds", "1", folder=tmp_path)
+    [row] = [line for line in shown.splitlines() if line.startswith("| processes |")]
+    assert float(row.split("|")[4]) > 0
 
 
 def test_batches_give_the_answers_of_single_images(monkeypatch):

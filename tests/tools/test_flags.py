@@ -38,6 +38,11 @@ def test_a_compiler_is_asked(compiler):
     assert compiler.taken(["-O2", "-fno-such-flag", "-fvisibility=hidden"]) == ["-O2", "-fvisibility=hidden"]
 
 
+def test_a_processor_wants_flags(compiler):
+    assert compiler.of_machine("i686") == ["-msse2", "-mfpmath=sse"]
+    assert compiler.of_machine("x86_64") == []
+
+
 def test_a_linker_is_asked(compiler):
     assert compiler.linked([["-lm"], ["-Wl,--no-such-option"]]) == ["-lm"]
 

@@ -30,7 +30,7 @@ from tflm_cy.platform.threads cimport (
     wait_for, wake_all,
 )
 from tflm_cy.threads.processor cimport (
-    add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
+    Atomic64, add32, float_mode, keep_order, load32, load64, publish64, set_float_mode, store32, store64, swap32, swap64, wait_a_little,
 )
 
 cdef extern from *:
@@ -53,14 +53,14 @@ cdef enum:
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
 cdef struct Lane:                # of a hand; numbers of jobs are followed by 16 bits
-    uint64_t claimed             # the last job that had parts taken here, how many
+    Atomic64 claimed             # the last job that had parts taken here, how many
     char[56] apart
-    uint64_t done                # the last job of which the hand has computed parts, here or elsewhere, how many
+    Atomic64 done                # the last job of which the hand has computed parts, here or elsewhere, how many
     uint64_t followed            # jobs that the hand was not told of
     char[48] apart_too
 
 cdef struct Pool:
-    uint64_t number              # the last job's, and a line of the cache that tells all of it; 0: it is being written
+    Atomic64 number              # the last job's, and a line of the cache that tells all of it; 0: it is being written
     const Job* job
     uint64_t mode                # of float arithmetic
     int32_t parts
@@ -291,7 +291,7 @@ cdef inline int lane_size(const JobCursor* s, int lane) noexcept nogil:
 
 cdef inline int take(const JobCursor* s, int lane, int size, bint all) noexcept nogil:
     """Take a lane's next part, or all that are left: how many have been taken before; -1 when none is left."""
-    cdef uint64_t* word = &pool.lanes[lane].claimed
+    cdef Atomic64* word = &pool.lanes[lane].claimed
     cdef uint64_t claimed, taken
     while True:
         claimed = load64(word)

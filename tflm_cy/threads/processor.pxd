@@ -9,7 +9,8 @@ cdef extern from *:
     #define ATOMIC_PUBLISH(at, value) __atomic_store_n((at), (value), __ATOMIC_RELEASE)
     #define KEEP_ORDER() __atomic_thread_fence(__ATOMIC_ACQ_REL)
     #define ATOMIC_ADD(at, value) __atomic_add_fetch((at), (value), __ATOMIC_SEQ_CST)
-    static inline int ATOMIC_SWAP64(uint64_t *at, uint64_t old, uint64_t value) {
+    typedef uint64_t atomic_uint64 __attribute__((aligned(8)));     /* 32-bit x86 aligns less, and compilers call a library then */
+    static inline int ATOMIC_SWAP64(atomic_uint64 *at, uint64_t old, uint64_t value) {
         return __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
     }
     static inline int ATOMIC_SWAP32(uint32_t *at, uint32_t old, uint32_t value) {
@@ -34,11 +35,12 @@ cdef extern from *:
     void store32 "ATOMIC_STORE"(uint32_t* at, uint32_t value) noexcept nogil
     uint32_t add32 "ATOMIC_ADD"(uint32_t* at, int32_t value) noexcept nogil     # the sum
     bint swap32 "ATOMIC_SWAP32"(uint32_t* at, uint32_t old, uint32_t value) noexcept nogil
-    uint64_t load64 "ATOMIC_LOAD"(uint64_t* at) noexcept nogil
-    void store64 "ATOMIC_STORE"(uint64_t* at, uint64_t value) noexcept nogil
-    void publish64 "ATOMIC_PUBLISH"(uint64_t* at, uint64_t value) noexcept nogil    # after all that was written before, at the writer's leisure
+    ctypedef uint64_t Atomic64 "atomic_uint64"
+    uint64_t load64 "ATOMIC_LOAD"(Atomic64* at) noexcept nogil
+    void store64 "ATOMIC_STORE"(Atomic64* at, uint64_t value) noexcept nogil
+    void publish64 "ATOMIC_PUBLISH"(Atomic64* at, uint64_t value) noexcept nogil    # after all that was written before, at the writer's leisure
     void keep_order "KEEP_ORDER"() noexcept nogil      # between loads, and between stores
-    bint swap64 "ATOMIC_SWAP64"(uint64_t* at, uint64_t old, uint64_t value) noexcept nogil
+    bint swap64 "ATOMIC_SWAP64"(Atomic64* at, uint64_t old, uint64_t value) noexcept nogil
     void wait_a_little() noexcept nogil                # some ten nanoseconds
     uint64_t float_mode() noexcept nogil               # rounding and denormals, without the flags of what has happened
     void set_float_mode(uint64_t mode) noexcept nogil
