@@ -127,10 +127,19 @@ cdef inline void depthwise_sums_f32_multiplied(
                     sums[m] = plus_product(sums[m], v, taps[m])
 
 
+cdef inline bint filter_first(ptrdiff_t ic, ptrdiff_t multiplier, ptrdiff_t c) noexcept nogil:
+    """Whether the optimized kernel of this shape multiplies the filter by the input: where both are NaN, the first comes out."""
+    if multiplier == 1:
+        return True
+    if multiplier == 2:                          # after blocks of 8 and 4 channels a pair
+        return ic == 3 or (ic - ic % 4 <= c / 2 and c / 2 < ic - ic % 2)
+    return ic == 1 and (multiplier == 8 or multiplier == 20) or ic == 3 and multiplier == 4
+
+
 cdef inline void repair_depthwise_nans(
     const ConvShape* g, const Taps* t, ptrdiff_t multiplier, const float* image, const float* w, const float* bias, const float* sums, float* y,
 ) noexcept nogil:
-    """As product_f32.repair_nans; sums start with the bias where it is not NULL. y may be sums."""
+    """As product_f32.repair_nans; sums start with the bias where it is not NULL, in the optimized kernel. y may be sums."""
     cdef ptrdiff_t fy, c
     cdef float total
     for c in range(g.oc):
@@ -140,7 +149,8 @@ cdef inline void repair_depthwise_nans(
         for fy in range(t.fy0, t.fy1):
             total = nan_sum(
                 total, image + ((t.y + fy * g.dilation_h) * g.iw + t.x + t.fx0 * g.dilation_w) * g.ic + c / multiplier,
-                g.dilation_w * g.ic, w + (fy * g.kw + t.fx0) * g.oc + c, g.oc, t.fx1 - t.fx0, False,
+                g.dilation_w * g.ic, w + (fy * g.kw + t.fx0) * g.oc + c, g.oc, t.fx1 - t.fx0,
+                bias != NULL and filter_first(g.ic, multiplier, c),
             )
         y[c] = total
 

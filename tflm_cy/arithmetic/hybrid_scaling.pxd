@@ -28,6 +28,16 @@ cdef struct HybridScaling:
     const int32_t* w_sums        # of each column's weights
     int32_t zero_point
     float scale
+    ptrdiff_t bias_first         # of all columns: up to here a bias that is NaN comes out, whatever it is added to
+
+
+cdef inline ptrdiff_t bias_first_of(const float* bias, ptrdiff_t n) noexcept nogil:
+    """The `bias_first` of CONV_2D, whose sums with the bias are vectors of four; 0 where no bias is NaN."""
+    cdef ptrdiff_t c
+    for c in range(n - n % 4):
+        if bias[c] != bias[c]:
+            return n - n % 4
+    return 0
 
 
 cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_t* sums, float* y) noexcept nogil:
@@ -64,6 +74,9 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
         for c in range(fours, n):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale
             y[c] = clamp_f32(add_after(mul_after(v, scales[c]), bias[c]), low, high)
+    for c in range(min(n, h.bias_first - first)):
+        if bias[c] != bias[c]:
+            y[c] = bias[c] + <float>0
 
 
 cdef inline void scale_rows(

@@ -27,6 +27,7 @@ from tflm_cy.arithmetic.multiplication cimport low_bits
 from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
 )
+from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
@@ -180,6 +181,32 @@ cdef int prepare_leaky_relu(Context context, Node* node) except -1:
     return 0
 
 
+cdef struct PreluRuns:
+    BinaryKernel kernel
+    int64_t run
+
+
+cdef void prelu_in_runs(const void* params, const float* x, const float* alpha, float* y, int64_t n) noexcept nogil:
+    """One alpha for a run, whose whole vectors of 16 the optimized kernel multiplies in the other order than the rest. n: as sum_8_in_blocks."""
+    cdef const PreluRuns* p = <const PreluRuns*>params
+    cdef int64_t start = 0
+    cdef int64_t end, body
+    while start < n:
+        end = min(start + p.run, n)
+        body = end - (end - start) % 16
+        p.kernel(NULL, x + start, alpha + start, y + start, body - start)
+        p.kernel(params, x + body, alpha + body, y + body, end - body)
+        start = end
+
+
+cdef const void* prelu_in_runs_of(Context context, Binary* op) except NULL:
+    cdef PreluRuns* p = <PreluRuns*>context.persistent(sizeof(PreluRuns))
+    p.kernel = op.kernel
+    p.run = op.plan.inner
+    op.kernel = <BinaryKernel>prelu_in_runs
+    return p
+
+
 cdef int prepare_prelu(Context context, Node* node) except -1:
     cdef str name = "PRELU"
     cdef Tensor* x = required_input(context, node, 0, name)
@@ -195,10 +222,11 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
     if alpha.type != x.type and not (x.type == INT16 and alpha.type == INT8):
         raise ValueError(f"PRELU: an input of {type_name(x.type)} does not go with an alpha of {type_name(alpha.type)}")
     if x.type == FLOAT32:
-        op.params = node if node.arithmetic == OPTIMIZED else NULL      # whose NaN comes out
         op.kernel = <BinaryKernel>prelu_f32
         if kernels().loops.prelu != NULL:
             op.kernel = kernels().loops.prelu
+        if node.arithmetic == OPTIMIZED and five_fold(&op.plan):        # else alpha's NaN comes out
+            op.params = prelu_in_runs_of(context, op) if op.plan.b_stands else node
         return 0
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)

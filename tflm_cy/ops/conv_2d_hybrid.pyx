@@ -16,7 +16,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape, gather_patch, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by, sign_error
-from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT
+from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, bias_first_of
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
@@ -96,9 +97,12 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
     if params == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
         return False
-    return ready_hybrid_i8(
-        context, &op.packed, &g, context.input(node, 0), bytes, op.scales, params, params != BY_BOTH, <const float*>op.c.bias.values, op.range.low,
-        op.range.high)
+    if not ready_hybrid_i8(
+            context, &op.packed, &g, context.input(node, 0), bytes, op.scales, params, params != BY_BOTH, <const float*>op.c.bias.values,
+            op.range.low, op.range.high):
+        return False
+    op.packed.out.bias_first = bias_first_of(<const float*>op.c.bias.values, g.oc)
+    return True
 
 
 cdef int convolve_packed(Context context, Node* node) noexcept nogil:
@@ -162,6 +166,7 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
     cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
     cdef ptrdiff_t size = g.ih * g.iw * g.ic
     cdef ptrdiff_t positions = g.oh * g.ow
+    cdef ptrdiff_t fours = g.oc - g.oc % 4
     cdef ptrdiff_t n, c, position
     cdef int columns, i
     cdef RowScale s
@@ -185,7 +190,8 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
                         if op.wraps and op.rows == NULL:
                             sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
-                    y[c] = clamp_f32(v + bias[c], op.range.low, op.range.high)
+                    v = add_first(bias[c], v) if c < fours else add_first(v, bias[c])
+                    y[c] = clamp_f32(v, op.range.low, op.range.high)
                 y += g.oc
             position += columns
         x += size

@@ -76,7 +76,7 @@ cdef inline int begin_hybrid(
     h.asymmetric = asymmetric
     h.w = w
     h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    h.out = HybridScaling(columns=g.oc, params=params, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0)
+    h.out = HybridScaling(columns=g.oc, params=params, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0, bias_first=0)
     return 0
 
 
@@ -203,6 +203,7 @@ cdef inline HybridScaling columns_of(const HybridScaling* out, ptrdiff_t first, 
     part.columns = min(end, out.columns) - first
     part.bias += first
     part.w_sums += first
+    part.bias_first -= first
     if part.params != BY_BOTH:
         part.scales += first
     return part
