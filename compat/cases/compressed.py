@@ -50,7 +50,8 @@ def drawn_tables(d, channels, shape=None):
     width = d.between(1, 7)
     axis = {"first": 0, "last": len(shape) - 1, None: None}[channels]
     count = 1 if axis is None else shape[axis]
-    rows = palette(d, (count, d.between(1, 1 << width)), d.dtype)  # what each channel may hold
+    entries = min(d.between(1, 1 << width), 1 << width)  # a draw of special values goes beyond
+    rows = palette(d, (count, entries), d.dtype)  # what each channel may hold
     picked = d.rng.integers(0, rows.shape[1], shape)
     channel = 0 if axis is None else np.arange(count).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     values = rows[channel, picked]
