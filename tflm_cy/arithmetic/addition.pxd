@@ -172,6 +172,16 @@ cdef inline void squared_difference_s32(const void* params, const int32_t* a, co
         y[i] = <int32_t>(d * d)
 
 
+cdef inline void squared_difference_s16(const void* params, const int16_t* a, const int16_t* b, int16_t* y, int64_t n) noexcept nogil:
+    """Zero points are 0; no spare bits."""
+    cdef const Sum16* s = <const Sum16*>params
+    cdef uint32_t d
+    cdef int64_t i
+    for i in range(n):
+        d = <uint32_t>rescale(a[i], s.a) - <uint32_t>rescale(b[i], s.b)
+        y[i] = <int16_t>clamp32(rescale(<int32_t>(d * d), s.out), s.range.low, s.range.high)
+
+
 cdef inline void squared_difference_8(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
     """int8 only: the tables of `sum_8` with 7 spare bits, b's negated."""
     cdef const Sum8* s = <const Sum8*>params

@@ -1,7 +1,7 @@
 # tflm_cy: again=avx2
 """ADD, SUB, SQUARED_DIFFERENCE: two operands broadcast as numpy does, to any rank.
 
-ADD, SUB: float32, int8, uint8, int16 (ADD: not quantized, too), int32, int64. SQUARED_DIFFERENCE: float32, int8, int32.
+ADD, SUB: float32, int8, uint8, int16 (ADD: not quantized, too), int32, int64. SQUARED_DIFFERENCE: float32, int8, int32; int16 by TFLM.
 - int32 and int64 wrap, then the fused activation clamps.
 - int16 with option pot_scale_int16 (the schema's default is true; an absent options table means false) and three scales that are powers of
   two: one operand must have the output's scale, the other a smaller one; it is shifted, and the sum saturates. Else the general path.
@@ -14,7 +14,7 @@ Source: LiteRT:tflite/kernels/{add,sub,squared_difference}.cc.
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.addition cimport (
-    FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32,
+    FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s16,
     squared_difference_s32, sub_8_in_fours, sub_f32, sub_s16_in_fours, sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (
-    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_positive,
+    Binary, check_same_type, check_zero_point_0, is_quantized, prepare_binary, required_input, rescale_below_one, rescale_of, rescale_positive,
     rescale_shifting_right, second_first, share_values, type_limits, whole_range,
 )
 from tflm_cy.ops.fused_clamp cimport fused_clamp
@@ -227,6 +227,21 @@ cdef int use_words(Binary* op, const Sum16* s, const Node* node) except -1:
     return 0
 
 
+cdef int use_squared_difference_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, const Tensor* y, str name) except -1:
+    cdef Sum16* s = <Sum16*>context.persistent(sizeof(Sum16))
+    cdef double twice = <double>(<float>2.0 * max(a.scale, b.scale))
+    check_zero_point_0(a, name)
+    check_zero_point_0(b, name)
+    check_zero_point_0(y, name)
+    s.a = rescale_below_one(<double>a.scale / twice, name)
+    s.b = rescale_below_one(<double>b.scale / twice, name)
+    s.out = rescale_of(twice * twice / <double>y.scale)
+    s.range = type_limits(INT16)
+    op.params = s
+    op.kernel = <BinaryKernel>squared_difference_s16
+    return 0
+
+
 cdef int prepare_squared_difference(Context context, Node* node) except -1:
     cdef str name = "SQUARED_DIFFERENCE"
     cdef Tensor* a = required_input(context, node, 0, name)
@@ -255,6 +270,8 @@ cdef int prepare_squared_difference(Context context, Node* node) except -1:
         s.range = type_limits(INT8)
         op.params = s
         op.kernel = <BinaryKernel>squared_difference_8
+    elif y.type == INT16 and node.arithmetic == MICRO:
+        use_squared_difference_s16(context, op, a, b, y, name)
     else:
         raise LateRefusalError(f"SquaredDifference only supports FLOAT32 and INT32 now, got {type_name(y.type)}.")
     return 0

@@ -114,7 +114,8 @@ cdef int prepare_int8(Context context, Node* node, Svdf* s) except -1:
     cdef Tensor* state = context.input(node, STATE)
     cdef Tensor* y = context.output(node, 0)
     expect(feature, INT8, "feature weights")
-    if x.scale_count == 0 or feature.scale_count == 0 or time.scale_count == 0 or state.scale_count == 0 or y.scale_count == 0:
+    if node.arithmetic != MICRO and (
+            x.scale_count == 0 or feature.scale_count == 0 or time.scale_count == 0 or state.scale_count == 0 or y.scale_count == 0):
         raise ValueError("SVDF: quantization.type != kTfLiteNoQuantization was not true for one of input, weights, state, output")
     if s.shape.activation != ACT_RELU and node.arithmetic != MICRO:       # which ignores it
         raise LateRefusalError(f"params->activation != kTfLiteActRelu ({s.shape.activation} != 1)")

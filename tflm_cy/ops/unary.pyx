@@ -9,7 +9,7 @@ EXP, LOG, SQRT, RSQRT: int8, int16. FLOOR, ROUND: float16. CEIL and ROUND are no
 
 Source: LiteRT:tflite/kernels/{elementwise,exp,neg,floor,ceil,round}.cc.
 """
-from libc.math cimport sqrtf
+from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
@@ -320,13 +320,15 @@ cdef int prepare_rsqrt(Context context, Node* node) except -1:
         op.kernel = <UnaryKernel>rsqrt_f32
     elif x.type == INT16 and node.arithmetic == MICRO:
         params = <Multiplier*>context.persistent(sizeof(Multiplier))
-        params[0] = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
+        params[0] = quantize_multiplier(1.0 / (sqrt(<double>x.scale) * <double>y.scale))
         op.params = params
         op.kernel = <UnaryKernel>rsqrt_s16
     elif x.type == INT16:
         use_table(context, node, op, table_rsqrt, <float>32767.0 * y.scale, x, y)
     elif x.type == INT8:
         m = quantize_multiplier(1.0 / <double>(sqrtf(x.scale) * y.scale))
+        if node.arithmetic == MICRO:
+            m = quantize_multiplier(1.0 / (sqrt(<double>x.scale) * <double>y.scale))
         table = <uint8_t*>context.persistent(256)
         for byte in range(256):
             table[byte] = <uint8_t>rsqrt_s8(byte_value(byte, True), x.zero_point, y.zero_point, m.value, m.shift)

@@ -10,7 +10,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memmove
 
 from tflm_cy.arithmetic.eigen cimport activate
-from tflm_cy.arithmetic.fixed_point cimport ACT_TANH
+from tflm_cy.arithmetic.fixed_point cimport ACT_RELU6, ACT_RELU_N1_TO_1, ACT_TANH
 from tflm_cy.arithmetic.svdf cimport SvdfShape
 
 
@@ -38,5 +38,9 @@ cdef inline void svdf_f32_in_order(const SvdfShape* s, const float* x, const flo
     if s.activation == ACT_TANH:
         for f in range(s.batches * units):
             y[f] = tanhf(y[f])
-    else:
-        activate(y, s.batches * units, s.activation)
+        return
+    if s.activation == ACT_RELU6 or s.activation == ACT_RELU_N1_TO_1:
+        for f in range(s.batches * units):
+            if y[f] != y[f]:
+                y[f] = 6 if s.activation == ACT_RELU6 else 1       # the upper limit, by fminf
+    activate(y, s.batches * units, s.activation)
