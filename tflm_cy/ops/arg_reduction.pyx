@@ -37,7 +37,7 @@ cdef struct ArgReduction:
     bint largest
     bint known_axis
     const ByteKernels* fast
-    const ReductionKernels* floats
+    const ReductionKernels* floats          # in lanes, in which a NaN can be lost; TFLM (NULL) goes one by one
 
 
 cdef int prepare(Context context, Node* node, bint largest) except -1:
@@ -67,7 +67,7 @@ cdef int prepare(Context context, Node* node, bint largest) except -1:
     a.largest = largest
     a.known_axis = is_constant(axis)
     a.fast = &kernels().bytes
-    a.floats = &kernels().reductions
+    a.floats = &kernels().reductions if node.arithmetic != MICRO else NULL
     if a.known_axis:
         if not fill_shape(a, x, axis, dims):
             raise ValueError(f"axis out of range for an input of rank {x.rank}")
@@ -110,7 +110,7 @@ cdef inline bint by_rows(const ArgReduction* a, const Tensor* x) noexcept nogil:
     if a.inner != 1:
         return False
     if x.type == FLOAT32:
-        return a.floats.arg_rows != NULL
+        return a.floats != NULL and a.floats.arg_rows != NULL
     return a.fast.arg_rows != NULL and (x.type == INT8 or x.type == UINT8)
 
 
@@ -163,7 +163,7 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
         while inner < a.inner:
             columns = <int>min(a.inner - inner, MOST_COLUMNS)
             at = outer * a.size * a.inner + inner
-            if x.type == FLOAT32 and a.inner == 1:
+            if x.type == FLOAT32 and a.inner == 1 and a.floats != NULL:
                 index[0] = arg_row_f32(<const float*>x.data + at, a.size, a.largest)
             elif x.type == FLOAT32:
                 arg_columns(<const float*>x.data + at, a.size, a.inner, columns, a.largest, index)
