@@ -265,6 +265,8 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
     if resize_output(context, node):
         return -1
     if x.type == FLOAT32:
+        if node.arithmetic == MICRO and (r.folding == FOLD_MAX or r.folding == FOLD_MIN):
+            r.shape.whole = False            # TFLM's begin with the type's limit, so that a first NaN is lost
         fold_floats(r.fast, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
     elif x.type == INT32:
         fold_tensor(r.folding, &r.shape, <const int32_t*>x.data, <int32_t*>y.data)
