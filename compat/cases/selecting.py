@@ -14,6 +14,7 @@ _EVERY = ("float32", "int8", "uint8", "int16", "int32", "int64", "bool")
 
 @cases("SLICE", dtypes=_EVERY)
 @cases("SLICE", dtypes=("float32", "int8"), variants=("rank 5", "to the end", "fed", "int64 begin", "zero size"))
+@cases("SLICE", dtypes=("float32", "int8"), variants=("larger in the file",))
 def slice_(d):
     rank = 5 if d.variant == "rank 5" else d.between(1, 4)
     shape = d.shape(rank, 6)
@@ -26,7 +27,9 @@ def slice_(d):
         asked[0], result[0] = -1, shape[0] - begin[0]
     x, kind = d.tensor(shape), "int64" if d.variant == "int64 begin" else "int32"
     extra = [np.array(begin, kind), np.array(asked, kind)]
-    fed = d.variant == "fed"
+    fed = d.variant == "fed" or (d.variant == "larger in the file" and d.flag())
+    if d.variant == "larger in the file":
+        result[0] += d.between(1, 3)
     tensors = [Tensor([rank], kind) if fed else Tensor.constant(a) for a in extra]
     model = Model.single("SLICE", [x, *tensors], [d.tensor(result, like=x)], 2)
     return d.case(model, lambda: [d.values(x), *(extra if fed else [])])
