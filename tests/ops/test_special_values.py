@@ -173,8 +173,38 @@ def test_prelu_of_two_nan(mode, first):
     assert payloads(run(model, nans(1, 21), mode=mode)[0]) == list(range(first, first + 21))
 
 
-def test_the_last_product_of_a_depthwise_convolution():
-    """Of two NaN taps the later one, and the input's before the filter's."""
+@pytest.mark.parametrize(("columns", "alphas"), [(8, 0), (16, 16), (21, 16)])
+def test_prelu_of_two_nan_by_one_alpha(columns, alphas):
+    """The optimized kernel's vectors of 16 multiply alpha by x, the rest x by alpha."""
+    shape = [2, columns]
+    x = Tensor(shape, "float32")
+    model = Model.single("PRELU", [x, constant(nans(2, 1, first=101))], [Tensor(shape, "float32")])
+    got = payloads(run(model, nans(*shape), mode=OPTIMIZED)[0])
+    whole = list(range(1, 2 * columns + 1))
+    whole[:alphas] = [101] * alphas
+    whole[columns : columns + alphas] = [102] * alphas
+    assert got == whole
+
+
+@pytest.mark.parametrize(
+    ("channels", "multiplier", "first"),
+    [(5, 1, 101), (1, 8, 101), (1, 4, 1), (2, 8, 1), (3, 4, 101), (4, 2, 1), (3, 2, 101)],
+)
+def test_a_depthwise_product_of_two_nan(channels, multiplier, first):
+    outputs = channels * multiplier
+    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "depth_multiplier": multiplier}
+    w = constant(nans(1, 1, 1, outputs, first=101))
+    inputs = [Tensor([1, 4, 4, channels], "float32"), w, constant(np.zeros(outputs, np.float32))]
+    model = Model.single("DEPTHWISE_CONV_2D", inputs, [Tensor([1, 4, 4, outputs], "float32")], 2, **options)
+    x = np.broadcast_to(nans(channels), (1, 4, 4, channels))
+    got = np.reshape(payloads(run(model, np.ascontiguousarray(x), mode=OPTIMIZED)[0]), (16, outputs))
+    by_input = first == 1
+    assert (got == (np.arange(outputs) // multiplier + 1 if by_input else np.arange(101, 101 + outputs))).all()
+
+
+@pytest.mark.parametrize(("mode", "both"), [(REFERENCE, [1, 2, 3, 4]), (OPTIMIZED, [101, 102, 103, 104])])
+def test_the_last_product_of_a_depthwise_convolution(mode, both):
+    """Of two NaN taps the later one."""
     w = np.ones((1, 1, 2, 4), np.float32)
     w[0, 0, 0] = nans(4, first=101)
     options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
@@ -182,7 +212,7 @@ def test_the_last_product_of_a_depthwise_convolution():
     model = Model.single("DEPTHWISE_CONV_2D", inputs, [Tensor([1, 1, 2, 4], "float32")], 2, **options)
     x = np.ones((1, 1, 3, 4), np.float32)
     x[0, 0, 1] = nans(4)
-    assert payloads(run(model, x, mode=OPTIMIZED)[0]) == [1, 2, 3, 4] * 2
+    assert payloads(run(model, x, mode=mode)[0]) == [1, 2, 3, 4, *both]
 
 
 @pytest.mark.parametrize("op", ["MEAN", "SUM", "REDUCE_PROD"])
