@@ -14,12 +14,13 @@ import sys
 from pathlib import Path
 
 from tflm_cy.memory.arena_planner import PERSISTENT, READ_WRITE, ArenaPlanner, PlannedNode
+from tflm_cy.micro.tflite_arena import TAKES_OVER
 from tflm_cy.schema.model import Model
 from tflm_cy.schema.reader import read
 
 from ..models import find_models
 from ..verdict import UsageError, judge
-from .kernels import NONE, TAKES_OVER, arenas, first_dynamic, temporaries
+from .kernels import NONE, arenas, first_dynamic, temporaries
 
 MODES = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
 

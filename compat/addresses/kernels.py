@@ -13,13 +13,6 @@ from tflm_cy.memory.arena_planner import NOT_IN_ARENA, PERSISTENT, READ_WRITE
 
 RW, KEPT, NONE = READ_WRITE, PERSISTENT, NOT_IN_ARENA
 
-# op -> (positions of inputs that output 0 may take over, whether the data stays as it is)
-TAKES_OVER = {
-    **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BITCAST"), ((0,), True)),
-    **dict.fromkeys(("ADD", "SUB", "MUL", "DIV"), ((0, 1), False)),
-    **dict.fromkeys(("SOFTMAX", "DYNAMIC_UPDATE_SLICE"), ((0,), False)),
-}
-
 # Asked for when the kernel is made: op -> how many
 _AT_ONCE = {"SVDF": 6, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12, "ADD_N": 1}
 

@@ -51,6 +51,8 @@ def test_two_memories(tmp_path, capsys):
         ([FLOAT], "several models want --shared"),
         (["--fast", "1K"], "go together"),
         (["--shared", "--split"], "give one of them"),
+        (["--split", "--export-plan", "x.tflite"], "--export-plan belongs to one arena"),
+        (["--fast", "1K", "--slow", "1M", "--csv", "x.csv"], "--csv belongs to one arena"),
         (["--fast", "16", "--slow", "16"], "slow memory"),
     ],
 )

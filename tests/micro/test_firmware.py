@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from compat.builder import Model, Tensor
+from compat.firmware import all_lines, complaints, program
 from tests.micro.models import branches, chain, loaded
-from tflm_cy.micro.arena_layouts import shared, split
-from tflm_cy.micro.device import DEVICES
 from tflm_cy.micro.graph_view import view
 from tflm_cy.micro.requests import KERNELS
-from tflm_cy.micro.resolver import firmware, firmware_shared, firmware_split, method
+from tflm_cy.micro.resolver import firmware, method
 from tflm_cy.micro.signal_requests import CUSTOM_KERNELS
-from tflm_cy.micro.survey import Survey
 
 _STUBS = Path(__file__).parent / "stubs"
 _HEADER = _STUBS / "tensorflow/lite/micro/micro_mutable_op_resolver.h"
@@ -95,25 +93,12 @@ def test_custom_operators_by_name_and_no_line_for_what_tflm_lacks():
     assert "Flex" not in firmware(view(loaded(flex)), 1999)
 
 
-def all_lines(model):
-    """The lines of every target and option for a model: the usual ones, two arenas, one arena for it and another."""
-    for name in DEVICES:
-        survey = Survey(model, targets=(name,))
-        yield survey.firmware(name)
-        sizes = split(survey.demand)
-        yield firmware_split(survey.graph, sizes.persistent, sizes.non_persistent)
-        both = shared([survey.demand, survey.demand])
-        yield firmware_shared([survey.graph, survey.graph], ["model", "other"], both.smallest_arena)
-
-
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 @pytest.mark.parametrize("name", _MODELS)
 def test_the_lines_of_every_target_and_option_compile(name, tmp_path):
-    functions = [
-        f"TfLiteStatus SetUp{k}(const tflite::Model* model, const tflite::Model* other) {{\n{lines}\nreturn kTfLiteOk;\n}}\n"
-        for k, lines in enumerate(dict.fromkeys(all_lines(loaded(_MODELS[name]()))))
-    ]
-    assert compiled("return kTfLiteOk;\n}\n" + "\n".join(functions) + "TfLiteStatus Last() {", tmp_path) == ""
+    lines = list(dict.fromkeys(all_lines(loaded(_MODELS[name]()))))
+    assert any(".tflm_head" in text for text in lines)
+    assert complaints(program(lines), tmp_path) == ""
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")

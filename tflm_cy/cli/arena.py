@@ -1,7 +1,8 @@
 """`python -m tflm_cy arena MODEL`: what the model needs under TensorFlow Lite Micro, and why; nothing is run.
 
 Keys of --json: model, patches (with --patches; the rest is then about the copy), and those of `tflm_cy.micro.survey.Survey.as_json`:
-planners, lower_bound, reorder, peak, tflm (by target), operators (what their kernels ask for, by target), refusals, failures, offline_plan,
+planners, lower_bound, reorder, peak, tflite (TensorFlow Lite's own arena), tflm (by target), operators (what their kernels ask
+for, by target), refusals, failures, offline_plan,
 live_bytes, nodes, buffers. Targets with kernels in their names (cortex-m4+cmsis-nn) say under `tflm` what RecordingMicroInterpreter prints,
 and `plain`: the total without recording.
 """
@@ -15,10 +16,11 @@ from tflm_cy.cli.arena_tables import TABLES, planner_rows
 from tflm_cy.cli.errors import refused
 from tflm_cy.cli.model import ModelFile, add_model_argument
 from tflm_cy.cli.output import as_json, check_outputs, complain, deliver, exit_codes
+from tflm_cy.cli.plan_picture import picture
 from tflm_cy.cli.verdict import exit_code, remarks
 from tflm_cy.micro.device import FIRMWARE
 from tflm_cy.micro.survey import STATES, TARGETS, Survey, planners
-from tflm_cy.report import Block, arena_page, arena_picture, byte_size, printable, shortened, text_table
+from tflm_cy.report import arena_page, byte_size, printable, text_table
 
 _HELP = "show the memory that TensorFlow Lite Micro needs, plan it better, write the plan into a copy"
 _DESCRIPTION = """Show the memory that a model needs under TensorFlow Lite Micro (TFLM), without running it.
@@ -117,59 +119,6 @@ def arena(args):
             f"the smallest is {found.smallest_arena}"
         )
     return exit_code(survey, found, args.arena)
-
-
-def picture(title, survey, planner, called=None):
-    """The SVG of a plan; `called`: its name, if not the planner's."""
-    plan = survey.plan(planner)
-    steps = ["" if node is None else f"{node.index} {node.op}" for node in survey.steps]
-    steps[0] = steps[0] or "graph input"
-    blocks = [
-        _block(survey, buffer, offset)
-        for buffer, offset in zip(survey.demand.buffers, plan.offsets, strict=True)
-        if buffer.last >= 0
-    ]
-    peak, live = survey.peak, survey.live_bytes
-    subtitle = (
-        f"{called or planner} plan, head {plan.high_water_mark:,} bytes ({byte_size(plan.high_water_mark)}); "
-        f"most alive at {steps[peak]}: {live[peak]:,} bytes"
-    )
-    bound = survey.lower_bound if planner != "overlap" else plan.proven_lower_bound
-    return arena_picture(title, steps, blocks, bound, subtitle)
-
-
-def _block(survey, buffer, offset):
-    writer, readers = survey.writer(buffer), survey.readers(buffer)
-    what = [f"{buffer.label}", f"{buffer.nbytes:,} bytes at offset {offset:,}, up to {offset + buffer.size:,}"]
-    if buffer.scratch:
-        node = survey.graph.subgraphs[buffer.place[0]].nodes[buffer.place[1]]
-        return Block(
-            ("scratch",), max(buffer.first, 0), buffer.last, offset, buffer.size, node.op, "\n".join(what), True
-        )
-    tensor = survey.graph.tensor(buffer.place)
-    what[0] = f"tensor {buffer.place[1]} {buffer.label}"
-    what.insert(1, f"{tensor.type.lower()} {' x '.join(map(str, tensor.shape)) or 'scalar'}")
-    what.append(f"written by {writer}" if writer else "input of the graph")
-    if readers:
-        what.append("read by " + ", ".join(map(str, readers[:4])) + (", ..." if len(readers) > 4 else ""))
-    first = max(buffer.first, 0)
-    return Block(
-        _labels(buffer.place[1], tensor),
-        first,
-        buffer.last,
-        offset,
-        buffer.size,
-        writer.op if writer else "",
-        "\n".join(what),
-    )
-
-
-def _labels(index, tensor):
-    """What a tensor can be called, from the longest to the shortest; names keep their head."""
-    shape = "x".join(map(str, tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape))
-    names = dict.fromkeys(shortened(tensor.name, width) for width in (len(tensor.name), 64, 40, 24, 16))
-    first = f"{index} {tensor.name}" if tensor.name else ""
-    return tuple(text for text in (first, *names, shape, str(index)) if text)
 
 
 def _counted(survey):

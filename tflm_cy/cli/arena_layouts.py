@@ -3,7 +3,8 @@
 Keys of --json: target, and one of
 shared: models ([{model, head, tail, alone}]), head, tail, smallest_arena, sum_alone;
 split: persistent, non_persistent, head;
-memories: fast, slow, moved, bound, first_fit, all_slow, items ([{name, kind, bytes, moved, fast, offset}]).
+memories: fast, slow, moved, bound, first_fit, all_slow, items ([{name, kind, bytes, moved, fast, offset}]), and with
+--export-plan followed: moved, persistent, non_persistent, firmware.
 """
 
 import re
@@ -12,15 +13,20 @@ from pathlib import PurePath
 from tflm_cy.cli.errors import UserError, refused
 from tflm_cy.cli.model import ModelFile
 from tflm_cy.cli.output import as_json, check_outputs, deliver
+from tflm_cy.cli.plan_picture import block_of, step_names
 from tflm_cy.micro.arena_layouts import shared, split
 from tflm_cy.micro.resolver import firmware_shared, firmware_split
 from tflm_cy.micro.survey import Survey
 from tflm_cy.micro.two_memories import divide
-from tflm_cy.report import shortened, text_table
+from tflm_cy.micro.two_memory_plan import follow
+from tflm_cy.report import Block, arena_picture, byte_size, shortened, text_table
+from tflm_cy.report.arena_picture import WEIGHTS
 
 _SCALE = {"K": 1 << 10, "M": 1 << 20}
 _NAME = 56
 _ROWS = 40
+_NOT_WRITTEN = ("svg", "html", "csv", "export_plan", "against", "reorder", "keep_inputs", "patches")
+_OF_MEMORIES = ("svg", "export_plan")  # that --fast writes
 
 
 def add_layout_arguments(parser):
@@ -63,12 +69,20 @@ def wanted(args):
         raise UserError(f"{args.more[0]}: several models want --shared")
     if memories and (args.fast is None or args.slow is None):
         raise UserError("--fast and --slow go together")
-    return args.shared or args.split or memories
+    asked = args.shared or args.split or memories
+    possible = _OF_MEMORIES if memories else ()
+    unused = [name for name in _NOT_WRITTEN if asked and getattr(args, name) and name not in possible]
+    if unused:
+        raise UserError(
+            f"--{unused[0].replace('_', '-')} belongs to one arena for one model; with --shared and --split there is --json, "
+            "with --fast --json, --svg and --export-plan"
+        )
+    return asked
 
 
 def layouts(args):
     """Print the layout; 1 when TFLM refuses a model, or --arena is too small."""
-    check_outputs([args.json], args.model)
+    check_outputs([args.json, args.svg, args.export_plan], args.model)
     files = [ModelFile(path) for path in [args.model, *args.more]]
     surveys = []
     for file in files:
@@ -76,12 +90,12 @@ def layouts(args):
             surveys.append(Survey(file.source, targets=(args.target,)))
     with refused(files[0].name):
         make = _shared if args.shared else _split if args.split else _memories
-        text, document, needed = make(args, files, surveys)
+        text, document, needed, *written = make(args, files, surveys)
     refusing = [
         f"{f.name}: TFLM refuses it: {s.objections[0]}" for f, s in zip(files, surveys, strict=True) if s.objections
     ]
     document = {"target": args.target, **document, "refused": refusing}
-    deliver("\n".join([text, *refusing]), [(args.json, as_json(document) if args.json else None)])
+    deliver("\n".join([text, *refusing]), [*written, (args.json, as_json(document) if args.json else None)])
     return int(bool(refusing) or (args.arena is not None and needed > args.arena))
 
 
@@ -142,28 +156,17 @@ def _split(args, files, surveys):
 
 def _memories(args, files, surveys):
     [survey] = surveys
-    found = divide(survey.demand, args.fast, args.slow)
-    offsets = {True: iter(found.fast_plan.offsets), False: iter(found.slow_plan.offsets)}
-    records = [
-        {
-            "name": item.label,
-            "kind": item.kind,
-            "bytes": item.size,
-            "moved": item.moved,
-            "fast": inside,
-            "offset": next(offsets[inside]),
-        }
-        for item, inside in zip(found.items, found.fast, strict=True)
-    ]
-    largest = sorted(records, key=lambda r: (-r["moved"], r["name"]))[:_ROWS]
+    found = divide(survey.demand, args.fast, args.slow, weights=not args.export_plan)
+    records = _records(found)
     rows = [
         [shortened(r["name"], _NAME), r["kind"], r["bytes"], r["moved"], "fast" if r["fast"] else "slow", r["offset"]]
-        for r in largest
+        for r in sorted(records, key=lambda r: (-r["moved"], r["name"]))[:_ROWS]
     ]
     if len(records) > len(rows):
         rows.append([f"{len(records) - len(rows)} others", "", None, None, "", None])
     everything = sum(item.moved for item in found.items)
     proof = "proven least" if found.proven else f"at least {found.bound}"
+    followed = follow(survey.model, survey.demand, found, args.fast) if args.export_plan else None
     document = {
         "fast": args.fast,
         "slow": args.slow,
@@ -174,7 +177,7 @@ def _memories(args, files, surveys):
         "fast_bytes": found.fast_plan.high_water_mark,
         "slow_bytes": found.slow_plan.high_water_mark,
         "items": records,
-        "tflm": list(_followed(survey, found)),
+        "tflm": list(_followed(survey, found, followed, args)),
     }
     text = (
         f"{files[0].title}: {found.moved} bytes per invoke to and from slow memory ({proof}), instead of {everything} with "
@@ -183,20 +186,81 @@ def _memories(args, files, surveys):
         f"{text_table(['what', 'kind', 'bytes', 'moved per invoke', 'memory', 'offset'], rows)}\n\n"
         + "\n".join(document["tflm"])
     )
-    return text, {"memories": document}, found.fast_plan.high_water_mark
+    written = []
+    if followed:
+        lines = firmware_split(survey.graph, followed.persistent, followed.non_persistent, args.fast)
+        document["followed"] = {
+            "moved": followed.moved,
+            "persistent": followed.persistent,
+            "non_persistent": followed.non_persistent,
+            "firmware": lines,
+        }
+        text += f"\n\nFor a firmware\n{lines}"
+        written.append((args.export_plan, followed.content))
+    if args.svg:
+        written.append((args.svg, _picture(files[0].title, survey, found, args)))
+    return text, {"memories": document}, found.fast_plan.high_water_mark, *written
 
 
-def _followed(survey, found):
+def _records(found):
+    offsets = {True: iter(found.fast_plan.offsets), False: iter(found.slow_plan.offsets)}
+    return [
+        {
+            "name": item.label,
+            "kind": item.kind,
+            "bytes": item.size,
+            "moved": item.moved,
+            "fast": inside,
+            "offset": next(offsets[inside]),
+        }
+        for item, inside in zip(found.items, found.fast, strict=True)
+    ]
+
+
+def _picture(title, survey, found, args):
+    """Both memories in one plan: the slow one lies above the fast one."""
+    blocks = []
+    for n, (record, item) in enumerate(zip(_records(found), found.items, strict=True)):
+        where, offset = ("fast", 0) if record["fast"] else ("slow", args.fast)
+        said = f"{item.size:,} bytes of {where} memory at {record['offset']:,}, {item.moved:,} bytes moved per invoke"
+        offset += record["offset"]
+        if item.kind == "weights":
+            labels = (item.label, shortened(item.label, 24), "weights")
+            blocks.append(Block(labels, item.first, item.last, offset, item.size, WEIGHTS, f"{item.label}\n{said}"))
+        else:
+            block = block_of(survey, survey.demand.buffers[n], offset)
+            blocks.append(block._replace(first=item.first, last=item.last, detail=f"{block.detail}\n{said}"))
+    subtitle = (
+        f"{found.moved:,} bytes per invoke to and from slow memory; {found.fast_plan.high_water_mark:,} of {args.fast:,} bytes of "
+        f"fast memory, {found.slow_plan.high_water_mark:,} of slow memory"
+    )
+    return arena_picture(
+        title,
+        step_names(survey),
+        blocks,
+        0,
+        subtitle,
+        (args.fast, f"slow memory, above {byte_size(args.fast)} of fast"),
+    )
+
+
+def _followed(survey, found, followed, args):
     """How far TFLM can follow."""
     tensors = [inside for item, inside in zip(found.items, found.fast, strict=True) if item.kind != "weights"]
     weights = [inside for item, inside in zip(found.items, found.fast, strict=True) if item.kind == "weights"]
-    if all(tensors):
+    if followed:
+        yield (
+            f"{args.export_plan} carries the plan for one range of addresses, in which slow memory begins {args.fast} bytes behind "
+            f"the arena's start. TFLM puts tensors where it says and scratch buffers where it likes: {followed.moved} bytes per "
+            "invoke then. Weights stay where the model's file lies, and are not counted."
+        )
+    elif all(tensors):
         yield "TFLM follows this for tensors and scratch buffers: --split, with the non-persistent arena in fast memory."
     else:
         yield (
             "TFLM has one arena for tensors and scratch buffers. It follows this only where slow memory begins where fast "
-            "memory ends, with the offsets as an offline plan; else use --split, and keep the arena that moves more in fast "
-            "memory."
+            "memory ends: --export-plan writes the offsets for that, for tensors alone. Else use --split, and keep the arena "
+            "that moves more in fast memory."
         )
     if weights and any(weights) and not all(weights):
         yield "TFLM reads weights where the model's file lies: some of them in fast memory needs a kernel of your own."

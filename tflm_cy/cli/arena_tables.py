@@ -19,6 +19,14 @@ def _sections(survey, args):
     rows.append(["smallest arena", found.smallest_arena, "also has room to make the plan: kTensorArenaSize"])
     if args.arena is not None:
         rows.append(["given", args.arena, "fits" if found.fits else "too small"])
+    other = survey.tflite
+    rows.append(
+        [
+            "TensorFlow Lite's",
+            other.bytes + other.persistent,
+            f"its own arena for these tensors, on {other.alignment} bytes",
+        ]
+    )
     return [f"{args.target}, {args.planner}", "bytes", resolve(args.target).version], rows
 
 

@@ -8,12 +8,12 @@ other_bytes; and outputs ({equal, compared, nodes: [{node, op, differing, elemen
 import argparse
 
 from tflm_cy.cli import targets
-from tflm_cy.cli.arena import picture
 from tflm_cy.cli.arena_layouts import size_of
 from tflm_cy.cli.diff import compare_nodes, compare_outputs
 from tflm_cy.cli.errors import UserError, refused
 from tflm_cy.cli.model import MICRO, ModelFile, add_model_argument
 from tflm_cy.cli.output import add_json_argument, as_json, check_outputs, deliver, exit_codes
+from tflm_cy.cli.plan_picture import picture
 from tflm_cy.micro.device import FIRMWARE
 from tflm_cy.micro.diagnosis import Diagnosis
 from tflm_cy.profile import Operand, multiply_adds
@@ -98,7 +98,8 @@ def _verdict(found):
     where = f"on {found.build.device} with {found.build.version}"
     given = "" if found.arena_size is None else f" in an arena of {found.arena_size} bytes"
     if found.runs:
-        return True, f"{where}{given}. It needs {found.needed} bytes."
+        npu = "; the figures hold for firmware with the kernel for Arm's Ethos-U" if found.survey.npu_nodes else ""
+        return True, f"{where}{given}. It needs {found.needed} bytes{npu}."
     return False, f"{where}{given}: {found.first.call} fails."
 
 
@@ -183,7 +184,9 @@ def _outputs(file, found):
 
 
 def _said(outputs, found):
-    if outputs is None:
+    if outputs is None and found.survey.npu_nodes:
+        yield "not compared with the desktop's, which has no Ethos-U"
+    elif outputs is None:
         yield "not compared with the desktop's: the model does not run, or takes too long" + (
             f" ({found.macs} multiply-adds)" if found.macs > _MOST_MACS else ""
         )

@@ -21,8 +21,8 @@ def remarks(survey):
         yield "\n".join(["What to change:", *(f"  {printable(sentence)}" for sentence in survey.advice)])
     if survey.npu_nodes:
         yield (
-            f"{_nodes(survey.npu_nodes)} for Arm's Ethos-U: the firmware needs the kernel and driver for it. The tflite_micro "
-            "package for Python has them not, and refuses the model."
+            f"{_nodes(survey.npu_nodes)} for Arm's Ethos-U: the figures hold for firmware with that kernel and its driver, which "
+            "runs them. Without it, and in the tflite_micro package for Python, the model is refused."
         )
     count = len(survey.graph.variables)
     if count:
@@ -40,7 +40,8 @@ def exit_code(survey, found, arena):
 
 def _verdict(survey):
     if survey.runs:
-        return "TFLM will allocate this model and run it."
+        needs = ", where it is built with the kernel for Arm's Ethos-U" if survey.npu_nodes else ""
+        return f"TFLM will allocate this model and run it{needs}."
     if survey.allocates:
         return f"TFLM will allocate this model, but not run it: {_first(survey.faults[0])}."
     return f"TFLM will not allocate this model: {_first(survey.objections[0])}."

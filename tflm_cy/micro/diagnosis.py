@@ -152,7 +152,10 @@ class Diagnosis:
                 "and inference_output_type tf.int8), which needs a quarter of the memory and of the flash."
             )
         if find_spec("tflm_cy.micro.patchwise") and head > self.figures.tail:
-            yield "Compute the first layers patch by patch: `python -m tflm_cy arena MODEL --patches` says what that saves."
+            yield (
+                "Compute the first layers patch by patch: `python -m tflm_cy arena MODEL --patches --target "
+                f"{self.build.name}` says what that saves."
+            )
         batch = max((self.graph.tensor((0, t)).shape[:1] or (1,))[0] for t in self.graph.subgraphs[0].inputs or [0])
         if batch > 1:
             yield f"The model computes a batch of {batch} at once: convert it with a batch of 1."

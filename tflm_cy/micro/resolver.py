@@ -81,15 +81,24 @@ def firmware_shared(graphs, names, arena_size):
     return "\n".join(lines)
 
 
-def firmware_split(graph, persistent, non_persistent):
-    """The lines for a model whose tail and head are two arenas."""
+def firmware_split(graph, persistent, non_persistent, fast=None):
+    """The lines for a model whose tail and head are two arenas; with `fast` so many bytes of the head in fast memory."""
     count = len(graph.variables)
+    head = ["alignas(16) static uint8_t non_persistent_arena[kNonPersistentArenaSize];  // the one for fast memory"]
+    if fast is not None:
+        head = [
+            f"constexpr int kFastBytes = {fast};  // of the non-persistent arena",
+            "// Your linker script puts the section .tflm_head where its first kFastBytes are the end of fast memory, and the",
+            "// rest the beginning of slow memory.",
+            'alignas(16) __attribute__((section(".tflm_head")))',
+            "static uint8_t non_persistent_arena[kNonPersistentArenaSize];",
+        ]
     return "\n".join(
         [
             f"constexpr int kPersistentArenaSize = {persistent};",
             f"constexpr int kNonPersistentArenaSize = {non_persistent};",
             "alignas(16) static uint8_t persistent_arena[kPersistentArenaSize];",
-            "alignas(16) static uint8_t non_persistent_arena[kNonPersistentArenaSize];  // the one for fast memory",
+            *head,
             "",
             *_operators([graph]),
             "",

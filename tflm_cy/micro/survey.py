@@ -28,6 +28,7 @@ from tflm_cy.micro.resolver import firmware
 from tflm_cy.micro.safe_overlaps import aliases, relaxed_rows
 from tflm_cy.micro.signal_requests import NPU
 from tflm_cy.micro.target import ARENA_ALIGNMENT
+from tflm_cy.micro.tflite_arena import tflite_arena
 from tflm_cy.schema.model import Model
 
 TARGETS = ("host64", "arm32")
@@ -182,6 +183,11 @@ class Survey:
         """No plan without overlaps has a lower head."""
         return max(self.plan(name).proven_lower_bound for name in ("greedy", "optimal") if name in self.planners)
 
+    @cached_property
+    def tflite(self):
+        """`tflite_arena.Arena`: TensorFlow Lite's own, for the same tensors."""
+        return tflite_arena(self.graph)
+
     def figures(self, target_name=None, planner=None, recording=None):
         """`figures.Figures` of a target, with TFLM's own plan or another one.
 
@@ -274,6 +280,7 @@ class Survey:
                 "node": str(self.steps[self.peak] or ""),
                 "live_bytes": self.live_bytes[self.peak],
             },
+            "tflite": self.tflite._asdict(),
             "tflm": {name: self._figures_json(name) for name in dict.fromkeys([*self.targets, *COMPARED])},
             "operators": {
                 name: {op: asked._asdict() for op, asked in self.operators(name).items()} for name in self.targets

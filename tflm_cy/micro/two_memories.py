@@ -61,21 +61,31 @@ class Division:
         return self.moved == self.bound
 
 
-def items_of(demand: Demand, weights=True):
-    """The Items of a `arena_usage.Demand`; weights once per buffer of the file that several tensors share."""
-    reads, writes, end = {}, {}, max((b.last for b in demand.buffers), default=0)
-    for _, node in demand.node_times:
-        for t in node.inputs:
-            if t >= 0:
-                reads[node.subgraph, t] = reads.get((node.subgraph, t), 0) + 1
-        for t in node.outputs:
-            writes[node.subgraph, t] = writes.get((node.subgraph, t), 0) + 1
-    found = []
+def traffic(demand: Demand):
+    """Per buffer the bytes that are written and read in an invoke."""
+    reads, writes = _counts(demand, "inputs"), _counts(demand, "outputs")
     for buffer in demand.buffers:
         times = 2 if buffer.scratch else reads.get(buffer.place, 0) + max(1, writes.get(buffer.place, 0))
+        yield times * buffer.nbytes
+
+
+def _counts(demand, which):
+    found = {}
+    for _, node in demand.node_times:
+        for t in getattr(node, which):
+            if t >= 0:
+                found[node.subgraph, t] = found.get((node.subgraph, t), 0) + 1
+    return found
+
+
+def items_of(demand: Demand, weights=True):
+    """The Items of a `arena_usage.Demand`; weights once per buffer of the file that several tensors share."""
+    reads, end = _counts(demand, "inputs"), max((b.last for b in demand.buffers), default=0)
+    found = []
+    for buffer, moved in zip(demand.buffers, traffic(demand), strict=True):
         kind = "scratch" if buffer.scratch else "tensor"
         first, last = max(buffer.first, 0), max(buffer.last, 0)
-        found.append(Item(str(buffer), buffer.place, buffer.size, first, last, times * buffer.nbytes, kind))
+        found.append(Item(str(buffer), buffer.place, buffer.size, first, last, moved, kind))
     for place in demand.graph.tensor_places if weights else ():
         tensor = demand.graph.tensor(place)
         if tensor.constant and reads.get(place):

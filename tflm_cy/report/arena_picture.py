@@ -20,6 +20,7 @@ _PLAN, _GAP, _LIVE, _NAMES = 440, 16, 76, 150
 _NARROWEST, _WIDEST, _USUAL = 13, 64, 1100
 
 
+WEIGHTS = "WEIGHTS"  # the writer of a block of constants
 _MUTED = f"class='muted' fill='{LIGHT['muted']}'"
 _ACCENT = f"class='accent' fill='{LIGHT['accent']}'"
 
@@ -37,7 +38,7 @@ class Block(NamedTuple):
     scratch: bool = False
 
 
-def arena_picture(title, steps, blocks, lower_bound=0, subtitle=""):
+def arena_picture(title, steps, blocks, lower_bound=0, subtitle="", border=None):
     """The picture as SVG.
 
     Parameters
@@ -48,12 +49,14 @@ def arena_picture(title, steps, blocks, lower_bound=0, subtitle=""):
     blocks : sequence of Block
     lower_bound : int
         No plan has a lower head; drawn as a line if positive.
+    border : (int, str), optional
+        An offset at which another memory begins, and what to call it.
 
     Returns
     -------
     str
     """
-    return _Picture(steps, blocks).svg(title, subtitle, lower_bound)
+    return _Picture(steps, blocks).svg(title, subtitle, lower_bound, border)
 
 
 def live_bytes(steps, blocks):
@@ -80,7 +83,7 @@ class _Picture:
         self.legend = self.names + min(_NAMES, 22 + 6 * max(map(len, self.steps)))
         self.height = self.legend + legend_height(self.entries, self.width - _LEFT - _RIGHT)
 
-    def svg(self, title, subtitle, lower_bound):
+    def svg(self, title, subtitle, lower_bound, border=None):
         body = [
             *self._titles(title, subtitle),
             self._tint(),
@@ -88,7 +91,7 @@ class _Picture:
             *(self._block(b) for b in self.blocks),
             *(self._hatch(*shared) for shared in self.shared),
             *(self._label(b) for b in self.blocks),
-            *self._bound(lower_bound),
+            *self._bound(lower_bound, border),
             *self._curve(),
             *self._step_names(),
             *legend(self.entries, _LEFT, self.legend, self.width - _LEFT - _RIGHT),
@@ -173,11 +176,13 @@ class _Picture:
                 return f"<text transform='{place}' {style}>{_text(text)}</text>"
         return ""
 
-    def _bound(self, lower_bound):
+    def _bound(self, lower_bound, border):
         right = self._x(len(self.steps))
         marks = [(self.head, "accent", "mark", f"head {self.head:,}", -4)]
         if 0 < lower_bound < self.head:
             marks.append((lower_bound, "good", "bound", f"lower bound {lower_bound:,}", 13))
+        if border is not None and 0 < border[0] < self.head:
+            marks.append((border[0], "good", "bound", _text(border[1]), 13))
         for offset, role, line, text, down in marks:
             y, colour = self._y(offset), LIGHT[role]
             yield (
@@ -220,7 +225,8 @@ class _Picture:
         for colour, names in sorted(families.items(), key=lambda item: -len(item[1])):
             yield colour, tuple(dict.fromkeys(names))
         if other:
-            yield OTHER, ("other operators",)
+            names = ["other operators"] if set(other) - {WEIGHTS} else []
+            yield OTHER, (*names, *(["weights"] if WEIGHTS in other else []))
         if any(not b.writer and not b.scratch for b in self.blocks):
             yield INPUT, ("graph input",)
         if any(b.scratch for b in self.blocks):

@@ -49,7 +49,7 @@ def doctor_page(title, verdict, sections, svg):
         elif name == _CODE:
             parts.append("<pre>" + html.escape("\n".join(body), quote=False) + "</pre>")
         else:
-            parts.append("<ul>" + "".join(f"<li>{_text(line)}" for line in body) + "</ul>")
+            parts.append("<ul>" + "".join(f"<li>{_marked(line)}" for line in body) + "</ul>")
         if name == "Memory":
             parts.append(f'<div class="picture">{svg}</div>')
     return page(_text(title), "\n".join(parts), PICTURE_STYLE + _STYLE, PICTURE_SCRIPT)
@@ -57,3 +57,11 @@ def doctor_page(title, verdict, sections, svg):
 
 def _text(text):
     return html.escape(printable(text), quote=False)
+
+
+def _marked(line):
+    """Commands between backticks as code."""
+    parts = _text(line).split("`")
+    if len(parts) % 2 == 0:  # a lone one
+        return _text(line)
+    return "".join(f"<code>{part}</code>" if k % 2 else part for k, part in enumerate(parts))
