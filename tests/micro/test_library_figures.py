@@ -156,3 +156,26 @@ def test_a_missing_bias_is_a_crash_on_an_esp():
     model = loaded(Model.single("CONV_2D", [x, weights, None], [y], padding="SAME", stride_h=1, stride_w=1))
     assert [fault.reason for fault in Survey(model, targets=("esp32",)).faults if "no bias" in fault.reason]
     assert not [fault for fault in Survey(model, targets=("cortex-m4",)).faults if "no bias" in fault.reason]
+
+
+def along_a_row(width, window, channels, stride):
+    """An int8 DEPTHWISE_CONV_2D of one row and one channel with SAME padding."""
+    x, y = activation(1, 1, width, 1), activation(1, 1, -(-width // stride), channels)
+    weights = Tensor.constant(
+        np.ones((1, 1, window, channels), np.int8), scale=[0.02] * channels, zero_point=[0] * channels, axis=3
+    )
+    strides = {"padding": "SAME", "stride_h": stride, "stride_w": stride, "depth_multiplier": channels}
+    bias = Tensor.constant(np.zeros(channels, np.int32), scale=[0.001] * channels, zero_point=[0] * channels)
+    return loaded(Model.single("DEPTHWISE_CONV_2D", [x, weights, bias], [y], **strides))
+
+
+@pytest.mark.parametrize(
+    ("shape", "head"), [((20, 2, 4, 2), 96), ((20, 5, 4, 1), 144), ((20, 1, 4, 2), 96), ((20, 5, 4, 4), 96)]
+)
+def test_what_is_asked_for_before_the_stride_is_set(shape, head):
+    """Heads as a build for cortex-m55 asks for them: the kernel may write more, which is said."""
+    asked = demand(along_a_row(*shape), "cortex-m55+cmsis-nn")
+    assert asked.plan().high_water_mark == head
+    said = other_bytes(asked.graph.nodes[0], asked.target)
+    assert (said is not None and "before it has set the stride" in said) == (shape[1] > 1 and shape[3] % 4 != 0)
+    assert other_bytes(asked.graph.nodes[0], target("cortex-m4+cmsis-nn")) is None

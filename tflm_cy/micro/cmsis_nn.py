@@ -67,15 +67,15 @@ def convolution_s16(features, x, weights):
     return 4 * 8 * 2 * (-(-length // 8)) if "mve" in features else 2 * 2 * length
 
 
-def depthwise_s8(features, x, weights, y, dilation, padding, stride=(1, 1)):
+def depthwise_s8(features, x, weights, y, dilation, padding):
     """Scratch of an int8 DEPTHWISE_CONV_2D.
 
     On MVE one with a single input channel becomes a CONV_2D. TFLM leaves that one's stride unset when it asks, which
-    matters only for inputs and weights of height 1: what a firmware asks for is then whatever its stack held. This is
-    what the kernel needs with the node's stride (`library_bytes` warns of it).
+    matters only for inputs and weights of height 1: the stride is then what its stack holds. In builds by GCC that is a
+    multiple of 4, all of which give what 0 gives; the kernel may need more (`library_bytes` warns of it).
     """
     if "mve" in features and x.c == 1 and y.c > 1:
-        size = convolution_s8(features, x, Shape(weights.c, weights.h, weights.w, 1), y, stride, padding, dilation)
+        size = convolution_s8(features, x, Shape(weights.c, weights.h, weights.w, 1), y, (0, 0), padding, dilation)
         return size + weights.c * weights.h * weights.w
     if x.c != y.c or x.n != 1 or tuple(dilation) != (1, 1):
         return 0
@@ -118,7 +118,9 @@ def average_pool(features, channels):
 
 
 def _quotient(a, b):
-    """C's division, towards zero."""
+    """The processor's division, towards zero; by zero it gives 0."""
+    if not b:
+        return 0
     return -(-a // b) if (a < 0) != (b < 0) else a // b
 
 

@@ -18,9 +18,8 @@ _MISSING_BIAS = "no bias: esp-tflite-micro's kernel reads one all the same, and 
 _BY_ONE = "INT16 without a bias: values may differ by 1"
 _INT4 = "INT4 weights: other values than the reference kernel, in part of the shapes"
 _UNSET = (
-    "one channel and one row on MVE: TFLM asks for scratch before it has set the stride, so the firmware may ask for other "
-    "bytes than are printed here, and for fewer than the kernel writes; give the input a second row of zeros, or a reference "
-    "kernel"
+    "one channel and one row on MVE: TFLM asks for scratch before it has set the stride, for fewer bytes than the kernel "
+    "writes, which overwrites what lies behind; use the reference kernel of this operator"
 )
 _FUSED = "FLOAT32 on this processor multiplies and adds with one rounding: the last bit may differ"
 _FAST = 'exact unless "fast requantization" is chosen in the library\'s menu; not run here'
@@ -102,7 +101,8 @@ def _asked_unset(node):
     x, weights = node.input(0), node.input(1)
     if x.type != "INT8" or weights.type != "INT8" or x.rank != 4 or weights.rank != 4:
         return False
-    return x.shape[3] == 1 < weights.shape[3] and x.shape[1] == weights.shape[1] == 1
+    along_a_row = x.shape[3] == 1 < weights.shape[3] and x.shape[1] == weights.shape[1] == 1
+    return along_a_row and weights.shape[2] > 1 and node.options.stride_w % 4 != 0
 
 
 def _transposed(node):

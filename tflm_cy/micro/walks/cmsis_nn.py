@@ -73,15 +73,13 @@ def depthwise_convolution(w):
     weighted.convolved(w, x, weights, "i0 i1 i2? o0", channels, quantized)
     if x.type != "INT8":
         return
-    options = w.node.options
-    features, stride = w.machine.features, (options.stride_h, options.stride_w)
-    dilation = dilation_of(w)
+    features, dilation = w.machine.features, dilation_of(w)
     source, result = _shape(x), Shape(x.shape[0], *y.shape[1:3], y.shape[3])
     window = Shape(1, *weights.shape[1:3], y.shape[3])
     if weights.type == "INT4":
         size = cmsis_nn.depthwise_s4(features, source, window, result, dilation)
     else:
-        size = cmsis_nn.depthwise_s8(features, source, window, result, dilation, padding_of(w, x, weights), stride)
+        size = cmsis_nn.depthwise_s8(features, source, window, result, dilation, padding_of(w, x, weights))
     if size > 0:
         w.scratch(size)
 
