@@ -15,6 +15,7 @@ everywhere; `seconds` sets a limit in time as well, and gives this up.
 import time
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from tflm_cy.micro.arena_usage import demand
 from tflm_cy.micro.graph_view import GraphView
@@ -117,7 +118,7 @@ class _Search:
         self.wanted, self.progress = wanted, progress
         self.deadline = time.monotonic() + wanted.seconds if wanted.seconds else None
         asked = demand(graph or model, wanted.target)
-        self.model, self.graph = model, asked.graph
+        self.model, self.graph, self.asked = model, asked.graph, asked
         self.main = asked.graph.subgraphs[0]
         self.segments = Segments(self.main)
         self.costs = Costs(asked, self.segments, wanted.strict)
@@ -127,9 +128,9 @@ class _Search:
 
     def run(self):
         untouched = self.evaluator(())
-        best, stages = untouched, self._stages() if untouched.head else []
-        if stages:
-            best = self._improved(self._planned(self._chains(stages), untouched))
+        best, chains = untouched, self._all_chains(untouched.head) if untouched.head else []
+        if chains:
+            best = self._improved(self._planned(chains, untouched))
         best, untouched = self.evaluator.final(best, self._values()), self.evaluator.final(untouched, [])
         self.progress("plans", 1.0)
         return Found(
@@ -151,7 +152,18 @@ class _Search:
 
     # ---------------------------------------------------------------- stages and chains
 
-    def _stages(self):
+    def _all_chains(self, head):
+        """Chains by the estimate without gaps; where the plan as it is has a higher `head` than that, by the one without
+        overlaps too, in turn: plans lie between the two."""
+        estimates, found = [self.costs], []
+        if not self.wanted.strict and head > max(self.costs.untouched, default=0):
+            estimates.append(Costs(self.asked, self.segments, strict=True))
+        for costs in estimates:
+            stages = self._stages(costs)
+            found.append(self._chains(stages, costs) if stages else [])
+        return list(dict.fromkeys(chain for pair in zip_longest(*found) for chain in pair if chain))
+
+    def _stages(self, costs):
         """[(Stage, Cost)] that are lower than their operators as they are, and that no other one of them beats."""
         found, count = [], len(self.main.nodes)
         grids = [(r, c) for r in range(1, MOST_PARTS + 1) for c in range(1, MOST_PARTS + 1) if 1 < r * c <= MOST_TILES]
@@ -164,7 +176,7 @@ class _Search:
                 if segments is None:
                     break
                 for segment in segments:
-                    found += self._grids(segment, max(self.costs.untouched[first : last + 1]), grids)
+                    found += self._grids(segment, costs, max(costs.untouched[first : last + 1]), grids)
         return found
 
     def _segments(self, first, last):
@@ -181,19 +193,19 @@ class _Search:
                 covered = axis + (segment.limits[1] > 1)
         return found if possible else None
 
-    def _grids(self, segment, highest, grids):
+    def _grids(self, segment, estimate, highest, grids):
         height, width = segment.limits
         costs, spent = [], set()
         for rows, columns in grids:
             if rows > height or columns > width or any(rows >= r and columns >= c for r, c in spent):
                 continue
-            macs = self.costs.extra_macs(segment, rows, columns)
+            macs = estimate.extra_macs(segment, rows, columns)
             if macs is None or macs > self.limit:
                 spent.add((rows, columns))
                 continue
             for early in (False, True) if segment.has_choice else (False,):
                 stage = Stage(segment.first, segment.last, rows, columns, early, segment.axis)
-                cost = self.costs.stage(segment, stage)
+                cost = estimate.stage(segment, stage)
                 if cost.head < highest:
                     costs.append((stage, cost))
         costs.sort(key=lambda entry: (entry[1].tail, entry[1].head, entry[0]))
@@ -204,12 +216,12 @@ class _Search:
                 least = cost.head
         return kept
 
-    def _chains(self, stages):
+    def _chains(self, stages, costs):
         """Chains in the order of what they promise: per limit of the head the one with the least tail."""
-        untouched = self.costs.untouched
+        untouched = costs.untouched
         heights = sorted({*untouched, *(cost.head for _, cost in stages)})
         heights = heights[: bisect_right(heights, max(untouched))]
-        least = self._least_head(stages)
+        least = self._least_head(stages, costs)
         heights = [h for h in heights if h >= least]
         heights = (
             [heights[k * (len(heights) - 1) // max(HEADS - 1, 1)] for k in range(HEADS)]
@@ -219,29 +231,29 @@ class _Search:
         found = {}
         for height in heights:
             for weight in (0, 1):
-                chain = self._path(stages, height, weight)
+                chain = self._path(stages, costs, height, weight)
                 if chain is not None and chain not in found:
                     found[chain] = self._promise(chain, height)
         return sorted((chain for chain in found if chain), key=lambda chain: (found[chain], chain))
 
-    def _least_head(self, stages):
+    def _least_head(self, stages, costs):
         """The least height under which there is a path."""
         best = [0] * (len(self.main.nodes) + 1)
         ends = _by_end(stages)
         for end in range(1, len(best)):
-            ways = [max(best[end - 1], self.costs.untouched[end - 1])]
+            ways = [max(best[end - 1], costs.untouched[end - 1])]
             ways += [max(best[stage.first], cost.head) for stage, cost in ends.get(end - 1, ())]
             best[end] = min(ways)
         return best[-1]
 
-    def _path(self, stages, height, weight):
+    def _path(self, stages, costs, height, weight):
         """The chain under a height with the least tail, or with the least tail and multiplications (`weight`)."""
         price = 8 * weight * self._tail_of_all(stages) / max(self.limit, 1)
         best = [(0.0, None, None)]
         ends = _by_end(stages)
         for end in range(1, len(self.main.nodes) + 1):
             ways = []
-            if self.costs.untouched[end - 1] <= height and best[end - 1] is not None:
+            if costs.untouched[end - 1] <= height and best[end - 1] is not None:
                 ways.append((best[end - 1][0], end - 1, None))
             for stage, cost in ends.get(end - 1, ()):
                 if cost.head <= height and best[stage.first] is not None:
