@@ -112,14 +112,22 @@ def divide(demand: Demand, fast: int, slow: int, weights=True):
     orders = [
         sorted(range(len(items)), key=lambda i: (-left[i] / max(1, items[i].size), i)),
         sorted(range(len(items)), key=lambda i: (-items[i].moved / (max(1, items[i].size) * lives[i].sum()), i)),
-        sorted(range(len(items)), key=lambda i: (-items[i].size, i)),
+        sorted(range(len(items)), key=lambda i: (-items[i].size, items[i].first)),
     ]
-    choices = [_walk(items, lives, order, fast) for order in orders]
-    kept = [_exchange(items, lives, chosen, fast, orders[0]) for chosen in choices]
-    best = max(kept, key=lambda chosen: sum(items[i].moved for i in chosen))
-    first_fit = total - sum(items[i].moved for i in choices[-1])
-    inside = [i in best for i in range(len(items))]
+
+    def saved(chosen):
+        return sum(items[i].moved for i in chosen)
+
+    kept = [_exchange(items, lives, _walk(items, lives, order, fast), fast, orders[0]) for order in orders]
+    fitted = [_fitted(items, order, fast) for order in orders]
+    best = max(kept, key=saved)
     fast_plan = _plan([items[i] for i in sorted(best)], fast)
+    if saved(best) < max(map(saved, fitted)):
+        best = max(fitted, key=saved)
+        offsets = [best[i] for i in sorted(best)]
+        fast_plan = Plan(offsets, max(best[i] + items[i].size for i in best))
+    first_fit = total - saved(fitted[-1])
+    inside = [i in best for i in range(len(items))]
     rest = [item for item, here in zip(items, inside, strict=True) if not here]
     slow_plan = _plan(rest, slow)
     if slow_plan is None:
@@ -172,6 +180,23 @@ def _walk(items, lives, order, fast):
             chosen.add(i)
             used[lives[i]] += items[i].size
     return chosen
+
+
+def _fitted(items, order, fast):
+    """{item: offset}: items in an order, each at the lowest offset that is free for its life, if it fits there."""
+    placed = {}
+    for i in order:
+        item, offset = items[i], 0
+        near = [
+            (placed[k], items[k].size) for k in placed if items[k].last >= item.first and items[k].first <= item.last
+        ]
+        for begin, size in sorted(near):
+            if begin - offset >= item.size:
+                break
+            offset = max(offset, begin + size)
+        if offset + item.size <= fast:
+            placed[i] = offset
+    return placed
 
 
 def _exchange(items, lives, chosen, fast, order):
