@@ -25,6 +25,8 @@
 Inputs are read-only, variables excepted. Arrays die with the call: a function that keeps one makes the call raise, and every
 later one until the array is gone. An exception is raised by `allocate_tensors` or `invoke` as the cause of a RuntimeError that names the node.
 """
+import sys
+
 import numpy as np
 
 from libc.stddef cimport size_t
@@ -191,7 +193,7 @@ cdef tuple form(shape, dtype):
         if length < 0:
             raise ValueError(f"negative dimension in {shape}")
         size *= length
-    if size > <size_t>1 << 46:
+    if size > sys.maxsize >> (17 if sizeof(void*) == 8 else 1):
         raise MemoryError(f"no memory for an array {shape} of {dtype}")
     return size, shape, dtype
 

@@ -10,6 +10,8 @@ from libc.stdlib cimport free, realloc
 from tflm_cy.graph.allocator cimport HEAD_ALIGNMENT
 from tflm_cy.memory.block cimport Block, new_block
 
+cdef size_t LARGEST_SCRATCH = <size_t>1 << (46 if sizeof(size_t) == 8 else 30)
+
 
 cdef class MemoryPlan:
     """See the module."""
@@ -24,7 +26,7 @@ cdef class MemoryPlan:
     cdef int request_scratch(self, size_t bytes, int step, int source) except -1:
         """The handle of a new request."""
         cdef Scratch* requests
-        if bytes > <size_t>1 << 46:
+        if bytes > LARGEST_SCRATCH:
             raise ValueError(f"a scratch buffer of {bytes} bytes is too large")
         if self.scratch_count == self.scratch_capacity:
             requests = <Scratch*>realloc(self.scratch_requests, (2 * self.scratch_capacity + 8) * sizeof(Scratch))

@@ -6,7 +6,7 @@ cdef tuple NAMES = (
     "FLOAT32", "FLOAT16", "INT32", "UINT8", "INT64", "STRING", "BOOL", "INT16", "COMPLEX64", "INT8", "FLOAT64", "COMPLEX128",
     "UINT64", "RESOURCE", "VARIANT", "UINT32", "UINT16", "INT4", "BFLOAT16", "INT2", "UINT4",
 )
-cdef int64_t LARGEST = <int64_t>1 << 46      # elements: beyond it no address space serves
+cdef int64_t LARGEST = <int64_t>1 << (46 if sizeof(void*) == 8 else 27)      # elements: beyond it no address space serves
 cdef int64_t LARGEST_EMPTY = <int64_t>1 << 28    # what the other dimensions of an empty tensor may count: loops over nothing end, too
 
 

@@ -28,7 +28,7 @@ cdef size_t FIRST_CHUNK = 4000          # with the header, the alignment and the
 cdef size_t LARGEST_STEP = 1 << 18
 cdef size_t LARGE_TAIL = 1 << 21
 cdef size_t LARGE_STEP = 1 << 24        # less than what the heap keeps when it is freed, for who loads model after model
-cdef size_t LARGEST = <size_t> 1 << 60
+cdef size_t LARGEST = <size_t> 1 << (60 if sizeof(size_t) == 8 else 30)
 
 
 cdef class GrowingArena(Arena):

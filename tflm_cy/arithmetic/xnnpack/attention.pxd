@@ -60,7 +60,7 @@ cdef inline void logits_of_head(
     const Attention* a, ptrdiff_t b, ptrdiff_t n, const float* q, const float* k, const AttentionScratch* s,
 ) noexcept nogil:
     """s.logits[query][key] before the mask."""
-    cdef Parameters none
+    cdef Parameters none = Parameters(low=0, high=0, slope=0)
     cdef ptrdiff_t row = a.q.heads * a.depth
     cdef ptrdiff_t i, t, c
     q += only(b, a.q.batches) * a.q.rows * row + only(n, a.q.heads) * a.depth

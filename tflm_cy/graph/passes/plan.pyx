@@ -19,7 +19,7 @@ from tflm_cy.memory.block cimport Block
 from tflm_cy.memory.greedy cimport greedy, greedy_by_area
 from tflm_cy.memory.problem cimport Plan, Problem, new_problem
 
-cdef int64_t LARGEST = <int64_t>1 << 47   # bytes of all tensors together
+cdef int64_t LARGEST = <int64_t>1 << (47 if sizeof(void*) == 8 else 31)   # bytes of all tensors together
 
 cdef int64_t WORTH_PLANNING = 1 << 16    # bytes
 
