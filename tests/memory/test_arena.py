@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tflm_cy.memory import Arena, ArenaPair, GrowingArena, RecordingArena, SharedArena, SingleArena
 
+from .sizes import HUGE, SIZE_MAX
 from .volume import examples
 
 MAKERS = {
@@ -78,7 +79,7 @@ def test_absurd_sizes_raise_and_change_nothing(arena):
     arena.head(64)
     arena.tail(10)
     before = arena.used_bytes
-    for size in (1 << 61, (1 << 64) - 1, (1 << 64) - 64):
+    for size in (2 * HUGE, SIZE_MAX, SIZE_MAX - 63):
         for allocate in (arena.tail, arena.temp, arena.head):
             with pytest.raises(MemoryError):
                 allocate(size)

@@ -9,6 +9,8 @@ import pytest
 
 from tflm_cy.memory import Block
 
+from .sizes import HUGE, SIZE_MAX
+
 
 @pytest.mark.parametrize("alignment", [1, 16, 64, 4096])
 @pytest.mark.parametrize("size", [0, 1, 100, 70000])
@@ -52,7 +54,7 @@ def test_an_alignment_that_is_no_power_of_two_is_refused(alignment):
         Block(16, alignment)
 
 
-@pytest.mark.parametrize("size", [1 << 60, (1 << 64) - 1])
+@pytest.mark.parametrize("size", [HUGE, SIZE_MAX])
 def test_too_much_memory_is_a_memory_error_with_the_size(size):
     with pytest.raises(MemoryError, match=str(size)):
         Block(size)
