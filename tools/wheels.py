@@ -195,19 +195,26 @@ def main(arguments=None) -> int:
         for name, platform in chosen.items():
             print(f"{name}: {sys.implementation.cache_tag}, {platform.tag}, by {platform.target}")
         return 0
-    failed = False
+    errors = []
     print("| wheel | looked at | tested |\n| --- | --- | --- |", flush=True)
     for name, platform in chosen.items():
-        try:
-            wheel = build(platform, args.into, args.j)
-            print(
-                f"| {wheel.name} | {audit(wheel, platform)} | {test(wheel, platform, pythons.get(name), args.tests)} |",
-                flush=True,
-            )
-        except WheelError as error:
-            failed = True
-            print(f"| {platform.tag} | failed | |\n{error}", flush=True)
-    return int(failed)
+        wheel = _attempt(errors, build, platform, args.into, args.j)
+        looked_at = tested = "failed"
+        if wheel is not None:  # a wheel that is too large is tested, too
+            looked_at = _attempt(errors, audit, wheel, platform) or "failed"
+            tested = _attempt(errors, test, wheel, platform, pythons.get(name), args.tests) or "failed"
+        print(f"| {wheel.name if wheel else platform.tag} | {looked_at} | {tested} |", flush=True)
+    print(*errors, sep="\n", file=sys.stderr)
+    return int(bool(errors))
+
+
+def _attempt(errors: list[str], step, *arguments):
+    """Return what a step returns; None, and what it says in `errors`, where it fails."""
+    try:
+        return step(*arguments)
+    except WheelError as error:
+        errors.append(str(error))
+        return None
 
 
 if __name__ == "__main__":

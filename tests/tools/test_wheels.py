@@ -42,6 +42,15 @@ def test_a_library_of_another_platform_is_refused(tmp_path):
         audit(wheel_with(tmp_path, f"tflm_cy/compiled{suffix}"), PLATFORMS["musllinux_x86_64"])
 
 
+def test_a_wheel_that_is_too_large_is_tested_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(wheels, "LARGEST", 10)
+    monkeypatch.setattr(wheels, "build", lambda *arguments: wheel_with(tmp_path, "tflm_cy/compiled.so"))
+    monkeypatch.setattr(wheels, "test", lambda *arguments: "3 passed")
+    assert main(["manylinux_x86_64"]) == 1
+    shown = capsys.readouterr()
+    assert "| some.whl | failed | 3 passed |" in shown.out and "more than 10" in shown.err
+
+
 def test_an_unknown_platform_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["solaris"])
