@@ -32,7 +32,7 @@ def test_gather_along_an_axis(dtype, axis, index):
 def test_gather_within_batches(axis, batch_dims):
     x = sample((2, 3, 4), "float32")
     shape = (2, 3, 2) if batch_dims in (2, -1) else (2, 2)
-    positions = np.random.default_rng(1).integers(0, 3, shape)
+    positions = np.random.default_rng(1).integers(0, 3, shape, np.intp)
     batch = 2 if batch_dims in (2, -1) else 1
     want = np.stack([np.take(x[at], positions[at], axis - batch) for at in np.ndindex(*x.shape[:batch])]).reshape(
         x.shape[:batch] + np.take(x[(0,) * batch], positions[(0,) * batch], axis - batch).shape
