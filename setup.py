@@ -239,7 +239,6 @@ class LinkedBuild(build_ext):
                 )
         self.common = list(flags.SANITIZE) if SANITIZE else [*flags.REQUIRED, *self.cc.taken(flags.COMPILE)]
         self.common += self.cc.of_machine(MACHINE)
-        self.rolled = self.cc.grouped(flags.ROLLED)
         self.warnings = self.cc.taken(flags.WARNINGS)  # which make no other object
         self.common += [f"-DTFLM_CY_EMULATE_{name.upper()}" for name in EMULATE]
         missing = [
@@ -272,7 +271,7 @@ class LinkedBuild(build_ext):
         c = str(source.with_suffix(".c"))
         [target] = self.compiler.object_filenames([c], output_dir=folder)
         depfile = f"{target}.d"
-        arguments = [*self.common, *self.cc.taken(wanted), *([] if "-O3" in wanted else self.rolled)]
+        arguments = [*self.common, *self.cc.taken(wanted)]
         settings = (self.cc.identity, sys.version, arguments)
         if (
             self.records.is_unknown(target)

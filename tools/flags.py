@@ -43,8 +43,6 @@ SIZE = ["-Os", "-fno-builtin-memset"]
 # is computed behind them (sinking), nor fears that a comparison raises a flag of the floating-point unit. Nobody reads these flags, and no
 # result changes.
 OPERATORS = ["-fno-tree-pre", "-fno-tree-sink", "-fno-trapping-math"]
-# clang unrolls at -O2, too, which makes operators half as large again; the first flag is one that GCC, which does not, refuses.
-ROLLED = [["-Qunused-arguments", "-fno-unroll-loops"]]
 UNROLL = ["-O3", "-fno-semantic-interposition", "-falign-functions=64", "-falign-loops=32", "-falign-jumps"]
 # All warnings but those of what Cython writes: functions and parameters that a module does not use; tables that are not written
 # out to their ends; comparisons of enums with integers, and of unsigned types with 0; variables of its own for conditional
@@ -107,13 +105,9 @@ class Compiler:
         flags = list(flags)
         return flags if self.takes(flags) else [flag for flag in flags if self.takes([flag])]
 
-    def grouped(self, groups) -> list[str]:
-        """Return those flags whose group it takes as a whole."""
-        return [flag for group in groups if self.takes(group) for flag in group]
-
     def of_machine(self, machine) -> list[str]:
         """Return the flags that a processor wants, as far as it takes them."""
-        return self.grouped(MACHINES.get(machine, []))
+        return [flag for group in MACHINES.get(machine, []) if self.takes(group) for flag in group]
 
     def linked(self, groups) -> list[str]:
         """Return those of the linker's options, in groups, that it takes."""

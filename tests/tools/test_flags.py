@@ -43,10 +43,6 @@ def test_a_processor_wants_flags(compiler):
     assert compiler.of_machine("x86_64") == []
 
 
-def test_clang_alone_is_told_not_to_unroll(compiler):
-    assert bool(compiler.grouped(flags.ROLLED)) == ("clang" in compiler.compile_command[0])
-
-
 def test_a_linker_is_asked(compiler):
     assert compiler.linked([["-lm"], ["-Wl,--no-such-option"]]) == ["-lm"]
 
