@@ -7,8 +7,8 @@
         records.note(target, key)
     records.save()
 
-A key is a digest of contents and settings. Neither times count nor where the checkout lies: a fresh environment, as pip makes one for
-every build, a checkout of another branch and back, or a copy of the folder, changes nothing.
+A key is a digest of contents and settings. Times do not count: a fresh environment, as pip makes one for every build,
+or a checkout of another branch and back, changes nothing.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ class Records:
     def key(inputs, *settings) -> str:
         """Return the digest of files and settings."""
         digest = hashlib.sha256(repr(settings).encode())
-        for path in sorted(map(_named_from_here, inputs)):
+        for path in sorted(map(str, inputs)):
             digest.update(f"{path}\0{_contents(path, *_state(path))}\0".encode())
         return digest.hexdigest()
 
@@ -109,11 +109,6 @@ def named_headers(c: str, package: Path) -> list[str]:
             names = re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([\w.]+)"', Path(path).read_text(), re.M)
             waiting += [headers[name] for name in names if name in headers]
     return found
-
-
-def _named_from_here(path) -> str:
-    path = str(path)
-    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
 def _state(path) -> tuple[int, int]:

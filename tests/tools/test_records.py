@@ -34,16 +34,6 @@ def test_times_do_not_count_and_contents_do(tmp_path, source):
     assert not records.is_fresh(target, records.key([source], "-O2"))
 
 
-def test_where_the_checkout_lies_does_not_count(tmp_path, monkeypatch):
-    keys = set()
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.pyx").write_text("x = 1\n")
-        monkeypatch.chdir(tmp_path / name)
-        keys |= {Records.key([tmp_path / name / "a.pyx"]), Records.key([Path("a.pyx")])}
-    assert len(keys) == 1
-
-
 def test_other_settings_and_missing_files_are_noticed(tmp_path, source):
     records, target = Records(tmp_path / "records.json"), tmp_path / "a.c"
     made(records, target, records.key([source], "-O2"))
