@@ -1,4 +1,14 @@
-"""Two-dimensional pooling over NHWC: average, maximum and L2, one function per operator and type.
+"""Two-dimensional pooling over NHWC: average, maximum and L2.
+
+    if pool_2d(&shape, AVERAGE, x, y):          # a window has no tap inside
+
+| pooling | of | |
+| --- | --- | --- |
+| AVERAGE | floats | the sum from 0, then one division |
+|  | integers | the exact sum's quotient, rounded half away from zero |
+| MAXIMUM | floats | from the lowest finite one upwards: NaN is ignored, a window of -inf gives -3.4028235e38 |
+|  | integers | a window without taps gives the type's lowest value |
+| L2 | floats | sqrt(sum of squares / count); a window without taps gives NaN |
 
 Taps outside of the image are skipped, so that an average divides by the number of taps inside. All go over blocks of channels, in the
 order (window row, window column) for each channel: float sums are sequential in that order, integers could be in any. Of several NaN among the
@@ -13,6 +23,11 @@ from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 
 cdef enum:
     CHANNEL_BLOCK = 64           # written out as 64 where Cython wants a literal step
+
+cdef enum Pooling:
+    AVERAGE
+    MAXIMUM
+    L2
 
 cdef struct Pool2D:
     int32_t batches, height, width, channels
@@ -60,6 +75,12 @@ ctypedef fused quantized:
     uint8_t
     int16_t
 
+ctypedef fused pooled:
+    float
+    int8_t
+    uint8_t
+    int16_t
+
 
 cdef inline void average_sums(const Pool2D* p, const int32_t* sums, int32_t taps, int32_t n, quantized* y) noexcept nogil:
     cdef int32_t half = taps / 2
@@ -71,11 +92,71 @@ cdef inline void average_sums(const Pool2D* p, const int32_t* sums, int32_t taps
         y[c] = <quantized>min(value, p.high)
 
 
-cdef inline int average_pool(const Pool2D* p, const quantized* x, quantized* y) noexcept nogil:
-    """Rounded half away from zero. Returns -1 when a window has no tap inside."""
-    cdef int32_t[CHANNEL_BLOCK] acc
-    cdef const quantized* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block, taps
+cdef inline void start_block(int pooling, int32_t n, int32_t* sums, pooled* values) noexcept nogil:
+    """Averages of integers have sums, all else has values."""
+    cdef pooled start = 0
+    cdef int32_t c
+    if pooling == MAXIMUM:
+        if pooled is float:
+            start = <float>-3.4028234663852886e38
+        elif pooled is int8_t:
+            start = -128
+        elif pooled is int16_t:
+            start = -32768
+    if pooled is not float:
+        if pooling == AVERAGE:
+            for c in range(n):
+                sums[c] = 0
+            return
+    for c in range(n):
+        values[c] = start
+
+
+cdef inline void add_tap(const Pool2D* p, int pooling, int32_t n, const pooled* tap, int32_t* sums, pooled* values) noexcept nogil:
+    cdef int32_t c
+    if pooling == MAXIMUM:
+        for c in range(n):
+            values[c] = tap[c] if values[c] < tap[c] else values[c]
+        return
+    if pooled is float:
+        if pooling == L2:
+            for c in range(n):
+                values[c] = add_last(values[c], tap[c] * tap[c])
+        elif p.last_nan:
+            for c in range(n):
+                values[c] = add_last(values[c], tap[c])
+        else:
+            for c in range(n):
+                values[c] = add_first(values[c], tap[c])
+    else:
+        for c in range(n):
+            sums[c] = <int32_t>(<uint32_t>sums[c] + <uint32_t><int32_t>tap[c])
+
+
+cdef inline void finish_block(const Pool2D* p, int pooling, int32_t taps, int32_t n, const int32_t* sums, const pooled* values, pooled* y) noexcept nogil:
+    cdef int32_t c
+    if pooled is float:
+        for c in range(n):
+            if pooling == MAXIMUM:
+                y[c] = clamp_f32(values[c], p.low_f, p.high_f)
+            elif pooling == L2:
+                y[c] = clamp_f32(sqrtf(values[c] / <float>taps), p.low_f, p.high_f)
+            else:
+                y[c] = clamp_f32(values[c] / <float>taps, p.low_f, p.high_f)
+    else:
+        if pooling == AVERAGE:
+            average_sums(p, sums, taps, n, y)
+            return
+        for c in range(n):
+            y[c] = <pooled>min(max(<int32_t>values[c], p.low), p.high)
+
+
+cdef inline int pool_2d(const Pool2D* p, int pooling, const pooled* x, pooled* y) noexcept nogil:
+    """Returns -1 when a window of an average has no tap inside."""
+    cdef int32_t[CHANNEL_BLOCK] sums
+    cdef pooled[CHANNEL_BLOCK] values
+    cdef const pooled* tap
+    cdef int32_t n, oh, ow, ih, iw, c0, block
     cdef Taps t
     if p.channels == 0:
         return 0
@@ -83,148 +164,16 @@ cdef inline int average_pool(const Pool2D* p, const quantized* x, quantized* y) 
         for oh in range(p.out_height):
             for ow in range(p.out_width):
                 t = taps_at(p, oh, ow)
-                taps = tap_count(t)
-                if taps == 0:
+                if pooling == AVERAGE and tap_count(t) == 0:
                     return -1
                 for c0 in range(0, p.channels, 64):
                     block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        acc[c] = 0
+                    start_block(pooling, block, sums, values)
                     for ih in range(t.top, t.bottom):
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
                         for iw in range(t.left, t.right):
-                            for c in range(block):
-                                acc[c] = <int32_t>(<uint32_t>acc[c] + <uint32_t><int32_t>tap[c])
+                            add_tap(p, pooling, block, tap, sums, values)
                             tap += p.channels
-                    average_sums(p, acc, taps, block, y + c0)
-                y += p.channels
-    return 0
-
-
-cdef inline int average_pool_f32(const Pool2D* p, const float* x, float* y) noexcept nogil:
-    """The sum is sequential from 0, then one division. Returns -1 when a window has no tap inside."""
-    cdef float[CHANNEL_BLOCK] acc
-    cdef const float* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block, taps
-    cdef float count
-    cdef Taps t
-    if p.channels == 0:
-        return 0
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                taps = tap_count(t)
-                if taps == 0:
-                    return -1
-                count = <float>taps
-                for c0 in range(0, p.channels, 64):
-                    block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        acc[c] = 0
-                    for ih in range(t.top, t.bottom):
-                        tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
-                        for iw in range(t.left, t.right):
-                            if p.last_nan:
-                                for c in range(block):
-                                    acc[c] = add_last(acc[c], tap[c])
-                            else:
-                                for c in range(block):
-                                    acc[c] = add_first(acc[c], tap[c])
-                            tap += p.channels
-                    for c in range(block):
-                        y[c0 + c] = clamp_f32(acc[c] / count, p.low_f, p.high_f)
-                y += p.channels
-    return 0
-
-
-cdef inline int l2_pool_f32(const Pool2D* p, const float* x, float* y) noexcept nogil:
-    """sqrt(sum of squares / count); a window without taps gives NaN."""
-    cdef float[CHANNEL_BLOCK] acc
-    cdef const float* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block
-    cdef float count
-    cdef Taps t
-    if p.channels == 0:
-        return 0
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                count = <float>tap_count(t)
-                for c0 in range(0, p.channels, 64):
-                    block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        acc[c] = 0
-                    for ih in range(t.top, t.bottom):
-                        tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
-                        for iw in range(t.left, t.right):
-                            for c in range(block):
-                                acc[c] = add_last(acc[c], tap[c] * tap[c])
-                            tap += p.channels
-                    for c in range(block):
-                        y[c0 + c] = clamp_f32(sqrtf(acc[c] / count), p.low_f, p.high_f)
-                y += p.channels
-    return 0
-
-
-cdef inline int max_pool(const Pool2D* p, const quantized* x, quantized* y) noexcept nogil:
-    """A window without taps gives the type's lowest value."""
-    cdef quantized[CHANNEL_BLOCK] best
-    cdef const quantized* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block, value
-    cdef Taps t
-    if p.channels == 0:
-        return 0
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                for c0 in range(0, p.channels, 64):
-                    block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        if quantized is int8_t:
-                            best[c] = -128
-                        elif quantized is uint8_t:
-                            best[c] = 0
-                        else:
-                            best[c] = -32768
-                    for ih in range(t.top, t.bottom):
-                        tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
-                        for iw in range(t.left, t.right):
-                            for c in range(block):
-                                best[c] = tap[c] if tap[c] > best[c] else best[c]
-                            tap += p.channels
-                    for c in range(block):
-                        value = max(<int32_t>best[c], p.low)
-                        y[c0 + c] = <quantized>min(value, p.high)
-                y += p.channels
-    return 0
-
-
-cdef inline int max_pool_f32(const Pool2D* p, const float* x, float* y) noexcept nogil:
-    """From the lowest finite float upwards: NaN is ignored, a window of -inf gives -3.4028235e38."""
-    cdef float[CHANNEL_BLOCK] best
-    cdef const float* tap
-    cdef int32_t n, oh, ow, ih, iw, c, c0, block
-    cdef Taps t
-    if p.channels == 0:
-        return 0
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                for c0 in range(0, p.channels, 64):
-                    block = min(CHANNEL_BLOCK, p.channels - c0)
-                    for c in range(block):
-                        best[c] = <float>-3.4028234663852886e38
-                    for ih in range(t.top, t.bottom):
-                        tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
-                        for iw in range(t.left, t.right):
-                            for c in range(block):
-                                best[c] = tap[c] if best[c] < tap[c] else best[c]
-                            tap += p.channels
-                    for c in range(block):
-                        y[c0 + c] = clamp_f32(best[c], p.low_f, p.high_f)
+                    finish_block(p, pooling, tap_count(t), block, sums, values, y + c0)
                 y += p.channels
     return 0

@@ -212,23 +212,10 @@ cdef inline void fold_matrix(int folding, element* a, const element* x, int64_t 
         fold_row(folding, a + r, x + r * n, n, True)
 
 
-cdef inline int64_t next_matrix(const FoldShape* s, int64_t* index, int64_t out) noexcept nogil:
-    """As `step`, over the axes before the last two."""
+cdef inline int64_t advance(const FoldShape* s, int axes, int64_t* index, int64_t out) noexcept nogil:
+    """The accumulator of the next row, or matrix; `index` counts so many axes in front of it."""
     cdef int d
-    for d in range(s.rank - 3, -1, -1):
-        index[d] += 1
-        out += s.strides[d]
-        if index[d] < s.dims[d]:
-            return out
-        out -= s.strides[d] * s.dims[d]
-        index[d] = 0
-    return out
-
-
-cdef inline int64_t step(const FoldShape* s, int64_t* index, int64_t out) noexcept nogil:
-    """The accumulator of the next row; `index` counts the axes before the last."""
-    cdef int d
-    for d in range(s.rank - 2, -1, -1):
+    for d in range(axes - 1, -1, -1):
         index[d] += 1
         out += s.strides[d]
         if index[d] < s.dims[d]:
@@ -253,7 +240,7 @@ cdef inline void fold(int folding, const FoldShape* s, const element* x, element
     for matrix in range(s.inputs / (n * rows)):
         fold_matrix(folding, a + out, x, rows, n, into_one)
         x += n * rows
-        out = next_matrix(s, index, out)
+        out = advance(s, s.rank - 2, index, out)
 
 
 cdef inline element neutral(int folding, element like) noexcept nogil:
@@ -313,7 +300,7 @@ cdef inline void sum_narrow(const FoldShape* s, const narrow* x, int32_t* a) noe
             for i in range(n):
                 u[out + i] += <uint32_t><int32_t>x[i]
         x += n
-        out = step(s, index, out)
+        out = advance(s, s.rank - 1, index, out)
 
 
 cdef inline void sum_s32(const FoldShape* s, const int32_t* x, int64_t* a) noexcept nogil:
@@ -338,7 +325,7 @@ cdef inline void sum_s32(const FoldShape* s, const int32_t* x, int64_t* a) noexc
             for i in range(n):
                 a[out + i] += x[i]
         x += n
-        out = step(s, index, out)
+        out = advance(s, s.rank - 1, index, out)
 
 
 cdef inline Multiplier mean_multiplier(Multiplier m, int64_t n) noexcept nogil:
@@ -392,7 +379,7 @@ cdef inline void product_narrow(const FoldShape* s, const narrow* x, narrow* y, 
             else:
                 a[k] = multiply_wide(<int64_t>a[k] * (x[i] - x_zero_point), m.value, m.shift)
         x += n
-        out = step(s, index, out)
+        out = advance(s, s.rank - 1, index, out)
     for i in range(s.outputs):
         value = wrap32(<int64_t>multiply_wide(a[i], m.value, m.shift) + y_zero_point)
         y[i] = <narrow>max(low, min(value, high))

@@ -128,15 +128,11 @@ cdef class Packing:
     cdef int place(self, const Entry* entries, int32_t count, int32_t k) noexcept nogil:
         """Place entry k at its `low`, then solve what is left."""
         cdef const Entry* chosen = &entries[k]
-        cdef int32_t ceiling = chosen.low + chosen.size, low, i, j, kept_count = 0, raised_count = 0, cut_count = 0
-        cdef int32_t first = chosen.begin, last = chosen.end - 1
-        cdef Py_ssize_t link, links_begin = self.link_start[chosen.item], links_end = self.link_start[chosen.item + 1]
         cdef Entry* kept
         cdef Entry* raised
-        cdef int32_t* cuts
         cdef char* top = self.top
         cdef int verdict
-        if ceiling > self.capacity:
+        if chosen.low + chosen.size > self.capacity:
             return NONE
         self.offset[chosen.item] = chosen.low
         if count == 1:
@@ -146,6 +142,19 @@ cdef class Packing:
         if kept == NULL or raised == NULL:
             self.top = top
             return SPENT
+        if not self.raise_others(entries, count, k, kept, raised):
+            self.top = top
+            return NONE
+        self.top = <char*> raised
+        verdict = self.solve_others(chosen, kept, count - 1)
+        self.top = top
+        return verdict
+
+    cdef bint raise_others(self, const Entry* entries, int32_t count, int32_t k, Entry* kept, Entry* raised) noexcept nogil:
+        """All entries but k, in the order of their lowest places, to `kept`; `raised`: room for them. False when one does not fit any more."""
+        cdef const Entry* chosen = &entries[k]
+        cdef int32_t ceiling = chosen.low + chosen.size, low, i, j, kept_count = 0, raised_count = 0
+        cdef Py_ssize_t link, links_begin = self.link_start[chosen.item], links_end = self.link_start[chosen.item + 1]
         for link in range(links_begin, links_end):
             self.pushed[self.links[link].item] = chosen.low + self.links[link].out
         for i in range(count):
@@ -172,28 +181,31 @@ cdef class Packing:
         for link in range(links_begin, links_end):
             self.pushed[self.links[link].item] = 0
         if kept_count + raised_count < count - 1:
-            self.top = top
-            return NONE
+            return False
         merge(kept, kept_count, raised, raised_count)
-        self.top = <char*> raised
+        return True
+
+    cdef int solve_others(self, const Entry* chosen, const Entry* others, int32_t count) noexcept nogil:
+        """Solve what is left while one is placed; it may fall apart behind the sections that nothing else covers."""
+        cdef int32_t first = chosen.begin, last = chosen.end - 1, cut_count = 0, i
+        cdef Py_ssize_t link
+        cdef int32_t* cuts
+        cdef int verdict = SPENT
         self.placed[chosen.item] = 1
         self.cover_by(chosen, -1)
-        for link in range(links_begin, links_end):
+        for link in range(self.link_start[chosen.item], self.link_start[chosen.item + 1]):
             if not self.placed[self.links[link].item]:
                 first = min(first, self.end_of[self.links[link].item] - 1)
                 last = max(last, self.begin_of[self.links[link].item])
         cuts = <int32_t*> self.take((max(last - first, 0) + 1) * sizeof(int32_t))
-        if cuts == NULL:
-            verdict = SPENT
-        else:
+        if cuts != NULL:
             for i in range(first, last):
                 if self.cover[i] == 0:
                     cuts[cut_count] = i
                     cut_count += 1
-            verdict = self.parts(kept, count - 1, cuts, cut_count, False, chosen.low, chosen.rank)
+            verdict = self.parts(others, count, cuts, cut_count, False, chosen.low, chosen.rank)
         self.cover_by(chosen, 1)
         self.placed[chosen.item] = 0
-        self.top = top
         return verdict
 
     cdef int parts_of_root(self) noexcept nogil:
@@ -213,13 +225,13 @@ cdef class Packing:
     cdef int parts(self, const Entry* entries, int32_t count, const int32_t* cuts, int32_t cut_count, bint fresh,
                    int32_t floor_low, int32_t floor_rank) noexcept nogil:
         """Solve buffers that fall apart behind the sections `cuts`, each part alone, the small ones first."""
-        cdef int32_t k, part, part_count = 0, i
+        cdef int32_t part_count
         cdef Entry* grouped
         cdef int32_t* start
         cdef int32_t* length
-        cdef int32_t* turn
+        cdef int32_t* order
         cdef char* top = self.top
-        cdef int verdict = FOUND
+        cdef int verdict
         if count == 1 and not fresh:
             self.offset[entries[0].item] = entries[0].low
             return FOUND if entries[0].low + entries[0].size <= self.capacity else NONE
@@ -228,37 +240,29 @@ cdef class Packing:
         grouped = <Entry*> self.take(count * sizeof(Entry))
         start = <int32_t*> self.take((cut_count + 2) * sizeof(int32_t))
         length = <int32_t*> self.take((cut_count + 1) * sizeof(int32_t))
-        turn = <int32_t*> self.take((cut_count + 1) * sizeof(int32_t))
-        if grouped == NULL or start == NULL or length == NULL or turn == NULL:
+        order = <int32_t*> self.take((cut_count + 1) * sizeof(int32_t))
+        if grouped == NULL or start == NULL or length == NULL or order == NULL:
             self.top = top
             return SPENT
-        memset(length, 0, (cut_count + 1) * sizeof(int32_t))
-        for k in range(count):
-            length[part_of(entries[k].begin, cuts, cut_count)] += 1
-        start[0] = 0
-        for part in range(cut_count + 1):
-            start[part + 1] = start[part] + length[part]
-            if length[part]:
-                i = part_count
-                while i > 0 and length[turn[i - 1]] > length[part]:
-                    turn[i] = turn[i - 1]
-                    i -= 1
-                turn[i] = part
-                part_count += 1
+        part_count = order_parts(entries, count, cuts, cut_count, start, length, order)
         if part_count == 1 and not fresh:
             self.top = top
             return self.solve(entries, count, floor_low, floor_rank)
-        memset(length, 0, (cut_count + 1) * sizeof(int32_t))
-        for k in range(count):
-            part = part_of(entries[k].begin, cuts, cut_count)
-            grouped[start[part] + length[part]] = entries[k]
-            length[part] += 1
+        group_parts(entries, count, cuts, cut_count, start, length, grouped)
+        verdict = self.solve_parts(grouped, start, length, order, part_count)
+        self.top = top
+        return verdict
+
+    cdef int solve_parts(
+        self, Entry* grouped, const int32_t* start, const int32_t* length, const int32_t* order, int32_t part_count,
+    ) noexcept nogil:
+        cdef int32_t i, part
+        cdef int verdict = FOUND
         for i in range(part_count):
-            if not self.fits(grouped + start[turn[i]], length[turn[i]], -1, -1):
-                self.top = top
+            if not self.fits(grouped + start[order[i]], length[order[i]], -1, -1):
                 return NONE
         for i in range(part_count):
-            part = turn[i]
+            part = order[i]
             if length[part] == 1:
                 self.offset[grouped[start[part]].item] = grouped[start[part]].low
                 continue
@@ -268,7 +272,6 @@ cdef class Packing:
                 verdict = SPENT
             if verdict != FOUND:
                 break
-        self.top = top
         return verdict
 
     # ------------------------------------------------------------------------------------------------ the bound

@@ -21,8 +21,9 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.conv_2d_layer cimport Conv
-from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, pack_conv_f32_unfused, ready_conv_f32_unfused, run_conv_f32_unfused
+from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, pack_unfused, ready_unfused, run_unfused
 from tflm_cy.ops.quantized_weights cimport bias_values
+from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 
 cdef struct FloatConv:
     Conv c
@@ -34,7 +35,7 @@ cdef struct FloatConv:
     int runs
     Product product              # of the optimized arithmetic
     Contraction contraction      # its product with several threads
-    FastConvF32Unfused fast32         # with a vector kernel
+    ConvF32Unfused fast32         # with a vector kernel
 
 
 cdef int prepare_float(Context context, Node* node, const Conv* c, int activation) except -1:
@@ -48,8 +49,8 @@ cdef int prepare_float(Context context, Node* node, const Conv* c, int activatio
         return prepare_eigen(context, node, op)
     op.runs = context.request_scratch(op.c.shape.kh * op.c.shape.kw * sizeof(Run))
     node.invoke = convolve_f32
-    if is_constant(w) and not op.c.unusual and use_conv_f32_unfused(context, node, op, False):
-        op.packed = op.fast32.plan.packed
+    if is_constant(w) and not op.c.unusual and use_unfused(context, node, op, False):
+        op.packed = op.fast32.packed
         node.invoke = choose_kernel
     elif is_constant(w):
         context.materialize(w)
@@ -61,14 +62,15 @@ cdef int prepare_float(Context context, Node* node, const Conv* c, int activatio
     return 0
 
 
-cdef bint use_conv_f32_unfused(Context context, const Node* node, FloatConv* op, bint panels) except -1:
-    op.fast32.plan.window.shape = op.c.shape
-    op.fast32.plan.window.low = op.range.low
-    op.fast32.plan.window.high = op.range.high
-    op.fast32.plan.panels = panels
-    op.fast32.plan.block = op.product.block if panels else 0
-    return ready_conv_f32_unfused(
-        context, node, &op.fast32, <const float*>op.c.bias.values, op.c.depth, 1, 0 if panels else packed_bytes(op))
+cdef bint use_unfused(Context context, const Node* node, FloatConv* op, bint panels) except -1:
+    op.fast32.window.shape = op.c.shape
+    op.fast32.window.low = op.range.low
+    op.fast32.window.high = op.range.high
+    op.fast32.panels = panels
+    op.fast32.block = op.product.block if panels else 0
+    op.fast32.bias = <const float*>op.c.bias.values
+    op.fast32.column_stride, op.fast32.k_stride = op.c.depth, 1
+    return ready_unfused(context, node, &op.fast32, 0 if panels else packed_bytes(op))
 
 
 cdef int prepare_eigen(Context context, Node* node, FloatConv* op) except -1:
@@ -83,7 +85,7 @@ cdef int prepare_eigen(Context context, Node* node, FloatConv* op) except -1:
         op.product = piece(&op.contraction, 0, 0)
     else:
         op.product = plan_product(g.oc, op.c.depth, g.batches * g.oh * g.ow, top_block(l1_data_bytes()))
-    if is_constant(w) and op.product.method == PANELS and use_conv_f32_unfused(context, node, op, True):
+    if is_constant(w) and op.product.method == PANELS and use_unfused(context, node, op, True):
         op.packing = context.request_scratch(16 * sizeof(float) * op.c.depth)          # for NaN
         op.sums = context.request_scratch(32 * sizeof(float))
         node.invoke = convolve_gemm_f32_eigen
@@ -144,7 +146,7 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 cdef int choose_kernel(Context context, Node* node) noexcept nogil:
     """The first invoke: the weights say whether the vector kernel serves."""
     cdef FloatConv* op = <FloatConv*>node.data
-    if pack_conv_f32_unfused(context, node, &op.fast32):
+    if pack_unfused(context, node, &op.fast32):
         node.invoke = convolve_gemm_f32
     else:
         pack_filter(op, <const float*>context.input(node, 1).data, op.packed)
@@ -156,7 +158,7 @@ cdef int convolve_gemm_f32(Context context, Node* node) noexcept nogil:
     cdef FloatConv* op = <FloatConv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
+    if run_unfused(context, node, &op.fast32, x, y):
         repair_conv_f32(&op.c.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
     return 0
 
@@ -165,7 +167,7 @@ cdef int convolve_gemm_f32_eigen(Context context, Node* node) noexcept nogil:
     cdef FloatConv* op = <FloatConv*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
+    if run_unfused(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
             &op.c.shape, &op.product, x, filter_of(context, node), <const float*>op.c.bias.values, op.range.low,
             op.range.high, <float*>context.scratch(op.packing), <float*>context.scratch(op.patches),

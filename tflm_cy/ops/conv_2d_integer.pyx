@@ -18,11 +18,12 @@ from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
-from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_fixed_conv_i8, run_fixed_conv_i8
+from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
 from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, conv_rows_i16, plan_rows_i16
 from tflm_cy.ops.quantized_weights cimport (
     ROUND_ONCE, Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
+from tflm_cy.simd.conv_i8 cimport ConvI8
 
 from tflm_cy.graph.refusal import OwnRefusalError
 from tflm_cy.simd.table cimport row_kernels
@@ -32,7 +33,8 @@ cdef struct IntegerConv:
     Rescale rescale
     int sums                     # scratch: the sums of two positions
     int patches                  # scratch: two windows
-    FixedConvI8 fast              # with a vector kernel
+    ConvI8 fast                  # with a vector kernel
+    LateRequantize requantize
     RowsI16 rows
 
 
@@ -64,9 +66,9 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     plan_rescale(
         context, x, w, b, y, activation, op.c.shape.oc, x.type == INT16 and not narrow_bias, up, &op.rescale, &multipliers, "CONV_2D")
     # TFLM's plans may lay the output over the image, which the vector kernel does not permit (ops/overlaps.py)
-    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed_conv_i8(
-            context, &op.fast, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights), op.c.depth,
-            b, &op.rescale, &multipliers):
+    if x.type != INT16 and node.arithmetic != MICRO and is_constant(w) and ready_fixed(
+            context, &op.fast, &op.requantize, &op.c.shape, x, w.zero_point if x.type == UINT8 else 0, weight_bytes(context, w, &op.c.weights),
+            op.c.depth, b, &op.rescale, &multipliers):
         node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &multipliers, &op.rescale)
@@ -111,7 +113,7 @@ cdef void rows_range(Context context, Node* node, int64_t first, int64_t end, in
 
 cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerConv* op = <IntegerConv*>node.data
-    run_fixed_conv_i8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed(context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

@@ -23,8 +23,8 @@ from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, reg
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
-from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused
-from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32
+from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
+from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
 from tflm_cy.schema.option_slots cimport (
     CONV_3D_DILATION_D_FACTOR, CONV_3D_DILATION_H_FACTOR, CONV_3D_DILATION_W_FACTOR, CONV_3D_FUSED_ACTIVATION_FUNCTION,
     CONV_3D_PADDING, CONV_3D_STRIDE_D, CONV_3D_STRIDE_H, CONV_3D_STRIDE_W,
@@ -32,7 +32,7 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.conv_f32 cimport ConvF32
-from tflm_cy.simd.table cimport kernels, row_kernels
+from tflm_cy.simd.table cimport row_kernels
 
 cdef enum ProductKind:           # of copied windows and the filter
     NONE = 0
@@ -54,8 +54,8 @@ cdef struct Conv3D:
     int64_t window_rows
     int32_t windows              # scratch
     size_t window_bytes
-    GemmF32 chains
-    FastConvF32Unfused ordered
+    ConvF32 chains
+    ConvF32Unfused ordered
     const RowKernels* rows       # or NULL
 
 
@@ -164,20 +164,22 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
     op.window_rows = min(max(WINDOW_BYTES / (depth * <int64_t>sizeof(float)), <int64_t>8), positions)
     shape = matrix_shape(op.window_rows, depth, op.volume.oc)
     if op.fused:
-        op.chains.plan.shape = shape
-        op.chains.plan.low, op.chains.plan.high = -INFINITY, INFINITY        # the definition clamps: NaN its own way
+        op.chains.shape = shape
+        op.chains.low, op.chains.high = -INFINITY, INFINITY        # the definition clamps: NaN its own way
         if ready_conv_f32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
             op.product = FUSED
     else:
         if biases == NULL:
             biases = <const float*>context.persistent(op.volume.oc * sizeof(float))
-        op.ordered.plan.window.shape = shape
-        op.ordered.plan.window.low, op.ordered.plan.window.high = op.volume.low, op.volume.high
-        if ready_conv_f32_unfused(context, node, &op.ordered, biases, 1, op.volume.oc):
+        op.ordered.window.shape = shape
+        op.ordered.window.low, op.ordered.window.high = op.volume.low, op.volume.high
+        op.ordered.bias = biases
+        op.ordered.column_stride, op.ordered.k_stride = 1, op.volume.oc
+        if ready_unfused(context, node, &op.ordered):
             op.product = ROUNDED
-            kernels().conv_f32_unfused.pack(&op.ordered.plan, <const float*>w.data, biases, 1, op.volume.oc)
+            op.ordered.pack(&op.ordered, <const float*>w.data)
     if op.product != NONE:
-        op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.plan.scratch_bytes
+        op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.scratch_bytes
         op.windows = context.request_scratch(context.for_all_workers(op.window_bytes))
     return 0
 
@@ -239,12 +241,12 @@ cdef bint multiply(Context context, const Node* node, const Conv3D* op, const fl
     cdef ConvF32Unfused ordered
     copy_windows_3d(&op.volume, x, first, end, windows)
     if op.product == FUSED:
-        chains = op.chains.plan
+        chains = op.chains
         chains.shape.batches = end - first
         op.chains.run(&chains, windows, context.worker_scratch(op.chains.scratch, chains.scratch_bytes, worker), y)
         clamp_sums(&op.volume, y, end - first, y)
         return True
-    ordered = op.ordered.plan
+    ordered = op.ordered
     ordered.window.shape.batches = ordered.last_positions = end - first
     return not op.ordered.run(&ordered, windows, windows + op.window_rows * ordered.window.length, y)
 

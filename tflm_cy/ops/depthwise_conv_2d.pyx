@@ -24,11 +24,9 @@ from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT4, INT8, INT16, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name
-from tflm_cy.ops.kernels.requantize_fixed cimport (
-    FixedConvI8, FixedDepthwiseI8, ready_fixed_conv_i8, ready_fixed_depthwise_i8, run_fixed_conv_i8, run_fixed_depthwise_i8,
-)
+from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, all_rows, parallelize_hybrid_i8, ready_hybrid_depthwise_i8, run_hybrid_i8
-from tflm_cy.ops.kernels.conv_f32_unfused cimport FastDepthwiseF32Unfused, filter_of, ready_depthwise_f32_unfused, run_depthwise_f32_unfused
+from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused, run_unfused
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Multipliers, Weights, bias_values, check_bias_type, check_quantized, own_factors, plan_rescale, prepare_bias, prepare_bias_micro,
     prepare_weights, read_as_bytes, weight_bytes,
@@ -39,13 +37,16 @@ from tflm_cy.schema.option_slots cimport (
     DEPTHWISE_CONV_2D_PADDING, DEPTHWISE_CONV_2D_STRIDE_H, DEPTHWISE_CONV_2D_STRIDE_W,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.depthwise_f32_unfused cimport DepthwiseF32Unfused
+from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef union Kernel:               # the one that serves
-    FixedDepthwiseI8 bytes
-    FixedConvI8 single
-    FastDepthwiseF32Unfused floats
+    DepthwiseI8 bytes
+    ConvI8 single
+    DepthwiseF32Unfused floats
     HybridI8 hybrid
 
 cdef struct Depthwise:
@@ -64,6 +65,7 @@ cdef struct Depthwise:
     void* packed                 # the filter of a single input channel: packed columns (float32) or rows of taps
     int runs                     # scratch: kh * kw runs, then
     Kernel fast                  # with a vector kernel
+    LateRequantize requantize    # `bytes` and `single`
 
 
 cdef int prepare(Context context, Node* node) except -1:
@@ -149,11 +151,12 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
 
 
 cdef bint use_conv_f32_unfused(Context context, const Node* node, Depthwise* op) except -1:
-    op.fast.floats.plan.shape = op.shape
-    op.fast.floats.plan.low = op.range.low
-    op.fast.floats.plan.high = op.range.high
-    op.fast.floats.plan.bias_first = op.bias_first
-    return ready_depthwise_f32_unfused(context, node, &op.fast.floats, <const float*>op.bias.values)
+    op.fast.floats.shape = op.shape
+    op.fast.floats.low = op.range.low
+    op.fast.floats.high = op.range.high
+    op.fast.floats.bias_first = op.bias_first
+    op.fast.floats.bias = <const float*>op.bias.values
+    return ready_unfused(context, node, &op.fast.floats)
 
 
 cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) except -1:
@@ -178,8 +181,8 @@ cdef int prepare_single_channel(Context context, Node* node, Depthwise* op) exce
     for c in range(g.oc):
         for k in range(taps):
             (<uint8_t*>op.packed)[c * g.row + k] = bytes[k * g.oc + c]
-    if node.arithmetic != MICRO and ready_fixed_conv_i8(      # TFLM's plans may overlap: ops/overlaps.py
-            context, &op.fast.single, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
+    if node.arithmetic != MICRO and ready_fixed(      # TFLM's plans may overlap: ops/overlaps.py
+            context, &op.fast.single, &op.requantize, g, x, context.input(node, 1).zero_point if x.type == UINT8 else 0, op.packed, g.row,
             context.input(node, 2), &op.rescale, &op.multipliers):
         node.invoke = convolve_single_gemm_i8
         return 0
@@ -207,9 +210,9 @@ cdef int prepare_quantized(Context context, Node* node, Depthwise* op) except -1
         op.shape.oc - op.shape.oc % 8 if node.arithmetic == OPTIMIZED and x.type == INT8 else 0, &op.rescale, &op.multipliers,
         "DEPTHWISE_CONV_2D",
     )
-    if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed_depthwise_i8(
-            context, &op.fast.bytes, &op.shape, x, w.zero_point if w.type == UINT8 else 0, weight_bytes(context, w, &op.weights),
-            b, &op.rescale, &op.multipliers):
+    if node.arithmetic != MICRO and is_constant(w) and op.shape.ic > 1 and ready_fixed(
+            context, &op.fast.bytes, &op.requantize, &op.shape, x, w.zero_point if w.type == UINT8 else 0,
+            weight_bytes(context, w, &op.weights), 0, b, &op.rescale, &op.multipliers):
         node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &op.multipliers, &op.rescale)
@@ -257,7 +260,7 @@ cdef void hybrid_range(Context context, Node* node, int64_t first, int64_t end, 
 
 cdef int convolve_gemm_f32(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    if run_depthwise_f32_unfused(
+    if run_unfused(
             context, node, &op.fast.floats, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
         return convolve_f32(context, node)
     return 0
@@ -275,13 +278,13 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_depthwise_i8(context, &op.fast.bytes, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed(context, &op.fast.bytes, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef int convolve_single_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef Depthwise* op = <Depthwise*>node.data
-    run_fixed_conv_i8(context, &op.fast.single, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed(context, &op.fast.single, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

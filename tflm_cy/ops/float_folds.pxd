@@ -6,7 +6,7 @@
 from libc.stdint cimport int64_t
 
 from tflm_cy.arithmetic.optimized.reduction cimport first_accumulator, fold_from_first_f32
-from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, fold, fold_tensor, neutral, next_matrix
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_SUM, MAX_AXES, FoldShape, advance, fold, fold_tensor, neutral
 from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, FloatFoldKernel, ReductionKernels
 
 
@@ -30,7 +30,7 @@ cdef inline void fold_by(FloatFoldKernel kernel, const FoldShape* s, const float
     for matrix in range(s.inputs / (n * rows)):
         kernel(x, rows, n, y + out)
         x += n * rows
-        out = next_matrix(s, index, out)
+        out = advance(s, s.rank - 2, index, out)
 
 
 cdef inline void sum_floats(const ReductionKernels* fast, const FoldShape* s, const float* x, float* y) noexcept nogil:

@@ -24,9 +24,9 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
-from tflm_cy.ops.kernels.conv_f32_unfused cimport FastConvF32Unfused, filter_of, ready_conv_f32_unfused, run_conv_f32_unfused
+from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused, run_unfused
 from tflm_cy.ops.quantized_weights cimport Bias, bias_values, prepare_bias, prepare_bias_as
-from tflm_cy.simd.conv_f32_unfused cimport RowsConvF32Unfused
+from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused, RowsConvF32Unfused
 from tflm_cy.simd.table cimport kernels, row_kernels
 
 ctypedef void (*PackRowsConvF32Unfused)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
@@ -42,7 +42,7 @@ cdef struct FloatMatrix:
     int packing                  # scratch, then
     int sums                     # scratch: two rows of sums
     Product product              # of the optimized arithmetic
-    FastConvF32Unfused fast32         # with a vector kernel
+    ConvF32Unfused fast32         # with a vector kernel
     RowsConvF32Unfused rows_kernel
     float* packed_rows
     PackRowsConvF32Unfused pack_rows  # at the first invoke, then NULL
@@ -132,12 +132,14 @@ cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x
 
 
 cdef bint use_conv_f32_unfused(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
-    matrix_shape(&op.m, &op.fast32.plan.window.shape)
-    op.fast32.plan.window.low = op.range.low
-    op.fast32.plan.window.high = op.range.high
-    op.fast32.plan.panels = panels
-    op.fast32.plan.block = op.product.block if panels else 0
-    return ready_conv_f32_unfused(context, node, &op.fast32, <const float*>op.bias.values, op.m.depth, 1)
+    matrix_shape(&op.m, &op.fast32.window.shape)
+    op.fast32.window.low = op.range.low
+    op.fast32.window.high = op.range.high
+    op.fast32.panels = panels
+    op.fast32.block = op.product.block if panels else 0
+    op.fast32.bias = <const float*>op.bias.values
+    op.fast32.column_stride, op.fast32.k_stride = op.m.depth, 1
+    return ready_unfused(context, node, &op.fast32)
 
 
 cdef int prepare_blocks(Context context, Node* node, FloatMatrix* op) except -1:
@@ -212,9 +214,9 @@ cdef int fully_connected_gemm_f32(Context context, Node* node) noexcept nogil:
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
+    if run_unfused(context, node, &op.fast32, x, y):
         repair_conv_f32(
-            &op.fast32.plan.window.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
+            &op.fast32.window.shape, x, filter_of(context, node), <Run*>context.scratch(op.runs), y)
     return 0
 
 
@@ -222,9 +224,9 @@ cdef int fully_connected_gemm_f32_eigen(Context context, Node* node) noexcept no
     cdef FloatMatrix* op = <FloatMatrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    if run_conv_f32_unfused(context, node, &op.fast32, x, y):
+    if run_unfused(context, node, &op.fast32, x, y):
         conv_f32_eigen_slices(
-            &op.fast32.plan.window.shape, &op.product, x, filter_of(context, node), <const float*>op.bias.values,
+            &op.fast32.window.shape, &op.product, x, filter_of(context, node), <const float*>op.bias.values,
             op.range.low, op.range.high, <float*>context.scratch(op.packing), NULL, <float*>context.scratch(op.sums), y,
         )
     return 0

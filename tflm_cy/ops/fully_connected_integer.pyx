@@ -31,7 +31,7 @@ from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, LONGEST_16BIT
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, iteration_space
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
-from tflm_cy.ops.kernels.requantize_fixed cimport FixedConvI8, ready_requantize_fixed, run_fixed_conv_i8
+from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_requantize_fixed, run_fixed
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
@@ -57,7 +57,8 @@ cdef struct IntegerMatrix:
     int sums                     # scratch: two rows of sums
     DoubleRescale rescale
     Rescale fixed                # the optimized and the micro arithmetic's
-    FixedConvI8 fast              # with a vector kernel
+    ConvI8 fast                  # with a vector kernel
+    LateRequantize requantize
     RowsI16 rows
     int shifted                  # scratch: two rows of x less the zero point
     int32_t x_zero_point
@@ -316,7 +317,7 @@ cdef int prepare_fixed(
 
 cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, const Tensor* w) except -1:
     """A 1x1 convolution over images of one pixel."""
-    cdef ConvI8* c = &op.fast.fast.plan
+    cdef ConvI8* c = &op.fast
     cdef const int64_t* bias = <const int64_t*>op.bias.values
     cdef int32_t* narrow
     cdef ptrdiff_t o
@@ -329,11 +330,10 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
     c.params = &op.rescale
     if op.rescale.fixed != NULL:
         op.fixed.bias = bias
-        if not ready_requantize_fixed(context, &op.fast.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
+        if not ready_requantize_fixed(context, &op.requantize.fixed, 1, op.m.rows, op.m.depth, x, narrow, &op.fixed, NULL):
             return False
         c.finish = kernels().requantize_fixed.finish
-        c.params = &op.fast.fixed
-        op.fast.pack = kernels().requantize_fixed.pack
+        c.params = &op.requantize.fixed
     matrix_shape(&op.m, &c.shape)
     c.is_signed = x.type == INT8
     c.x_zero_point = x.zero_point
@@ -341,8 +341,8 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
     c.out.bias = narrow
     c.y_size = 1
     op.rescale.columns = op.m.rows
-    op.fast.waits = plan_conv_i8(context, &op.fast.fast, x, weight_bytes(context, w, &op.weights), op.m.depth)
-    return op.fast.waits
+    op.requantize.waits = plan_conv_i8(context, c, x, weight_bytes(context, w, &op.weights), op.m.depth)
+    return op.requantize.waits
 
 
 cdef void finish_double(
@@ -360,7 +360,7 @@ cdef void finish_double(
 
 cdef int fully_connected_gemm_i8(Context context, Node* node) noexcept nogil:
     cdef IntegerMatrix* op = <IntegerMatrix*>node.data
-    run_fixed_conv_i8(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
+    run_fixed(context, &op.fast, &op.requantize, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 

@@ -7,26 +7,15 @@ the output's. Without an activation float outputs are still clamped to the finit
 Source: LiteRT:tflite/kernels/pooling.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
-from tflm_cy.arithmetic.pool_2d cimport (
-    Pool2D,
-    Taps,
-    average_pool,
-    average_pool_f32,
-    average_sums,
-    l2_pool_f32,
-    max_pool,
-    max_pool_f32,
-    tap_count,
-    taps_at,
-)
+from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, Pool2D, pool_2d
 from tflm_cy.arithmetic.window cimport padding_before, window_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.kernels.pool_i8 cimport MOST_SUMS, average_rows, largest_rows
 from tflm_cy.ops.fused_clamp cimport clamp_exists, fused_clamp, no_clamp_text
 from tflm_cy.ops.window_2d cimport counts_no_bytes
 from tflm_cy.schema.option_slots cimport (
@@ -41,9 +30,6 @@ from tflm_cy.simd.table cimport kernels
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.simd import table
 
-
-cdef enum:
-    MOST_SUMS = 512              # channels whose sums lie on the stack
 
 cdef struct Pool:
     Pool2D shape                 # first: what the scalar definitions take
@@ -136,17 +122,10 @@ cdef int prepare_average(Context context, Node* node) except -1:
     if type == UINT8 and not clamp_exists(activation_of(node), context.output(node, 0).scale):
         node.invoke = no_clamp                   # the only kernel that asks, when it runs
         return 0
-    if type == FLOAT32:
-        (<Pool*>node.data).shape.last_nan = node.arithmetic == OPTIMIZED
-        node.invoke = average_f32
-    elif type == INT8:
-        node.invoke = average_s8
-    elif type == UINT8:
-        node.invoke = average_u8
-    elif type == INT16:
-        node.invoke = average_s16
-    else:
+    if type not in (FLOAT32, INT8, UINT8, INT16):
         raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
+    (<Pool*>node.data).shape.last_nan = node.arithmetic == OPTIMIZED
+    node.invoke = average
     set_clamp(context, node)
     if (type == INT8 or type == UINT8) and node.arithmetic != MICRO and kernels().elementwise_i8.sum_rows != NULL:
         if least_sums() <= (<Pool*>node.data).shape.channels <= MOST_SUMS:
@@ -171,16 +150,9 @@ cdef int loop_of(int type) noexcept nogil:
 cdef int prepare_max(Context context, Node* node) except -1:
     prepare_shapes(context, node, True)
     cdef int type = context.input(node, 0).type
-    if type == FLOAT32:
-        node.invoke = max_f32
-    elif type == INT8:
-        node.invoke = max_s8
-    elif type == UINT8:
-        node.invoke = max_u8
-    elif type == INT16:
-        node.invoke = max_s16
-    else:
+    if type not in (FLOAT32, INT8, UINT8, INT16):
         raise LateRefusalError(f"Type {type_name(type)} not currently supported.")
+    node.invoke = maximum
     set_clamp(context, node)
     if (type == INT8 or type == UINT8) and node.arithmetic != MICRO and kernels().elementwise_i8.largest != NULL:
         (<Pool*>node.data).fast = &kernels().elementwise_i8
@@ -237,34 +209,13 @@ cdef int max_loop(Context context, Node* node) noexcept nogil:
 
 
 cdef int average_bytes(Context context, Node* node) noexcept nogil:
-    """As average_pool, window by window; a window's rows are summed up at once."""
     cdef const Pool* pool = <const Pool*>node.data
-    cdef const Pool2D* p = &pool.shape
-    cdef bint is_signed = context.input(node, 0).type == INT8
-    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
-    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
-    cdef int32_t[MOST_SUMS] sums
-    cdef int32_t n, oh, ow, ih, taps
-    cdef Taps t
-    if p.channels == 0:
+    cdef const Tensor* x = context.input(node, 0)
+    if average_rows(
+            pool.fast, &pool.shape, x.type == INT8, <const uint8_t*>x.data, 0, <int64_t>pool.shape.batches * pool.shape.out_height,
+            <uint8_t*>context.output(node, 0).data):
         return 0
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                taps = tap_count(t)
-                if taps == 0:
-                    return no_taps(context)
-                memset(sums, 0, p.channels * sizeof(int32_t))
-                for ih in range(t.top, t.bottom):
-                    pool.fast.sum_rows(
-                        x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels, t.right - t.left, p.channels, is_signed, sums)
-                if is_signed:
-                    average_sums(p, sums, taps, p.channels, <int8_t*>y)
-                else:
-                    average_sums(p, sums, taps, p.channels, y)
-                y += p.channels
-    return 0
+    return no_taps(context)
 
 
 cdef int max_bytes(Context context, Node* node) noexcept nogil:
@@ -274,73 +225,34 @@ cdef int max_bytes(Context context, Node* node) noexcept nogil:
 
 
 cdef void max_rows(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """As max_pool, window by window."""
     cdef const Pool* pool = <const Pool*>node.data
-    cdef const Pool2D* p = &pool.shape
-    cdef bint is_signed = context.input(node, 0).type == INT8
-    cdef const uint8_t* x = <const uint8_t*>context.input(node, 0).data
-    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data + first * p.out_width * p.channels
-    cdef int64_t image
-    cdef int32_t row, ow, nothing
-    cdef Taps t
-    if p.channels == 0:
-        return
-    nothing = min(max(-128 if is_signed else 0, p.low), p.high)
-    for image in range(first, end):
-        row = <int32_t>(image % p.out_height)
-        for ow in range(p.out_width):
-            t = taps_at(p, row, ow)
-            if t.bottom > t.top and t.right > t.left:
-                pool.fast.largest(
-                    x + (((image / p.out_height) * p.height + t.top) * p.width + t.left) * p.channels, t.bottom - t.top,
-                    <int64_t>p.width * p.channels, t.right - t.left, p.channels, is_signed, p.low, p.high, y)
-            else:
-                memset(y, nothing, p.channels)
-            y += p.channels
+    cdef const Tensor* x = context.input(node, 0)
+    largest_rows(pool.fast, &pool.shape, x.type == INT8, <const uint8_t*>x.data, first, end, <uint8_t*>context.output(node, 0).data)
 
 
-cdef int average_f32(Context context, Node* node) noexcept nogil:
-    if average_pool_f32(<Pool2D*>node.data, <float*>context.input(node, 0).data, <float*>context.output(node, 0).data):
-        return no_taps(context)
-    return 0
+cdef int average(Context context, Node* node) noexcept nogil:
+    return no_taps(context) if pool_values(context, node, AVERAGE) else 0
 
 
-cdef int average_s8(Context context, Node* node) noexcept nogil:
-    if average_pool(<Pool2D*>node.data, <const int8_t*>context.input(node, 0).data, <int8_t*>context.output(node, 0).data):
-        return no_taps(context)
-    return 0
+cdef int maximum(Context context, Node* node) noexcept nogil:
+    return pool_values(context, node, MAXIMUM)
 
 
-cdef int average_u8(Context context, Node* node) noexcept nogil:
-    if average_pool(<Pool2D*>node.data, <const uint8_t*>context.input(node, 0).data, <uint8_t*>context.output(node, 0).data):
-        return no_taps(context)
-    return 0
-
-
-cdef int average_s16(Context context, Node* node) noexcept nogil:
-    if average_pool(<Pool2D*>node.data, <const int16_t*>context.input(node, 0).data, <int16_t*>context.output(node, 0).data):
-        return no_taps(context)
-    return 0
-
-
-cdef int max_f32(Context context, Node* node) noexcept nogil:
-    return max_pool_f32(<Pool2D*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
-
-
-cdef int max_s8(Context context, Node* node) noexcept nogil:
-    return max_pool(<Pool2D*>node.data, <const int8_t*>context.input(node, 0).data, <int8_t*>context.output(node, 0).data)
-
-
-cdef int max_u8(Context context, Node* node) noexcept nogil:
-    return max_pool(<Pool2D*>node.data, <const uint8_t*>context.input(node, 0).data, <uint8_t*>context.output(node, 0).data)
-
-
-cdef int max_s16(Context context, Node* node) noexcept nogil:
-    return max_pool(<Pool2D*>node.data, <const int16_t*>context.input(node, 0).data, <int16_t*>context.output(node, 0).data)
+cdef int pool_values(Context context, Node* node, int pooling) noexcept nogil:
+    cdef const Pool2D* p = <const Pool2D*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef void* y = context.output(node, 0).data
+    if x.type == FLOAT32:
+        return pool_2d(p, pooling, <const float*>x.data, <float*>y)
+    if x.type == INT8:
+        return pool_2d(p, pooling, <const int8_t*>x.data, <int8_t*>y)
+    if x.type == UINT8:
+        return pool_2d(p, pooling, <const uint8_t*>x.data, <uint8_t*>y)
+    return pool_2d(p, pooling, <const int16_t*>x.data, <int16_t*>y)
 
 
 cdef int l2_f32(Context context, Node* node) noexcept nogil:
-    return l2_pool_f32(<Pool2D*>node.data, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
+    return pool_2d(<Pool2D*>node.data, L2, <const float*>context.input(node, 0).data, <float*>context.output(node, 0).data)
 
 
 cdef int l2_f32_optimized(Context context, Node* node) noexcept nogil:

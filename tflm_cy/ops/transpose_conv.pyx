@@ -42,7 +42,7 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.requantize_fixed cimport RequantizeFixed
-from tflm_cy.simd.table cimport kernels, row_kernels
+from tflm_cy.simd.table cimport row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 from tflm_cy.graph.shown import Shown
@@ -295,7 +295,7 @@ cdef bint use_phases(Context context, Node* node, TransposeConv* op, const Tenso
     fill_requantize_fixed(&common, &op.fixed, g, x, w.zero_point if x.type == UINT8 else 0, bias)
     if not plan_phases_i8(context, &op.phases, g, &common, x, w, 1):
         return False
-    kernels().requantize_fixed.pack(&op.fixed)
+    op.fixed.pack(&op.fixed)
     op.exact = outputs - outputs % op.block
     return True
 

@@ -27,7 +27,7 @@ from libc.string cimport memcpy, memset
 cdef extern from *:
     "#define SIMD_ISA 512"
 
-from tflm_cy.simd.conv_i8 cimport ConvI8, TilePanel, x_size
+from tflm_cy.simd.conv_i8 cimport ConvI8, PackedPanel, PlanI8, TilesI8, x_size
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
@@ -141,8 +141,8 @@ cdef Work work_of(const ConvI8* c, void* scratch) noexcept nogil:
     at += round_up(CHUNK * sizeof(Positions), 64)
     k.nowhere = at
     k.copy = at + round_up(c.y_size * columns_of(c), 64) + TAIL
-    k.windows = <uint8_t*>scratch + c.windows_at
-    k.sums = <int32_t*>(<uint8_t*>scratch + c.sums_at)
+    k.windows = <uint8_t*>scratch + c.tiles.windows_at
+    k.sums = <int32_t*>(<uint8_t*>scratch + c.plan.sums_at)
     k.line.current = 0
     k.line.filled = 0
     k.line.tiles = 0
@@ -156,12 +156,12 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     p.has_terms = has_terms(c)
     p.y_row = columns_of(c) * c.y_size
     p.even = c.finish == NULL and (
-        c.direct if c.flat else c.shape.oh * c.shape.ow >= TILE * c.positions_per_row if c.gathered or c.sampled
-        else not c.across and c.shape.ow >= TILE)
-    p.x_row = STEP * c.tile_steps if c.gathered else c.row_bytes if c.flat else c.shape.ic if c.sampled else c.shape.stride_w * c.shape.ic
+        c.plan.direct if c.plan.flat else c.shape.oh * c.shape.ow >= TILE * c.tiles.positions_per_row if c.tiles.gathered or c.tiles.sampled
+        else not c.tiles.across and c.shape.ow >= TILE)
+    p.x_row = STEP * c.tiles.steps if c.tiles.gathered else c.plan.row_bytes if c.plan.flat else c.shape.ic if c.tiles.sampled else c.shape.stride_w * c.shape.ic
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
-        p.sum_row = TILE * c.column_tiles * sizeof(int32_t)
+        p.sum_row = TILE * c.tiles.columns * sizeof(int32_t)
     elif c.dynamic:
         p.f_low = c.scaling.low
         p.f_high = c.scaling.high
@@ -169,8 +169,8 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
         p.zero = vb_set1_16(zero)
         p.low = vb_set1(<int32_t>c.out.low + zero)
         p.high = vb_set1(<int32_t>c.out.high + zero)
-        p.limits = MAGIC_BIAS if c.magic_bias else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
-        p.near_zero = c.near_zero
+        p.limits = MAGIC_BIAS if c.plan.magic_bias else CLAMPED if c.out.high - c.out.low < 255 else WHOLE_RANGE
+        p.near_zero = c.packing.near_zero
         p.less = vi_set1(ROUNDING_BITS - zero)
     return p
 
@@ -179,28 +179,28 @@ cdef void multiply_chunk(const ConvI8* c, Panel* p, Work* k, ptrdiff_t count) no
     """All columns for the described tiles of positions. What waits at the end, two units, refers to them: it is finished here, or during
     the next chunk, which is described in the other half of the memory then."""
     cdef ptrdiff_t size = 1 if c.finish == NULL and not c.dynamic else 4
-    cdef ptrdiff_t first = c.first_tile
+    cdef ptrdiff_t first = c.tiles.first
     cdef ptrdiff_t tiles, i
-    cdef const TilePanel* panel
-    p.offsets, p.steps = c.tile_panels.offsets, c.tile_steps
+    cdef const PackedPanel* panel
+    p.offsets, p.steps = c.packing.panels.offsets, c.tiles.steps
     p.sums = k.sums
     p.first = k.positions
     if p.has_terms:
-        window_sums(p, c.tile_ones, c.row_factor, k.positions, count)
+        window_sums(p, c.packing.tile_ones, c.plan.row_factor, k.positions, count)
     elif p.kind == TILE_I32_U8:
         for i in range(count):
             memset(k.positions[i].terms, 0, sizeof(k.positions[i].terms))
-    while first < c.end_tile:
-        tiles = c.end_tile - first if c.end_tile - first < c.panel_tiles else c.panel_tiles
-        panel = &c.tile_panels[first / c.panel_tiles]
+    while first < c.tiles.end:
+        tiles = c.tiles.end - first if c.tiles.end - first < c.tiles.panel_columns else c.tiles.panel_columns
+        panel = &c.packing.panels[first / c.tiles.panel_columns]
         p.offsets, p.w, p.steps = panel.offsets, <const int8_t*>panel.w, panel.steps
         p.next_bytes = 0
-        if first + tiles < c.end_tile:
+        if first + tiles < c.tiles.end:
             p.next = <const int8_t*>panel[1].w
-            p.next_bytes = min(c.end_tile - first - tiles, tiles) * panel[1].steps * TILE_BYTES
-        p.bias = c.bias + TILE * first
-        p.scales = c.scales + TILE * first
-        p.f_bias = c.float_bias + TILE * first
+            p.next_bytes = min(c.tiles.end - first - tiles, tiles) * panel[1].steps * TILE_BYTES
+        p.bias = c.packing.bias + TILE * first
+        p.scales = c.packing.scales + TILE * first
+        p.f_bias = c.packing.float_bias + TILE * first
         p.column = TILE * first * size
         p.n = min(columns_of(c) - TILE * first, TILE * tiles)
         multiply_panel(p, <int>tiles, k.positions, count, k.line)
@@ -211,12 +211,12 @@ cdef void multiply_chunk(const ConvI8* c, Panel* p, Work* k, ptrdiff_t count) no
     finish_waiting(p, k.line)
     if c.finish != NULL:
         for i in range(count):
-            finish_positions(c, k, &k.positions[i], k.sums + i * TILE * TILE * c.column_tiles)
+            finish_positions(c, k, &k.positions[i], k.sums + i * TILE * TILE * c.tiles.columns)
 
 
 cdef void finish_positions(const ConvI8* c, const Work* k, const Positions* m, const int32_t* sums) noexcept nogil:
     """Outputs of the tile's sums, in stretches of positions that lie together."""
-    cdef ptrdiff_t sum_row = TILE * c.column_tiles
+    cdef ptrdiff_t sum_row = TILE * c.tiles.columns
     cdef ptrdiff_t y_row = c.shape.oc * c.y_size
     cdef int r = 0
     cdef int end
@@ -251,19 +251,19 @@ cdef bint may_wait(const ConvI8* c) noexcept nogil:
 
 cdef bint has_terms(const ConvI8* c) noexcept nogil:
     """The sums of windows' bytes count, for which tiles are needed that sums may wait on."""
-    return c.row_factor != 0 and not c.zero_point_folded
+    return c.plan.row_factor != 0 and not c.packing.zero_point_folded
 
 
 cdef ptrdiff_t chunk_of(const ConvI8* c) noexcept nogil:
     """Tiles of positions that go through all columns together: as many as the first cache holds, unless the weights are too many for it."""
-    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.positions_per_row * c.shape.ic)
+    cdef ptrdiff_t most = L1_POSITIONS / (TILE * c.shape.stride_w * c.shape.stride_h * c.tiles.positions_per_row * c.shape.ic)
     cdef ptrdiff_t limit = CHUNK
-    if c.gathered:
-        most = L1_POSITIONS / (TILE * STEP * c.tile_steps)
+    if c.tiles.gathered:
+        most = L1_POSITIONS / (TILE * STEP * c.tiles.steps)
     if c.finish != NULL:
-        limit = L2_SUMS / (4 * TILE * TILE * c.column_tiles) / 4 * 4
+        limit = L2_SUMS / (4 * TILE * TILE * c.tiles.columns) / 4 * 4
         limit = 4 if limit < 4 else CHUNK if limit > CHUNK else limit
-    if c.column_tiles * c.tile_steps * TILE_BYTES > L1_WEIGHTS:
+    if c.tiles.columns * c.tiles.steps * TILE_BYTES > L1_WEIGHTS:
         return limit
     most = 4 if most < 8 else most / 4 * 4
     if may_wait(c):
@@ -272,7 +272,7 @@ cdef ptrdiff_t chunk_of(const ConvI8* c) noexcept nogil:
 
 
 cdef void run_flat_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint8_t* y) noexcept nogil:
-    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.positions_per_row
+    cdef ptrdiff_t positions = c.shape.batches * c.shape.oh * c.shape.ow / c.tiles.positions_per_row
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t first = 0
@@ -283,13 +283,13 @@ cdef void run_flat_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint8
         count = 0
         while count < most and first < positions:
             at = first
-            if c.direct and at + TILE > positions:
+            if c.plan.direct and at + TILE > positions:
                 at = positions - TILE
-            if c.direct:
-                describe(&k.positions[count], x + at * c.row_bytes, y + at * y_row, y_row, TILE, k.nowhere, p.even)
+            if c.plan.direct:
+                describe(&k.positions[count], x + at * c.plan.row_bytes, y + at * y_row, y_row, TILE, k.nowhere, p.even)
             else:
                 describe(
-                    &k.positions[count], k.copy + count * TILE * c.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere, False)
+                    &k.positions[count], k.copy + count * TILE * c.plan.row_bytes, y + at * y_row, y_row, positions - at, k.nowhere, False)
                 copy_positions(c, x, at, positions, &k.positions[count])
             first = at + TILE
             count += 1
@@ -307,7 +307,7 @@ cdef void run_image_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint
     cdef ptrdiff_t n, i, r
     for n in range(g.batches):
         image = x
-        if not c.direct:
+        if not c.plan.direct:
             image = k.copy
             if c.dynamic:
                 steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
@@ -315,13 +315,13 @@ cdef void run_image_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint
                     for r in range(TILE):
                         k.positions[i].terms[r] = -steps.zero_point
                         k.positions[i].inverses[r] = steps.inverse
-            if c.sampled:
+            if c.tiles.sampled:
                 copy_pixels(c, x, k.copy)
             else:
                 copy_image(c, x, &steps, k.copy)
-        if c.gathered or c.sampled:
+        if c.tiles.gathered or c.tiles.sampled:
             run_copied(c, &p, &k, image, y)
-        elif c.across:
+        elif c.tiles.across:
             run_across(c, &p, &k, image, y)
         else:
             run_rows(c, &p, &k, image, y)
@@ -342,7 +342,7 @@ cdef void run_rows(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, uin
         while ox < g.ow:
             at = g.ow - TILE if ox + TILE > g.ow and g.ow >= TILE else ox
             describe(
-                &k.positions[count], image + oy * g.stride_h * c.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
+                &k.positions[count], image + oy * g.stride_h * c.plan.row_bytes + at * g.stride_w * g.ic, y + (oy * g.ow + at) * y_row, y_row,
                 g.ow - at, k.nowhere, p.even)
             ox = at + TILE
             count += 1
@@ -357,7 +357,7 @@ cdef void run_copied(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, u
     """Tiles of positions in a row, from output row to output row: their windows are gathered, or their pixels have been copied."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = columns_of(c) * c.y_size
-    cdef ptrdiff_t positions = g.oh * g.ow / c.positions_per_row
+    cdef ptrdiff_t positions = g.oh * g.ow / c.tiles.positions_per_row
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t count = 0
     cdef ptrdiff_t first = 0
@@ -365,9 +365,9 @@ cdef void run_copied(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, u
     cdef uint8_t* windows
     while first < positions:
         at = positions - TILE if p.even and first + TILE > positions else first
-        windows = k.copy + at * p.x_row if c.sampled else k.windows + count * TILE * p.x_row
+        windows = k.copy + at * p.x_row if c.tiles.sampled else k.windows + count * TILE * p.x_row
         describe(&k.positions[count], windows, y + at * y_row, y_row, positions - at, k.nowhere, p.even)
-        if c.gathered:
+        if c.tiles.gathered:
             gather(c, image, at, min(<ptrdiff_t>TILE, positions - at), windows)
         first = at + TILE
         count += 1
@@ -380,7 +380,7 @@ cdef void run_across(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, u
     """Tiles over the padded image, from row to row."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t y_row = g.oc * c.y_size
-    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t width = c.plan.row_bytes / g.ic
     cdef ptrdiff_t most = chunk_of(c)
     cdef ptrdiff_t total = (g.oh - 1) * width + g.ow
     cdef ptrdiff_t count = 0
@@ -409,7 +409,7 @@ cdef void run_across(const ConvI8* c, Panel* p, Work* k, const uint8_t* image, u
 
 cdef void run_tiles(const ConvI8* c, const void* x, void* scratch, void* y) noexcept nogil:
     ready_tiles()
-    if c.flat:
+    if c.plan.flat:
         run_flat_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)
     else:
         run_image_tiles(c, <const uint8_t*>x, scratch, <uint8_t*>y)

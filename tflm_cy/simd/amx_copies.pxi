@@ -8,26 +8,26 @@ cdef void copy_positions(const ConvI8* c, const uint8_t* x, ptrdiff_t first, ptr
     cdef ptrdiff_t r
     for r in range(positions - first if positions - first < TILE else TILE):
         if c.dynamic:
-            steps = steps_of_row(<const float*>x + (first + r) * c.segment, c.segment, c.scaling.lanes)
-            quantize_bytes(<const float*>x + (first + r) * c.segment, c.segment, &steps, True, copy)
+            steps = steps_of_row(<const float*>x + (first + r) * c.plan.segment, c.plan.segment, c.scaling.lanes)
+            quantize_bytes(<const float*>x + (first + r) * c.plan.segment, c.plan.segment, &steps, True, copy)
             m.terms[r] = -steps.zero_point
             m.inverses[r] = steps.inverse
         else:
-            memcpy(copy, x + (first + r) * c.segment, c.segment)
-        copy += c.row_bytes
+            memcpy(copy, x + (first + r) * c.plan.segment, c.plan.segment)
+        copy += c.plan.row_bytes
 
 
 cdef void copy_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
     """As pad_image, int8 as it is."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
-    cdef ptrdiff_t width = c.row_bytes / g.ic
+    cdef ptrdiff_t height = c.plan.image_bytes / c.plan.row_bytes
+    cdef ptrdiff_t width = c.plan.row_bytes / g.ic
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
     cdef int zero = (steps.zero_point if c.dynamic else c.x_zero_point) & 255
     cdef ptrdiff_t oy
     for oy in range(height):
         if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
-            memset(image, zero, c.row_bytes)
+            memset(image, zero, c.plan.row_bytes)
         else:
             memset(image, zero, g.pad_w * g.ic)
             if c.dynamic:
@@ -35,7 +35,7 @@ cdef void copy_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uin
             else:
                 memcpy(image + g.pad_w * g.ic, x + (oy - g.pad_h) * g.iw * g.ic, inner * g.ic)
             memset(image + (g.pad_w + inner) * g.ic, zero, (width - g.pad_w - inner) * g.ic)
-        image += c.row_bytes
+        image += c.plan.row_bytes
 
 
 cdef void copy_pixels(const ConvI8* c, const uint8_t* x, uint8_t* copy) noexcept nogil:
@@ -51,8 +51,8 @@ cdef void copy_pixels(const ConvI8* c, const uint8_t* x, uint8_t* copy) noexcept
 cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
     """The windows of n positions, or of so many that are abreast, one after the other."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t width = g.ow / c.positions_per_row
-    cdef ptrdiff_t size = STEP * c.tile_steps
+    cdef ptrdiff_t width = g.ow / c.tiles.positions_per_row
+    cdef ptrdiff_t size = STEP * c.tiles.steps
     cdef ptrdiff_t oy = first / width
     cdef ptrdiff_t ox = first % width
     cdef ptrdiff_t end
@@ -68,17 +68,17 @@ cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff
 cdef void gather_row(const ConvI8* c, const uint8_t* image, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t end, uint8_t* windows) noexcept nogil:
     """Those of an output row: of the padded copy, or where x is read, all bytes of the image with the padding around them made up."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t stride = c.positions_per_row * g.stride_w * g.ic
-    cdef ptrdiff_t size = STEP * c.tile_steps
-    cdef ptrdiff_t row = g.dilation_h * c.row_bytes
+    cdef ptrdiff_t stride = c.tiles.positions_per_row * g.stride_w * g.ic
+    cdef ptrdiff_t size = STEP * c.tiles.steps
+    cdef ptrdiff_t row = g.dilation_h * c.plan.row_bytes
     cdef ptrdiff_t top = oy * g.stride_h
     cdef ptrdiff_t left = ox * stride
     cdef ptrdiff_t first_row = 0
     cdef ptrdiff_t end_row = g.kh
-    cdef ptrdiff_t wide = window_row(g, c.positions_per_row)
+    cdef ptrdiff_t wide = window_row(g, c.tiles.positions_per_row)
     cdef ptrdiff_t whole, before, valid
-    if not c.direct:
-        gather_windows(image + top * c.row_bytes + left, row, stride, g.kh, wide, end - ox, windows, size)
+    if not c.plan.direct:
+        gather_windows(image + top * c.plan.row_bytes + left, row, stride, g.kh, wide, end - ox, windows, size)
         return
     top -= g.pad_h
     left -= g.pad_w * g.ic
@@ -86,17 +86,17 @@ cdef void gather_row(const ConvI8* c, const uint8_t* image, ptrdiff_t oy, ptrdif
         first_row += 1
     while end_row > first_row and top + (end_row - 1) * g.dilation_h >= g.ih:
         end_row -= 1
-    image += top * c.row_bytes
+    image += top * c.plan.row_bytes
     while ox < end:
         whole = 0
         if left >= 0 and first_row == 0 and end_row == g.kh and (c.slack or top + (g.kh - 1) * g.dilation_h < g.ih - 1):
-            whole = min(end - ox, (c.row_bytes - wide - left + stride) / stride if left + wide <= c.row_bytes else 0)
+            whole = min(end - ox, (c.plan.row_bytes - wide - left + stride) / stride if left + wide <= c.plan.row_bytes else 0)
         if whole > 0:
             gather_windows(image + left, row, stride, g.kh, wide, whole, windows, size)
         else:
             whole = 1
             before = -left if left < 0 else 0
-            valid = min(wide, c.row_bytes - left) - before
+            valid = min(wide, c.plan.row_bytes - left) - before
             gather_clipped(
                 image + left, row, g.kh, first_row, end_row, wide, min(before, wide), max(valid, 0), c.x_zero_point & 255,
                 windows)

@@ -3,9 +3,9 @@
     ConvF32 c                                 # fill in the first part; zeros elsewhere
     if table.conv_f32.plan(&c):                # else: the scalar definition
         c.packed = context.unfilled(c.packed_bytes)
-        handle = context.request_scratch(c.scratch_bytes)
-        table.conv_f32.pack(&c, w, bias, column_stride, k_stride)     # as arithmetic/xnnpack/product.pxd's pack_filters
-    table.conv_f32.run(&c, x, scratch, y)      # the bytes of conv_f32, matrix_f32
+        c.scratch = context.request_scratch(c.scratch_bytes)
+        c.pack(&c, w, bias, column_stride, k_stride)     # as arithmetic/xnnpack/product.pxd's pack_filters
+    c.run(&c, x, context.scratch(c.scratch), y)  # the bytes of conv_f32, matrix_f32
 
 A matrix product is a filter of 1x1 over `batches` images of one pixel. No NULL entry but on instruction sets without fused multiply-adds.
 
@@ -41,6 +41,8 @@ cdef struct ConvF32:
     const EpilogueF32* finish       # NULL: nothing; not for several groups
     ptrdiff_t first_column       # of those that `finish` has slopes for
     # the plan
+    void (*pack)(ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
+    void (*run)(const ConvF32* c, const float* x, void* scratch, float* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     bint flat                    # positions lie one after the other in x
@@ -56,9 +58,9 @@ cdef struct ConvF32:
     ptrdiff_t lines              # rows of a window, dilation included
     ptrdiff_t width              # pixels of a row with padding
     ptrdiff_t y_row              # floats from a position's outputs to the next
+    # the caller's
     float* packed
+    int scratch                  # its handle
 
 cdef struct ConvF32Kernels:
     bint (*plan)(ConvF32* c) noexcept nogil
-    void (*pack)(ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
-    void (*run)(const ConvF32* c, const float* x, void* scratch, float* y) noexcept nogil

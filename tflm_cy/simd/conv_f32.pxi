@@ -76,6 +76,8 @@ cdef bint plan_conv_f32(ConvF32* c) noexcept nogil:
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
     cdef ptrdiff_t windows                 # that are gathered at once
     cdef bint few_chains
+    c.pack = pack_conv_f32
+    c.run = run_conv_f32
     if not plan_windows32(c):
         return False
     few_chains = g.oh > 1 and g.ow * min(c.vectors, <ptrdiff_t>PANEL32) < FEW_CHAINS32
@@ -372,5 +374,3 @@ cdef void set_stretches32(
 
 cdef void fill_conv_f32(ConvF32Kernels* table) noexcept:
     table.plan = plan_conv_f32
-    table.pack = pack_conv_f32
-    table.run = run_conv_f32

@@ -2,10 +2,10 @@
 
     ConvF32Unfused c                                 # fill in the first part; zeros elsewhere
     if table.conv_f32_unfused.plan(&c):                # else: the scalar definition
-        c.packed = context.persistent(c.packed_bytes)
-        handle = context.request_scratch(c.scratch_bytes)
-        if table.conv_f32_unfused.pack(&c, w, bias, column_stride, k_stride): ...     # else: the scalar definition
-    if table.conv_f32_unfused.run(&c, x, scratch, y):  # some output is NaN: the definition must say which
+        c.packed = context.unfilled(c.packed_bytes)
+        c.scratch = context.request_scratch(c.scratch_bytes)
+        if c.pack(&c, w): ...                          # else: the scalar definition
+    if c.run(&c, x, context.scratch(c.scratch), y):    # some output is NaN: the definition must say which
         ...
 
 | `panels` | the bytes of | order of a sum |
@@ -27,14 +27,22 @@ cdef struct ConvF32Unfused:
     ConvF32 window             # shape, low and high are to be filled in
     bint panels
     ptrdiff_t block
+    const float* bias
+    ptrdiff_t column_stride      # of the weights that `pack` gets
+    ptrdiff_t k_stride
     # the plan
+    bint (*pack)(ConvF32Unfused* c, const float* w) noexcept nogil
+    bint (*run)(const ConvF32Unfused* c, const float* x, void* scratch, float* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     bint copied                  # windows are copied to patches, so that each is one stretch
     ptrdiff_t first_rest         # columns from here on do not fill panels of sixteen
     ptrdiff_t first_last         # and from here on not of four
     ptrdiff_t last_positions     # positions from here on sum all columns in the order of k
+    # the caller's
     float* packed
+    int scratch                  # its handle
+    bint waits                   # to be packed
 
 ctypedef bint (*RowsConvF32Unfused)(
     const float* packed, const float* w, ptrdiff_t n, ptrdiff_t k, const float* x, const float* bias, float low, float high, float* y,
@@ -42,8 +50,6 @@ ctypedef bint (*RowsConvF32Unfused)(
 
 cdef struct ConvF32UnfusedKernels:
     bint (*plan)(ConvF32Unfused* c) noexcept nogil
-    bint (*pack)(ConvF32Unfused* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil
-    bint (*run)(const ConvF32Unfused* c, const float* x, void* scratch, float* y) noexcept nogil
     ptrdiff_t (*rows_bytes)(ptrdiff_t n, ptrdiff_t k) noexcept nogil
     void (*pack_rows)(const float* w, ptrdiff_t n, ptrdiff_t k, float* packed) noexcept nogil
     RowsConvF32Unfused rows

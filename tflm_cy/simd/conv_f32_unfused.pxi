@@ -56,6 +56,8 @@ cdef bint plan_conv_f32_unfused(ConvF32Unfused* c) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &c.window.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
+    c.pack = pack_conv_f32_unfused
+    c.run = run_conv_f32_unfused
     c.window.period = 0
     if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_windows32(&c.window):
         return False
@@ -80,7 +82,7 @@ cdef bint plan_conv_f32_unfused(ConvF32Unfused* c) noexcept nogil:
     return True
 
 
-cdef bint pack_conv_f32_unfused(ConvF32Unfused* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil:
+cdef bint pack_conv_f32_unfused(ConvF32Unfused* c, const float* w) noexcept nogil:
     """False when a weight is infinite or NaN and the definition leaves out taps."""
     cdef ConvShape* g = &c.window.shape
     cdef ptrdiff_t group_oc = g.oc / g.groups
@@ -90,21 +92,20 @@ cdef bint pack_conv_f32_unfused(ConvF32Unfused* c, const float* w, const float* 
     if not c.panels and not c.window.flat and not (g.pad_h == 0 and g.pad_w == 0 and inside(g)):
         for i in range(g.oc):
             for k in range(depth):
-                if not isfinite(w[i * column_stride + k * k_stride]):
+                if not isfinite(w[i * c.column_stride + k * c.k_stride]):
                     return False
     c.packed = at = aligned32(c.packed)
     for group in range(g.groups):
         i = group * group_oc
-        at = pack_panel32(c, ORDER, VL, w, bias, i, c.first_rest, column_stride, k_stride, at)
-        at = pack_panel32(c, PAIRS, VL / 2, w, bias, i + c.first_rest, c.first_last - c.first_rest, column_stride, k_stride, at)
-        at = pack_panel32(c, EIGHTS, VL / 8, w, bias, i + c.first_last, group_oc - c.first_last, column_stride, k_stride, at)
-        at = pack_panel32(c, ORDER, VL, w, bias, i + c.first_rest, rest_columns32(c), column_stride, k_stride, at)
+        at = pack_panel32(c, ORDER, VL, w, i, c.first_rest, at)
+        at = pack_panel32(c, PAIRS, VL / 2, w, i + c.first_rest, c.first_last - c.first_rest, at)
+        at = pack_panel32(c, EIGHTS, VL / 8, w, i + c.first_last, group_oc - c.first_last, at)
+        at = pack_panel32(c, ORDER, VL, w, i + c.first_rest, rest_columns32(c), at)
     return True
 
 
 cdef float* pack_panel32(
-    const ConvF32Unfused* c, int kind, ptrdiff_t per_vector, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t columns,
-    ptrdiff_t column_stride, ptrdiff_t k_stride, float* at,
+    const ConvF32Unfused* c, int kind, ptrdiff_t per_vector, const float* w, ptrdiff_t first, ptrdiff_t columns, float* at,
 ) noexcept nogil:
     """The biases, whole vectors of them, then each vector's weights; returns what lies behind."""
     cdef ptrdiff_t depth = depth32(c)
@@ -112,26 +113,26 @@ cdef float* pack_panel32(
     cdef ptrdiff_t v, j, n, k
     cdef const float* from_column
     # Columns in order are written with what is missing behind them.
-    memset(at, 0, vectors * (1 if kind == ORDER and k_stride == 1 else depth + 1) * VL * sizeof(float))
+    memset(at, 0, vectors * (1 if kind == ORDER and c.k_stride == 1 else depth + 1) * VL * sizeof(float))
     for j in range(columns):
-        at[j] = bias[first + j]
+        at[j] = c.bias[first + j]
     at += vectors * VL
     for v in range(vectors):
         n = columns - v * per_vector if columns - v * per_vector < per_vector else per_vector
-        from_column = w + (first + v * per_vector) * column_stride
-        if kind == ORDER and k_stride == 1:
+        from_column = w + (first + v * per_vector) * c.column_stride
+        if kind == ORDER and c.k_stride == 1:
             turn_dwords(
-                <const uint8_t*>from_column, column_stride * <ptrdiff_t>sizeof(float), n, depth * <ptrdiff_t>sizeof(float),
+                <const uint8_t*>from_column, c.column_stride * <ptrdiff_t>sizeof(float), n, depth * <ptrdiff_t>sizeof(float),
                 <uint8_t*>at, VL * <ptrdiff_t>sizeof(float))
             at += depth * VL
             continue
         for j in range(n):
-            from_column = w + (first + v * per_vector + j) * column_stride
+            from_column = w + (first + v * per_vector + j) * c.column_stride
             if kind == ORDER:
                 for k in range(depth):
-                    at[k * VL + j] = from_column[k * k_stride]
+                    at[k * VL + j] = from_column[k * c.k_stride]
             else:
-                pack_blocks32(c, kind, per_vector, from_column, k_stride, j, at)
+                pack_blocks32(c, kind, per_vector, from_column, c.k_stride, j, at)
         at += depth * VL
     return at
 
@@ -307,8 +308,6 @@ cdef bint rows_conv_f32_unfused(
 
 cdef void fill_conv_f32_unfused(ConvF32UnfusedKernels* table) noexcept:
     table.plan = plan_conv_f32_unfused
-    table.pack = pack_conv_f32_unfused
-    table.run = run_conv_f32_unfused
     table.rows_bytes = rows_bytes_conv_f32_unfused
     table.pack_rows = pack_rows_conv_f32_unfused
     table.rows = rows_conv_f32_unfused

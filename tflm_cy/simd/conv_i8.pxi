@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.simd.conv_i8 cimport ConvI8, ConvI8Kernels, TilePanel, x_size
+from tflm_cy.simd.conv_i8 cimport ConvI8, ConvI8Kernels, PackedPanel, PlanI8, x_size
 from tflm_cy.simd.requantize8 cimport LARGEST_PRODUCT8, may_raise, raised_by, stays_small
 
 cdef extern from "dynamic8.h" nogil:
@@ -85,7 +85,6 @@ cdef bint plan_conv_i8(ConvI8* c) noexcept nogil:
     """Fill in the plan; False where the scalar definition must serve."""
     cdef ConvShape* g = &c.shape
     cdef double depth = <double>g.kh * g.kw * g.group_ic
-    cdef ptrdiff_t group_oc, vectors, padded_h, padded_w
     c.pack = pack_conv_i8
     c.run = run_conv_i8
     if c.finish == NULL:
@@ -94,77 +93,97 @@ cdef bint plan_conv_i8(ConvI8* c) noexcept nogil:
         return False
     if not c.dynamic and c.finish == NULL and not stays_small(&c.out, g.oc, depth):
         return False
-    group_oc = g.oc / g.groups
-    c.flat = is_pointwise(g) and not (c.dynamic and g.oh * g.ow > 1) or sees_whole_image(g)
-    if c.flat:
-        c.segments = 1
-        c.segment = g.kh * g.kw * g.ic
+    c.plan.magic_bias = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
+    plan_segments(c)
+    plan_columns(c)
+    plan_images(c)
+    if c.plan.steps * g.groups * c.plan.group_columns * 4 > 0x7FFFFFFF or c.plan.image_bytes > 0x7FFFFFFF:
+        return False
+    c.packed_bytes = (
+        panels_of_columns(c) * <ptrdiff_t>sizeof(PackedPanel) + 4 * c.plan.steps
+        + g.groups * c.plan.group_columns * 4 * (constants_of(c) + c.plan.steps) + 7 * TAIL
+    )
+    c.spare_bytes = 0
+    if c.plan.row_factor != 0:
+        c.spare_bytes = 4 * panels_of_columns(c) * c.plan.steps + (c.plan.steps + DEAREST_VECTORS) * (VB + 4)
+        c.packed_bytes += round_up(c.plan.steps * 4, 64) + c.spare_bytes
+    return True
+
+
+cdef void plan_segments(ConvI8* c) noexcept nogil:
+    """Of a window."""
+    cdef ConvShape* g = &c.shape
+    cdef PlanI8* p = &c.plan
+    p.flat = is_pointwise(g) and not (c.dynamic and g.oh * g.ow > 1) or sees_whole_image(g)
+    if p.flat:
+        p.segments = 1
+        p.segment = g.kh * g.kw * g.ic
     elif g.groups == 1 and g.dilation_w == 1:
-        c.segments = g.kh
-        c.segment = g.kw * g.group_ic
+        p.segments = g.kh
+        p.segment = g.kw * g.group_ic
     else:
-        c.segments = g.kh * g.kw
-        c.segment = g.group_ic
-    c.steps = c.segments * steps_of_segment(c)
-    c.group_columns = round_up(group_oc, VL)
-    c.panel_columns = PANEL * VL
-    vectors = c.group_columns / VL
-    c.rows = MOST_ROWS if vectors < PANEL else WIDE_ROWS
-    if c.flat and g.batches * g.oh * g.ow == 1:
-        c.rows = 1
-    c.together = positions_together(c)
-    c.magic_bias = c.finish == NULL and not c.dynamic and may_raise(&c.out, g.oc, depth, c.is_signed)
-    c.row_factor = 0
-    c.w_offset = 0
+        p.segments = g.kh * g.kw
+        p.segment = g.group_ic
+    p.steps = p.segments * steps_of_segment(c)
+
+
+cdef void plan_columns(ConvI8* c) noexcept nogil:
+    """Panels of columns, and the tiles of positions that meet them."""
+    cdef ConvShape* g = &c.shape
+    cdef PlanI8* p = &c.plan
+    p.group_columns = round_up(g.oc / g.groups, VL)
+    p.panel_columns = PANEL * VL
+    p.rows = MOST_ROWS if p.group_columns / VL < PANEL else WIDE_ROWS
+    if p.flat and g.batches * g.oh * g.ow == 1:
+        p.rows = 1
+    p.together = positions_together(c)
+    p.row_factor = 0
+    p.w_offset = 0
     if not c.is_signed and not c.dynamic:
-        c.w_offset = 128
-        c.row_factor = 128 - c.w_zero_point
-    c.direct = PARTS8 == 1 and not c.is_signed and not c.dynamic and (c.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
-    if c.segment % 4 != 0 and not c.slack:
-        c.direct = False
-    if c.flat:
-        c.row_bytes = c.segment * PARTS8
-        c.image_bytes = 0
-        c.scratch_bytes = c.together * c.row_bytes + TAIL
+        p.w_offset = 128
+        p.row_factor = 128 - c.w_zero_point
+
+
+cdef void plan_images(ConvI8* c) noexcept nogil:
+    """Where x is read, and the scratch memory: a copy of it, sums."""
+    cdef ConvShape* g = &c.shape
+    cdef PlanI8* p = &c.plan
+    cdef ptrdiff_t padded_h, padded_w
+    p.direct = PARTS8 == 1 and not c.is_signed and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    if p.segment % 4 != 0 and not c.slack:
+        p.direct = False
+    if p.flat:
+        p.row_bytes = p.segment * PARTS8
+        p.image_bytes = 0
+        c.scratch_bytes = p.together * p.row_bytes + TAIL
     else:
         padded_h = (g.oh - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1
         padded_w = (g.ow - 1) * g.stride_w + (g.kw - 1) * g.dilation_w + 1
-        c.row_bytes = padded_w * g.ic * PARTS8
-        c.image_bytes = padded_h * c.row_bytes
-        c.scratch_bytes = c.image_bytes + TAIL
-        if c.direct:
-            c.row_bytes = g.iw * g.ic
+        p.row_bytes = padded_w * g.ic * PARTS8
+        p.image_bytes = padded_h * p.row_bytes
+        c.scratch_bytes = p.image_bytes + TAIL
+        if p.direct:
+            p.row_bytes = g.iw * g.ic
             c.scratch_bytes = TAIL
     if c.finish != NULL:
-        c.sums_at = round_up(c.scratch_bytes, 64)
-        c.scratch_bytes = c.sums_at + c.together * c.group_columns * 4 + 64
-    if c.steps * g.groups * c.group_columns * 4 > 0x7FFFFFFF or c.image_bytes > 0x7FFFFFFF:
-        return False
-    c.packed_bytes = (
-        panels_of_columns(c) * <ptrdiff_t>sizeof(TilePanel) + 4 * c.steps + g.groups * c.group_columns * 4 * (constants_of(c) + c.steps)
-        + 7 * TAIL
-    )
-    c.spare_bytes = 0
-    if c.row_factor != 0:
-        c.spare_bytes = 4 * panels_of_columns(c) * c.steps + (c.steps + DEAREST_VECTORS) * (VB + 4)
-        c.packed_bytes += round_up(c.steps * 4, 64) + c.spare_bytes
-    return True
+        p.sums_at = round_up(c.scratch_bytes, 64)
+        c.scratch_bytes = p.sums_at + p.together * p.group_columns * 4 + 64
 
 
 cdef ptrdiff_t positions_together(const ConvI8* c) noexcept nogil:
     """That all columns meet before the next ones come: whole tiles, few enough for what is copied of them, and their sums."""
-    cdef ptrdiff_t tiles = MOST_TOGETHER8 / c.rows
-    if c.rows == 1:
+    cdef ptrdiff_t tiles = MOST_TOGETHER8 / c.plan.rows
+    if c.plan.rows == 1:
         return 1
-    if c.flat:
-        tiles = min(tiles, 1 + CHUNK_BYTES / (c.rows * c.segment * PARTS8))
+    if c.plan.flat:
+        tiles = min(tiles, 1 + CHUNK_BYTES / (c.plan.rows * c.plan.segment * PARTS8))
     if c.finish != NULL:
-        tiles = min(tiles, SUMS_BYTES8 / (c.rows * c.group_columns * 4))
-    return c.rows * max(tiles, 1)
+        tiles = min(tiles, SUMS_BYTES8 / (c.plan.rows * c.plan.group_columns * 4))
+    return c.plan.rows * max(tiles, 1)
 
 
 cdef ptrdiff_t panels_of_group(const ConvI8* c) noexcept nogil:
-    return (c.group_columns + PANEL * VL - 1) / (PANEL * VL)
+    return (c.plan.group_columns + PANEL * VL - 1) / (PANEL * VL)
 
 
 cdef ptrdiff_t panels_of_columns(const ConvI8* c) noexcept nogil:
@@ -196,9 +215,9 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
 
 cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
-    t.offsets = c.tile_panels.offsets
-    t.steps = c.steps
-    t.has_terms = c.row_factor != 0 and not c.zero_point_folded
+    t.offsets = c.packing.panels.offsets
+    t.steps = c.plan.steps
+    t.has_terms = c.plan.row_factor != 0 and not c.packing.zero_point_folded
     t.y_row = c.shape.oc
     if c.dynamic:
         t.kind = TILE_F32
@@ -208,9 +227,9 @@ cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
         return
     if c.finish != NULL:
         t.kind = TILE_I32
-        t.y_row = c.group_columns
+        t.y_row = c.plan.group_columns
         return
-    t.magic_bias = c.magic_bias
+    t.magic_bias = c.plan.magic_bias
     t.kind = TILE_S8 if c.is_signed else TILE_U8
     t.zero = vb_set1_16(zero)
     t.low = vb_set1(<int32_t>c.out.low + zero)
@@ -223,27 +242,27 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
     cdef uint8_t* to = y + group * group_oc * c.y_size
     cdef ptrdiff_t size = c.y_size
     cdef ptrdiff_t first = 0
-    cdef ptrdiff_t column = group * c.group_columns
-    cdef const TilePanel* panel = c.tile_panels + group * panels_of_group(c)
+    cdef ptrdiff_t column = group * c.plan.group_columns
+    cdef const PackedPanel* panel = c.packing.panels + group * panels_of_group(c)
     cdef ptrdiff_t width
     cdef Panel8 w
     if c.finish != NULL:
-        to = scratch + c.sums_at
+        to = scratch + c.plan.sums_at
         size = sizeof(int32_t)
-    while first < c.group_columns:
-        width = c.group_columns - first if c.group_columns - first < PANEL * VL else PANEL * VL
+    while first < c.plan.group_columns:
+        width = c.plan.group_columns - first if c.plan.group_columns - first < PANEL * VL else PANEL * VL
         w.w = <const int8_t*>panel.w
-        w.bias = c.bias + column + first
-        w.scales = c.scales + column + first
-        w.f_bias = c.float_bias + column + first
+        w.bias = c.packing.bias + column + first
+        w.scales = c.packing.scales + column + first
+        w.f_bias = c.packing.float_bias + column + first
         w.n = group_oc - first if group_oc - first < width else width
         t.offsets = panel.offsets
         t.steps = panel.steps
-        tiles_i8(c.rows == 1, w.n, t.kind)(t, &w, to + first * size)
+        tiles_i8(c.plan.rows == 1, w.n, t.kind)(t, &w, to + first * size)
         panel += 1
         first += width
     if c.finish != NULL:
-        c.finish(c.params, group, <const int32_t*>to, c.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
+        c.finish(c.params, group, <const int32_t*>to, c.plan.group_columns, t.count, y + group * group_oc * c.y_size, c.shape.oc * c.y_size)
 
 
 cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -253,20 +272,20 @@ cdef void run_flat(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t*
     cdef ptrdiff_t p
     cdef Positions8 t
     start_positions(c, &t)
-    t.step = c.row_bytes
+    t.step = c.plan.row_bytes
     t.column = t.width = t.skip = 0
     while first < positions:
-        t.count = positions - first if positions - first < c.together else c.together
+        t.count = positions - first if positions - first < c.plan.together else c.plan.together
         t.x = scratch
         if c.dynamic:
-            quantize_rows(c, &t, <const float*>x + first * c.segment, scratch)
-        elif c.direct:
-            t.x = x + first * c.segment
+            quantize_rows(c, &t, <const float*>x + first * c.plan.segment, scratch)
+        elif c.plan.direct:
+            t.x = x + first * c.plan.segment
         else:
-            copy_values(c, x + first * c.segment, t.count * c.segment, NULL, scratch)
+            copy_values(c, x + first * c.plan.segment, t.count * c.plan.segment, NULL, scratch)
         if t.has_terms:
             for p in range(t.count):
-                t.terms[p] = <int32_t>(<uint32_t>sum_values8(t.x + p * c.row_bytes, c.segment) * <uint32_t>c.row_factor)
+                t.terms[p] = <int32_t>(<uint32_t>sum_values8(t.x + p * c.plan.row_bytes, c.plan.segment) * <uint32_t>c.plan.row_factor)
         multiply_positions(c, &t, 0, scratch, y + first * c.shape.oc * c.y_size)
         first += t.count
 
@@ -276,8 +295,8 @@ cdef void quantize_rows(const ConvI8* c, Positions8* t, const float* x, uint8_t*
     cdef Steps8 steps
     cdef ptrdiff_t p
     for p in range(t.count):
-        steps = steps_of_row(x + p * c.segment, c.segment, c.scaling.lanes)
-        copy_values(c, <const uint8_t*>(x + p * c.segment), c.segment, &steps, copy + p * c.row_bytes)
+        steps = steps_of_row(x + p * c.plan.segment, c.plan.segment, c.scaling.lanes)
+        copy_values(c, <const uint8_t*>(x + p * c.plan.segment), c.plan.segment, &steps, copy + p * c.plan.row_bytes)
         t.terms[p] = -(steps.zero_point + 128)
         t.inverses[p] = steps.inverse
 
@@ -286,9 +305,9 @@ cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint
     """The part of an image that windows see, as unsigned values, with the zero point around it."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
-    cdef ptrdiff_t height = c.image_bytes / c.row_bytes
+    cdef ptrdiff_t height = c.plan.image_bytes / c.plan.row_bytes
     cdef ptrdiff_t pixel = g.ic * PARTS8
-    cdef ptrdiff_t width = c.row_bytes / pixel
+    cdef ptrdiff_t width = c.plan.row_bytes / pixel
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
     cdef int zero = (steps.zero_point + 128 if c.dynamic else c.x_zero_point + (128 if c.is_signed else 0)) & 255
     cdef ptrdiff_t oy
@@ -299,7 +318,7 @@ cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint
             fill_values8(image, zero, g.pad_w * g.ic)
             copy_values(c, x + (oy - g.pad_h) * g.iw * g.ic * size, inner * g.ic, steps, image + g.pad_w * pixel)
             fill_values8(image + (g.pad_w + inner) * pixel, zero, (width - g.pad_w - inner) * g.ic)
-        image += c.row_bytes
+        image += c.plan.row_bytes
 
 
 cdef void copy_values(const ConvI8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
@@ -317,7 +336,7 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
     """Windows over images."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
-    cdef ptrdiff_t step_h = g.stride_h * c.row_bytes
+    cdef ptrdiff_t step_h = g.stride_h * c.plan.row_bytes
     cdef ptrdiff_t n, first, group, p
     cdef const uint8_t* image = scratch
     cdef const uint8_t* window
@@ -328,24 +347,24 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
     t.width = g.ow
     t.skip = step_h - g.ow * t.step
     for n in range(g.batches):
-        if c.direct:
+        if c.plan.direct:
             image = x
         else:
             if c.dynamic:
                 steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
-                for p in range(min(c.together, g.oh * g.ow)):
+                for p in range(min(c.plan.together, g.oh * g.ow)):
                     t.terms[p] = -(steps.zero_point + 128)
                     t.inverses[p] = steps.inverse
             pad_image(c, x, &steps, scratch)
         first = 0
         while first < g.oh * g.ow:
-            t.count = g.oh * g.ow - first if g.oh * g.ow - first < c.together else c.together
+            t.count = g.oh * g.ow - first if g.oh * g.ow - first < c.plan.together else c.plan.together
             t.column = first % g.ow
             window = image + first / g.ow * step_h + t.column * t.step
             for group in range(g.groups):
                 t.x = window + group * g.group_ic * PARTS8
                 if t.has_terms:
-                    tile8_row_sums(&t, c.ones, c.row_factor)
+                    tile8_row_sums(&t, c.packing.ones, c.plan.row_factor)
                 multiply_positions(c, &t, group, scratch, y + first * g.oc * c.y_size)
             first += t.count
         x += g.ih * g.iw * g.ic * size
@@ -353,7 +372,7 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
 
 
 cdef void run_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y) noexcept nogil:
-    if c.flat:
+    if c.plan.flat:
         run_flat(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)
     else:
         run_image(c, <const uint8_t*>x, <uint8_t*>scratch, <uint8_t*>y)

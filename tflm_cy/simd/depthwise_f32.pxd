@@ -3,9 +3,9 @@
     DepthwiseF32 d                               # fill in the first part; zeros elsewhere
     if table.depthwise_f32.plan(&d):              # else: the scalar definition
         d.packed = context.unfilled(d.packed_bytes)
-        handle = context.request_scratch(d.scratch_bytes)
-        table.depthwise_f32.pack(&d, w, bias, tap_stride, channel_stride)    # as arithmetic/xnnpack/depthwise.pxd's pack_taps
-    table.depthwise_f32.run(&d, x, scratch, y)    # the bytes of depthwise_f32
+        d.scratch = context.request_scratch(d.scratch_bytes)
+        d.pack(&d, w, bias, tap_stride, channel_stride)    # as arithmetic/xnnpack/depthwise.pxd's pack_taps
+    d.run(&d, x, context.scratch(d.scratch), y)    # the bytes of depthwise_f32
 """
 from libc.stddef cimport ptrdiff_t
 
@@ -16,14 +16,16 @@ cdef struct DepthwiseF32:
     float low
     float high
     # the plan
+    void (*pack)(DepthwiseF32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride) noexcept nogil
+    void (*run)(const DepthwiseF32* d, const void* x, void* scratch, void* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     ptrdiff_t rows               # output rows of a pass
     ptrdiff_t line               # floats from a copied row to the next; 0: rows are read where they are
     ptrdiff_t chunk              # output columns that all channels have before the next ones begin
+    # the caller's
     float* packed
+    int scratch                  # its handle
 
 cdef struct DepthwiseF32Kernels:
     bint (*plan)(DepthwiseF32* d) noexcept nogil
-    void (*pack)(DepthwiseF32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride) noexcept nogil
-    void (*run)(const DepthwiseF32* d, const float* x, void* scratch, float* y) noexcept nogil

@@ -39,6 +39,8 @@ cdef bint plan_depthwise_f32(DepthwiseF32* d) noexcept nogil:
     cdef bint even = g.stride_h == g.stride_w and (g.stride_h == 1 or g.stride_h == 2) and g.dilation_h == 1 and g.dilation_w == 1
     if not square or not even or g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.pad_h >= g.kh or g.pad_w >= g.kw:
         return False
+    d.pack = pack_depthwise_f32
+    d.run = run_depthwise_f32
     d.rows = 4 if g.stride_h == 1 else 2
     d.chunk = SHORT_CHUNK if g.ih * g.iw * g.ic * <ptrdiff_t>sizeof(float) > LARGE_IMAGE else g.ow
     if CACHED32(g.kh, g.stride_h) and d.chunk < g.ow:
@@ -99,8 +101,10 @@ cdef void pack_depthwise_f32(
         first += VL
 
 
-cdef void run_depthwise_f32(const DepthwiseF32* d, const float* x, void* scratch, float* y) noexcept nogil:
+cdef void run_depthwise_f32(const DepthwiseF32* d, const void* images, void* scratch, void* outputs) noexcept nogil:
     cdef const ConvShape* g = &d.shape
+    cdef const float* x = <const float*>images
+    cdef float* y = <float*>outputs
     cdef const float* zeros = <const float*>scratch
     cdef ptrdiff_t block = (g.kh * g.kw + 1) * VL
     cdef ptrdiff_t passes = (g.oh + d.rows - 1) / d.rows
@@ -156,5 +160,3 @@ cdef void channels32(
 
 cdef void fill_depthwise_f32(DepthwiseF32Kernels* table) noexcept:
     table.plan = plan_depthwise_f32
-    table.pack = pack_depthwise_f32
-    table.run = run_depthwise_f32

@@ -33,20 +33,23 @@ cdef extern from "depthwise_f32_unfused.h" nogil:
     void taps32_1_part(Taps32* t, const float* x, const float* w, float* y) noexcept
 
 
-cdef bint plan_depthwise_f32_unfused(DepthwiseF32Unfused* d, const float* bias) noexcept nogil:
+cdef bint plan_depthwise_f32_unfused(DepthwiseF32Unfused* d) noexcept nogil:
     """False where the scalar definition must serve: depth multipliers; a bias of -0.0, whose clamp depends on the pixel when it comes first."""
     cdef ConvShape* g = &d.shape
     cdef ptrdiff_t c
+    d.pack = pack_depthwise_f32_unfused
+    d.run = run_depthwise_f32_unfused
     if g.oc != g.ic or g.ic <= 0 or g.batches * g.oh * g.ow <= 0 or g.kh <= 0 or g.kw <= 0:
         return False
     for c in range(g.ic):
-        if bias[c] == 0 and copysign(1.0, bias[c]) < 0:
+        if d.bias[c] == 0 and copysign(1.0, d.bias[c]) < 0:
             return False
     d.packed_bytes = (g.kh * g.kw + 1) * ((g.ic + VL - 1) / VL) * VL * <ptrdiff_t>sizeof(float) + LINE32
     return True
 
 
-cdef void pack_depthwise_f32_unfused(DepthwiseF32Unfused* d, const float* w, const float* bias) noexcept nogil:
+cdef bint pack_depthwise_f32_unfused(DepthwiseF32Unfused* d, const float* w) noexcept nogil:
+    """True: any weights serve."""
     cdef ConvShape* g = &d.shape
     cdef ptrdiff_t first = 0
     cdef ptrdiff_t tap, c
@@ -54,13 +57,14 @@ cdef void pack_depthwise_f32_unfused(DepthwiseF32Unfused* d, const float* w, con
     d.packed = at = aligned32(d.packed)
     while first < g.ic:
         for c in range(first, first + VL):
-            at[c - first] = bias[c] if c < g.ic else <float>0
+            at[c - first] = d.bias[c] if c < g.ic else <float>0
         at += VL
         for tap in range(g.kh * g.kw):
             for c in range(first, first + VL):
                 at[c - first] = w[tap * g.ic + c] if c < g.ic else <float>0
             at += VL
         first += VL
+    return True
 
 
 cdef void pixels_conv_f32_unfused(
@@ -144,5 +148,3 @@ cdef bint run_depthwise_f32_unfused(const DepthwiseF32Unfused* d, const float* x
 
 cdef void fill_depthwise_f32_unfused(DepthwiseF32UnfusedKernels* table) noexcept:
     table.plan = plan_depthwise_f32_unfused
-    table.pack = pack_depthwise_f32_unfused
-    table.run = run_depthwise_f32_unfused

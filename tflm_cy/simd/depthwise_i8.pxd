@@ -2,11 +2,11 @@
 
     DepthwiseI8 d                                # fill in the first part; zeros elsewhere
     if table.depthwise_i8.plan(&d):               # else: the scalar definition
-        d.packed = context.persistent(d.packed_bytes)
+        d.packed = context.unfilled(d.packed_bytes)
         d.outside = context.same_bytes(d.x_zero_point & 255, d.outside_bytes)
-        handle = context.request_scratch(d.scratch_bytes)
-        table.depthwise_i8.pack(&d)               # w: [kh, kw, oc]
-    table.depthwise_i8.run(&d, x, scratch, y)     # the bytes of depthwise_8
+        d.scratch = context.request_scratch(d.scratch_bytes)
+        d.pack(&d)                              # w: [kh, kw, oc]
+    d.run(&d, x, context.scratch(d.scratch), y)         # the bytes of depthwise_8
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
@@ -27,6 +27,8 @@ cdef struct DepthwiseI8:
     ptrdiff_t y_size             # bytes of what it makes
     const uint8_t* outside       # a row of zero points, given after `plan`
     # the plan
+    void (*pack)(DepthwiseI8* d) noexcept nogil
+    void (*run)(const DepthwiseI8* d, const void* x, void* scratch, void* y) noexcept nogil
     ptrdiff_t packed_bytes
     ptrdiff_t scratch_bytes
     ptrdiff_t outside_bytes      # of `outside`
@@ -50,8 +52,7 @@ cdef struct DepthwiseI8:
     bint narrowed                # pixels of the output are copied from lines with `channels` channels
     bint magic_bias                  # sums begin at 2^23 (requantize8.h)
     ptrdiff_t most_extra         # vectors of taps for what uint8 weights less their zero point leave the range of int8 by
-    # packed
-    uint8_t* packed
+    # what `pack` finds in it
     const int32_t* sources       # per quarter of a group: its first byte in a plane
     const int32_t* bias
     const float* scales
@@ -59,8 +60,9 @@ cdef struct DepthwiseI8:
     const int32_t* extra         # per block of weights five: the first extra taps of each quarter, and behind the last
     const int32_t* extra_at      # see depthwise_i8.h
     const int8_t* extra_taps
+    # the caller's
+    uint8_t* packed
+    int scratch                  # its handle
 
 cdef struct DepthwiseI8Kernels:
     bint (*plan)(DepthwiseI8* d) noexcept nogil
-    void (*pack)(DepthwiseI8* d) noexcept nogil
-    void (*run)(const DepthwiseI8* d, const void* x, void* scratch, void* y) noexcept nogil

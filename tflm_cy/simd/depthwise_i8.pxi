@@ -79,6 +79,8 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
     cdef double depth = <double>g.kh * g.kw
     cdef bint overlap
     cdef ptrdiff_t line
+    d.pack = pack_depthwise_i8
+    d.run = run_depthwise_i8
     if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or (d.finish == NULL and not stays_small(&d.out, g.oc, depth)):
         return False
     d.magic_bias = d.finish == NULL and may_raise(&d.out, g.oc, depth, d.is_signed)
@@ -468,5 +470,3 @@ cdef void narrow_rows(const DepthwiseI8* d, const uint8_t* lines, ptrdiff_t line
 
 cdef void fill_depthwise_i8(DepthwiseI8Kernels* table) noexcept:
     table.plan = plan_depthwise_i8
-    table.pack = pack_depthwise_i8
-    table.run = run_depthwise_i8

@@ -7,7 +7,7 @@ from tflm_cy.arithmetic.multiplication cimport Product
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct
 from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32
-from tflm_cy.arithmetic.pool_2d cimport Pool2D, average_pool, average_pool_f32, max_pool, max_pool_f32
+from tflm_cy.arithmetic.pool_2d cimport AVERAGE, MAXIMUM, Pool2D, pool_2d
 from tflm_cy.arithmetic.rescale cimport Rescale as ReadyRescale
 from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32
 from tflm_cy.simd.loops cimport LoopKernels, PoolLoop, ResizeLoop
@@ -144,27 +144,27 @@ cdef void mul_u8_blocks_loop(const void* params, const void* a, const void* b, v
 
 
 cdef int average_f32_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return average_pool_f32(p, <const float*>x, <float*>y)
+    return pool_2d(p, AVERAGE, <const float*>x, <float*>y)
 
 
 cdef int average_s8_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return average_pool(p, <const int8_t*>x, <int8_t*>y)
+    return pool_2d(p, AVERAGE, <const int8_t*>x, <int8_t*>y)
 
 
 cdef int average_u8_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return average_pool(p, <const uint8_t*>x, <uint8_t*>y)
+    return pool_2d(p, AVERAGE, <const uint8_t*>x, <uint8_t*>y)
 
 
 cdef int max_f32_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return max_pool_f32(p, <const float*>x, <float*>y)
+    return pool_2d(p, MAXIMUM, <const float*>x, <float*>y)
 
 
 cdef int max_s8_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return max_pool(p, <const int8_t*>x, <int8_t*>y)
+    return pool_2d(p, MAXIMUM, <const int8_t*>x, <int8_t*>y)
 
 
 cdef int max_u8_loop(const Pool2D* p, const void* x, void* y) noexcept nogil:
-    return max_pool(p, <const uint8_t*>x, <uint8_t*>y)
+    return pool_2d(p, MAXIMUM, <const uint8_t*>x, <uint8_t*>y)
 
 
 cdef void bilinear_f32_loop(const Resize* r, const void* x, void* y) noexcept nogil:

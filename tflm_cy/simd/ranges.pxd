@@ -1,7 +1,8 @@
 """Ranges of a convolution or product: a band of its output rows is a convolution of its own, and so is a range of a product's columns.
 
-    Ranges ranges = ranges_of_conv_i8(&plan)                              # what its units are
-    run_range_conv_i8(&plan, x, scratch, y, first, end)       # any range of them, in any order, each with scratch memory of its own
+    Ranges ranges = ranges_of(&plan)                      # what its units are
+    run_range(&plan, x, scratch, y, first, end)           # any range of them, in any order, each with scratch memory of its own
+    time_of(&plan)                                        # nanoseconds of all of them, roughly
 
 The plan is copied and made smaller; the kernels know nothing of ranges. What a plan says about the first row of a band may lie inside of the image
 (negative padding). The bytes are those of the whole, as each output has the same chain of sums in every band.
@@ -27,6 +28,16 @@ cdef enum:
     LEAST_POSITIONS = 4          # but no fewer than these
     FEW_POSITIONS = 100
     FEWEST_PANELS = 4            # that are shared
+
+ctypedef fused Depthwise:
+    DepthwiseI8
+    DepthwiseF32
+
+ctypedef fused Divisible:
+    ConvI8
+    ConvF32
+    DepthwiseI8
+    DepthwiseF32
 
 cdef struct Ranges:
     ptrdiff_t units
@@ -79,26 +90,26 @@ cdef inline ConvShape band_of(const ConvShape* g, ptrdiff_t* first, ptrdiff_t* e
 
 
 cdef inline bint by_tiles(const ConvI8* c) noexcept nogil:
-    return c.tile_columns and positions(&c.shape) < FEW_POSITIONS
+    return c.tiles.share_columns and positions(&c.shape) < FEW_POSITIONS
 
 
 cdef inline bint by_panels(const ConvI8* c) noexcept nogil:
-    return c.flat and positions(&c.shape) == 1
+    return c.plan.flat and positions(&c.shape) == 1
 
 
 cdef inline Ranges ranges_of_conv_i8(const ConvI8* c) noexcept nogil:
     cdef Ranges ranges
     if by_tiles(c):
-        return ranges_of_columns(c.column_tiles, 4)
+        return ranges_of_columns(c.tiles.columns, 4)
     if by_panels(c):
-        return ranges_of_columns(c.group_columns, c.panel_columns)
-    ranges = ranges_of_positions(&c.shape, c.flat)
+        return ranges_of_columns(c.plan.group_columns, c.plan.panel_columns)
+    ranges = ranges_of_positions(&c.shape, c.plan.flat)
     if c.dynamic:
         ranges.window = NULL        # the whole image says how it is quantized
-    if c.flat:
-        ranges.granularity = c.positions_per_row if c.tile_columns else 1
+    if c.plan.flat:
+        ranges.granularity = c.tiles.positions_per_row if c.tiles.share_columns else 1
         ranges.min_chunk = max(min(ranges.units / 2, <ptrdiff_t>TILE_POSITIONS), <ptrdiff_t>LEAST_POSITIONS)
-        if c.tile_columns:
+        if c.tiles.share_columns:
             ranges.min_chunk = TILE_POSITIONS * ranges.granularity
     return ranges
 
@@ -109,20 +120,20 @@ cdef inline void run_range_conv_i8(const ConvI8* c, const void* x, void* scratch
     cdef ConvI8 band = c[0]
     cdef ptrdiff_t n, inside
     if by_tiles(c):
-        band.first_tile = 4 * first
-        band.end_tile = 4 * end if 4 * end < c.column_tiles else c.column_tiles
+        band.tiles.first = 4 * first
+        band.tiles.end = 4 * end if 4 * end < c.tiles.columns else c.tiles.columns
         c.run(&band, x, scratch, y)
         return
     if by_panels(c):
-        run_columns_conv_i8(c, x, scratch, y, first * c.panel_columns, end * c.panel_columns)
+        run_columns_conv_i8(c, x, scratch, y, first * c.plan.panel_columns, end * c.plan.panel_columns)
         return
-    if c.flat:
+    if c.plan.flat:
         band.shape.batches = end - first
         band.shape.oh = band.shape.ow = 1
         c.run(&band, <const uint8_t*>x + first * g.ic * size, scratch, <uint8_t*>y + first * g.oc * c.y_size)
         return
     band.shape = band_of(g, &first, &end)
-    band.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.row_bytes
+    band.plan.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
     inside = 0
     if not c.dynamic and band.shape.pad_h < 0:          # dynamic: the whole image says how it is quantized
         inside = -band.shape.pad_h
@@ -137,16 +148,16 @@ cdef inline void run_range_conv_i8(const ConvI8* c, const void* x, void* scratch
 cdef inline void run_columns_conv_i8(const ConvI8* c, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     """Of a single position, for which the outputs' distance does not matter."""
     cdef ConvI8 band = c[0]
-    if end > c.group_columns:
-        end = c.group_columns
+    if end > c.plan.group_columns:
+        end = c.plan.group_columns
     if first >= c.shape.oc:
         return
-    band.group_columns = end - first
+    band.plan.group_columns = end - first
     band.shape.oc = (end if end < c.shape.oc else c.shape.oc) - first
-    band.tile_panels = c.tile_panels + first / c.panel_columns
-    band.bias = c.bias + first
-    band.scales = c.scales + first
-    band.float_bias = c.float_bias + first
+    band.packing.panels = c.packing.panels + first / c.plan.panel_columns
+    band.packing.bias = c.packing.bias + first
+    band.packing.scales = c.packing.scales + first
+    band.packing.float_bias = c.packing.float_bias + first
     c.run(&band, x, scratch, <uint8_t*>y + first * c.y_size)
 
 
@@ -154,11 +165,8 @@ cdef inline double conv_i8_time(const ConvI8* c) noexcept nogil:
     """Nanoseconds, roughly: sums, outputs, and what is copied."""
     cdef const ConvShape* g = &c.shape
     cdef double outputs = <double>positions(g) * g.oc
-    cdef double rate = 100 if positions(g) == 1 else 500 if c.panel_tiles > 0 else 200      # one position: until the weights are there
-    return outputs * (g.kh * g.kw * g.group_ic) / rate + outputs * 0.06 + (0 if c.flat or c.direct else c.image_bytes * g.batches * 0.02)
-
-
-ctypedef void (*RunBand8)(const DepthwiseI8* d, const void* x, void* scratch, void* y) noexcept nogil
+    cdef double rate = 100 if positions(g) == 1 else 500 if c.tiles.panel_columns > 0 else 200      # one position: until the weights are there
+    return outputs * (g.kh * g.kw * g.group_ic) / rate + outputs * 0.06 + (0 if c.plan.flat or c.plan.direct else c.plan.image_bytes * g.batches * 0.02)
 
 
 cdef inline Ranges ranges_of_rows(const ConvShape* g, ptrdiff_t rows) noexcept nogil:
@@ -172,22 +180,8 @@ cdef inline Ranges ranges_of_depthwise_i8(const DepthwiseI8* d) noexcept nogil:
     return ranges_of_rows(&d.shape, d.rows * d.apart)
 
 
-cdef inline void run_range_depthwise_i8(
-    RunBand8 run, const DepthwiseI8* d, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end,
-) noexcept nogil:
-    cdef const ConvShape* g = &d.shape
-    cdef DepthwiseI8 band = d[0]
-    cdef ptrdiff_t n
-    band.shape = band_of(g, &first, &end)
-    for n in range(g.batches):
-        run(&band, <const uint8_t*>x + n * g.ih * g.iw * g.ic, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc)
-
-
 cdef inline double depthwise_i8_time(const DepthwiseI8* d) noexcept nogil:
     return <double>positions(&d.shape) * d.shape.oc * (d.shape.kh * d.shape.kw + 1) / 80
-
-
-ctypedef void (*RunBand32)(const ConvF32* c, const float* x, void* scratch, float* y) noexcept nogil
 
 
 cdef inline bint by_columns32(const ConvF32* c) noexcept nogil:
@@ -211,23 +205,21 @@ cdef inline Ranges ranges_of_conv_f32(const ConvF32* c) noexcept nogil:
     return ranges
 
 
-cdef inline void run_range_conv_f32(
-    RunBand32 run, const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
-) noexcept nogil:
+cdef inline void run_range_conv_f32(const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     cdef const ConvShape* g = &c.shape
     cdef ConvF32 band = c[0]
     cdef ptrdiff_t n
     if by_columns32(c):
-        run_columns_conv_f32(run, c, x, scratch, y, first, end)
+        run_columns_conv_f32(c, x, scratch, y, first, end)
         return
     if c.flat:
         band.shape.batches = end - first
         band.shape.oh = band.shape.ow = 1
-        run(&band, x + first * g.ic, scratch, y + first * g.oc)
+        c.run(&band, x + first * g.ic, scratch, y + first * g.oc)
         return
     band.shape = band_of(g, &first, &end)
     for n in range(g.batches):
-        run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.oc)
+        c.run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.oc)
 
 
 cdef inline ptrdiff_t vectors_before32(const ConvF32* c, ptrdiff_t panel) noexcept nogil:
@@ -235,9 +227,7 @@ cdef inline ptrdiff_t vectors_before32(const ConvF32* c, ptrdiff_t panel) noexce
     return panel * (c.vectors / c.panels) + (panel if panel < c.vectors % c.panels else c.vectors % c.panels)
 
 
-cdef inline void run_columns_conv_f32(
-    RunBand32 run, const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
-) noexcept nogil:
+cdef inline void run_columns_conv_f32(const ConvF32* c, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
     """Whole panels of columns."""
     cdef ptrdiff_t before = vectors_before32(c, first)
     cdef ConvF32 band = c[0]
@@ -251,7 +241,7 @@ cdef inline void run_columns_conv_f32(
     band.shape.oc = columns
     band.packed = c.packed + before * width * (c.shape.kh * c.shape.kw * c.shape.group_ic + 1)
     band.first_column = before * width
-    run(&band, x, scratch, y + before * width)
+    c.run(&band, x, scratch, y + before * width)
 
 
 cdef inline double conv_f32_time(const ConvF32* c) noexcept nogil:
@@ -260,23 +250,51 @@ cdef inline double conv_f32_time(const ConvF32* c) noexcept nogil:
     return outputs * (g.kh * g.kw * g.group_ic + 2) / (80 if positions(g) > 1 else 25)        # one position: until the weights are there
 
 
-ctypedef void (*RunBandDepthwiseF32)(const DepthwiseF32* d, const float* x, void* scratch, float* y) noexcept nogil
-
-
 cdef inline Ranges ranges_of_depthwise_f32(const DepthwiseF32* d) noexcept nogil:
     return ranges_of_rows(&d.shape, d.rows)
 
 
-cdef inline void run_range_depthwise_f32(
-    RunBandDepthwiseF32 run, const DepthwiseF32* d, const float* x, void* scratch, float* y, ptrdiff_t first, ptrdiff_t end,
-) noexcept nogil:
+cdef inline double depthwise_f32_time(const DepthwiseF32* d) noexcept nogil:
+    return <double>positions(&d.shape) * d.shape.ic * (d.shape.kh * d.shape.kw + 2) / 40
+
+
+cdef inline void run_range_depthwise(const Depthwise* d, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    cdef ptrdiff_t size = sizeof(float) if Depthwise is DepthwiseF32 else 1
     cdef const ConvShape* g = &d.shape
-    cdef DepthwiseF32 band = d[0]
+    cdef Depthwise band = d[0]
     cdef ptrdiff_t n
     band.shape = band_of(g, &first, &end)
     for n in range(g.batches):
-        run(&band, x + n * g.ih * g.iw * g.ic, scratch, y + (n * g.oh + first) * g.ow * g.ic)
+        d.run(&band, <const uint8_t*>x + n * g.ih * g.iw * g.ic * size, scratch, <uint8_t*>y + (n * g.oh + first) * g.ow * g.oc * size)
 
 
-cdef inline double depthwise_f32_time(const DepthwiseF32* d) noexcept nogil:
-    return <double>positions(&d.shape) * d.shape.ic * (d.shape.kh * d.shape.kw + 2) / 40
+# ---- whichever it is
+cdef inline Ranges ranges_of(const Divisible* k) noexcept nogil:
+    if Divisible is ConvI8:
+        return ranges_of_conv_i8(k)
+    elif Divisible is ConvF32:
+        return ranges_of_conv_f32(k)
+    elif Divisible is DepthwiseI8:
+        return ranges_of_depthwise_i8(k)
+    else:
+        return ranges_of_depthwise_f32(k)
+
+
+cdef inline double time_of(const Divisible* k) noexcept nogil:
+    if Divisible is ConvI8:
+        return conv_i8_time(k)
+    elif Divisible is ConvF32:
+        return conv_f32_time(k)
+    elif Divisible is DepthwiseI8:
+        return depthwise_i8_time(k)
+    else:
+        return depthwise_f32_time(k)
+
+
+cdef inline void run_range(const Divisible* k, const void* x, void* scratch, void* y, ptrdiff_t first, ptrdiff_t end) noexcept nogil:
+    if Divisible is ConvI8:
+        run_range_conv_i8(k, x, scratch, y, first, end)
+    elif Divisible is ConvF32:
+        run_range_conv_f32(k, <const float*>x, scratch, <float*>y, first, end)
+    else:
+        run_range_depthwise(k, x, scratch, y, first, end)

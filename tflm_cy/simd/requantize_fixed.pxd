@@ -2,8 +2,8 @@
 
     RequantizeFixed f                                    # fill in the first part; zeros elsewhere
     if table.requantize_fixed.plan(&f):                   # else: the scalar definition
-        f.packed = context.persistent(f.packed_bytes)
-        table.requantize_fixed.pack(&f)
+        f.packed = context.unfilled(f.packed_bytes)
+        f.pack(&f)
     c.finish = table.requantize_fixed.finish              # of a ConvI8 or DepthwiseI8 before its plan, with c.params = &f
 
 The definition is arithmetic/conv.pxd's `rescale`, both roundings, channel by channel: some may round halves up and others away from zero.
@@ -34,10 +34,11 @@ cdef struct RequantizeFixed:
     int32_t low
     int32_t high
     # the plan
+    void (*pack)(RequantizeFixed* f) noexcept nogil
     ptrdiff_t packed_bytes
+    # the caller's
     int32_t* packed              # constants per group and vector of columns
 
 cdef struct RequantizeFixedKernels:
     bint (*plan)(RequantizeFixed* f) noexcept nogil
-    void (*pack)(RequantizeFixed* f) noexcept nogil
     RequantizeRow finish

@@ -39,6 +39,7 @@ cdef ptrdiff_t requantize_fixed_vectors(const RequantizeFixed* f) noexcept nogil
 cdef bint plan_requantize_fixed(RequantizeFixed* f) noexcept nogil:
     """False where the scalar definition must serve: left shifts that overflow, limits outside of the type."""
     cdef int32_t lowest = -128 if f.is_signed else 0
+    f.pack = pack_requantize_fixed
     if f.groups <= 0 or f.columns <= 0:
         return False
     if not lowest <= f.zero_point <= lowest + 255 or not lowest <= f.low <= f.high <= lowest + 255:
@@ -117,5 +118,4 @@ cdef void finish_requantize_fixed(
 
 cdef void fill_requantize_fixed(RequantizeFixedKernels* table) noexcept:
     table.plan = plan_requantize_fixed
-    table.pack = pack_requantize_fixed
     table.finish = finish_requantize_fixed

@@ -14,7 +14,7 @@ from tflm_cy.arithmetic.eigen cimport fold8
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.nan_order cimport add_after
-from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, fold, narrow, neutral, step
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_up, rescale
 
 cdef enum:
@@ -93,7 +93,7 @@ cdef inline void extremes_f32(bint largest, const FoldShape* s, const float* x, 
             for i in range(n):
                 y[out + i] = kept_or_later(largest, y[out + i], x[i])
         x += n
-        out = step(s, index, out)
+        out = advance(s, s.rank - 1, index, out)
 
 
 cdef inline float kept_or_later(bint largest, float a, float x) noexcept nogil:

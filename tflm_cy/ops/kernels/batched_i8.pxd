@@ -13,8 +13,8 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords
 from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
+from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
-from tflm_cy.simd.table cimport kernels
 
 cdef struct Batched8:
     ptrdiff_t m
@@ -29,7 +29,7 @@ cdef struct Batched8:
     ptrdiff_t rows_at        # where in a worker's scratch memory: a matrix of x as m rows (adj_x),
     ptrdiff_t columns_at     # a matrix of w as n rows,
     ptrdiff_t packed_at      # that one packed
-    ptrdiff_t hand_bytes
+    ptrdiff_t worker_bytes
 
 
 cdef inline ptrdiff_t on_line(ptrdiff_t bytes) noexcept nogil:
@@ -50,29 +50,27 @@ cdef inline bint plan_batched_i8(Context context, Batched8* b, const Tensor* x, 
     """True when `multiply_batch8` will serve."""
     cdef ConvI8* c = &b.plan
     cdef ptrdiff_t i
-    cdef uint8_t* packed
     cdef int8_t* columns
     c.slack = context.aligned_slack and not is_constant(x)
     c.w, c.w_row = NULL, b.k
-    if kernels().conv_i8.plan == NULL or b.m <= 0 or b.n <= 0 or b.k <= 0 or not kernels().conv_i8.plan(c):
+    if b.m <= 0 or b.n <= 0 or b.k <= 0 or not plan_packed(c):
         return False
     b.packed = NULL
     b.rows_at = on_line(c.scratch_bytes)
     b.columns_at = b.rows_at + (on_line(b.m * b.k * x_size(c)) if b.adj_x else 0)
     b.packed_at = b.columns_at
-    b.hand_bytes = b.packed_at
+    b.worker_bytes = b.packed_at
     if is_constant(w):
         b.packed = <ConvI8*>context.persistent(max(matrices, 1) * sizeof(ConvI8))
         columns = <int8_t*>context.persistent(b.n * b.k + 64)
         for i in range(matrices):
             b.packed[i] = c[0]
-            packed = <uint8_t*>context.unfilled(c.packed_bytes)
-            b.packed[i].packed = packed
+            reserve_packed(context, &b.packed[i])
             pack_matrix8(b, &b.packed[i], <const int8_t*>w.data + i * b.n * b.k, columns)
     else:
         b.packed_at = b.columns_at + (0 if b.adj_y else on_line(b.n * b.k))
-        b.hand_bytes = b.packed_at + on_line(c.packed_bytes)
-    b.scratch = context.request_scratch(context.for_all_workers(b.hand_bytes))
+        b.worker_bytes = b.packed_at + on_line(c.packed_bytes)
+    b.scratch = context.request_scratch(context.for_all_workers(b.worker_bytes))
     return True
 
 
@@ -80,7 +78,7 @@ cdef inline void multiply_batch8(
     Context context, const Batched8* b, const void* x, const int8_t* w, void* y, ptrdiff_t x_matrix, ptrdiff_t w_matrix, int worker,
 ) noexcept nogil:
     """One matrix of the output."""
-    cdef char* scratch = <char*>context.worker_scratch(b.scratch, b.hand_bytes, worker)
+    cdef char* scratch = <char*>context.worker_scratch(b.scratch, b.worker_bytes, worker)
     cdef const char* rows = <const char*>x + x_matrix * b.m * b.k * x_size(&b.plan)
     cdef const ConvI8* c
     cdef ConvI8 mine

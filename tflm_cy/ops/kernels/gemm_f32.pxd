@@ -1,86 +1,63 @@
 """How the float32 operators with weights use the vector kernels: plan, memory, pack, in prepare.
 
-    if ready_conv_f32(context, &fast, w, bias, column_stride, k_stride):    # else: the scalar definition
-        ...
-        parallelize_f32(context, node, &fast, compute_range)
-    fast.run(&fast.plan, x, context.scratch(fast.scratch), y)
+    if ready_conv_f32(context, &op.fast, w, bias, column_stride, k_stride):    # else: the scalar definition
+        parallelize_packed(context, node, &op.fast, compute_range)
 
-    run_range_f32(context, node, &fast, x, y, first, end, worker)   # in the function for a range of the node
+and the same of depthwise convolutions; packed.pxd runs them.
 
-A product that nodes behind it are fused into (`Node.try_fuse`):
+A GemmF32 is a product that nodes behind it are fused into (`Node.try_fuse`):
 
-    node.try_fuse = try_fuse                                # return try_fuse_f32(&fast, context, node, reader, operand, other)
-    run_f32(context, node, &fast, x, y)                       # as fast.run, with the epilogue of what has been fused
+    node.try_fuse = try_fuse                              # return try_fuse_f32(&op.fast, context, node, reader, operand, other)
+    run_f32(context, node, &op.fast, x, y)                # with the epilogue of what has been fused
+    run_range_f32(context, node, &op.fast, x, y, first, end, worker)
 """
 from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 
-from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node, WorkFunction
+from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node
 from tflm_cy.ops.elementwise cimport channels_of
-from tflm_cy.ops.kernels.gemm_i8 cimport space_of_ranges
-from tflm_cy.simd.ranges cimport (
-    ranges_of_depthwise_f32, ranges_of_conv_f32, depthwise_f32_time, conv_f32_time, run_range_depthwise_f32, run_range_conv_f32,
-)
+from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed, run_packed, run_packed_range
+from tflm_cy.simd.conv_f32 cimport ConvF32, EpilogueF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
-from tflm_cy.simd.conv_f32 cimport EpilogueF32, ConvF32
-from tflm_cy.simd.table cimport kernels
-
-ctypedef void (*RunConvF32)(const ConvF32* c, const float* x, void* scratch, float* y) noexcept nogil
-
-ctypedef void (*RunDepthwiseF32)(const DepthwiseF32* d, const float* x, void* scratch, float* y) noexcept nogil
 
 cdef struct GemmF32:
-    RunConvF32 run
-    int scratch
     ConvF32 plan
     bint has_epilogue            # nodes have been fused into it:
     int added                    # which input of the node is the other operand of an addition, a row of slopes; -1: none
     int slopes
     EpilogueF32 finish
 
-cdef struct PackedDepthwiseF32:
-    RunDepthwiseF32 run
-    int scratch
-    DepthwiseF32 plan
-
 
 cdef inline bint ready_conv_f32(
-    Context context, GemmF32* v, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
+    Context context, ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride,
 ) except -1:
-    """True when v.run serves; the caller has filled in the first part of v.plan."""
-    v.plan.workers = context.workers
-    if kernels().conv_f32.plan == NULL or not kernels().conv_f32.plan(&v.plan):
+    """True when it will serve; the caller has filled in the first part."""
+    c.workers = context.workers
+    if not plan_packed(c):
         return False
-    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
-    v.scratch = context.request_scratch(context.for_all_workers(v.plan.scratch_bytes))
-    kernels().conv_f32.pack(&v.plan, w, bias, column_stride, k_stride)
-    v.run = kernels().conv_f32.run
+    reserve_packed(context, c)
+    request_workers(context, c)
+    c.pack(c, w, bias, column_stride, k_stride)
     return True
 
 
 cdef inline bint ready_depthwise_f32(
-    Context context, PackedDepthwiseF32* v, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
+    Context context, DepthwiseF32* d, const float* w, const float* bias, ptrdiff_t tap_stride, ptrdiff_t channel_stride,
 ) except -1:
     """As ready_conv_f32."""
-    if kernels().depthwise_f32.plan == NULL or not kernels().depthwise_f32.plan(&v.plan):
+    if not plan_packed(d):
         return False
-    v.plan.packed = <float*>context.unfilled(v.plan.packed_bytes)
-    v.scratch = context.request_scratch(context.for_all_workers(v.plan.scratch_bytes))
-    kernels().depthwise_f32.pack(&v.plan, w, bias, tap_stride, channel_stride)
-    v.run = kernels().depthwise_f32.run
+    reserve_packed(context, d)
+    request_workers(context, d)
+    d.pack(d, w, bias, tap_stride, channel_stride)
     return True
-
-
-cdef inline int parallelize_f32(Context context, Node* node, const GemmF32* v, WorkFunction work) except -1:
-    return context.parallelize(node, work, space_of_ranges(ranges_of_conv_f32(&v.plan)), conv_f32_time(&v.plan))
 
 
 cdef inline void run_f32(Context context, const Node* node, const GemmF32* v, const float* x, float* y) noexcept nogil:
     cdef ConvF32 own
     cdef EpilogueF32 finish
-    cdef const ConvF32* plan = plan_for(context, node, v, &own, &finish, y)
-    v.run(plan, x, context.scratch(v.scratch), y)
+    run_packed(context, plan_for(context, node, v, &own, &finish, y), x, y)
 
 
 cdef inline void run_range_f32(
@@ -88,8 +65,7 @@ cdef inline void run_range_f32(
 ) noexcept nogil:
     cdef ConvF32 own
     cdef EpilogueF32 finish
-    cdef const ConvF32* plan = plan_for(context, node, v, &own, &finish, y)
-    run_range_conv_f32(v.run, plan, x, context.worker_scratch(v.scratch, v.plan.scratch_bytes, worker), y, first, end)
+    run_packed_range(context, plan_for(context, node, v, &own, &finish, y), x, y, first, end, worker)
 
 
 cdef inline const ConvF32* plan_for(
@@ -154,13 +130,3 @@ cdef inline bint try_fuse_f32(GemmF32* v, Context context, const Node* node, con
 cdef inline bint is_open(float low, float high) noexcept nogil:
     """A clamp that changes nothing."""
     return low == -INFINITY and high == INFINITY
-
-
-cdef inline int parallelize_depthwise_f32(Context context, Node* node, const PackedDepthwiseF32* v, WorkFunction work) except -1:
-    return context.parallelize(node, work, space_of_ranges(ranges_of_depthwise_f32(&v.plan)), depthwise_f32_time(&v.plan))
-
-
-cdef inline void range_depthwise_f32(
-    Context context, const PackedDepthwiseF32* v, const float* x, float* y, int64_t first, int64_t end, int worker,
-) noexcept nogil:
-    run_range_depthwise_f32(v.run, &v.plan, x, context.worker_scratch(v.scratch, v.plan.scratch_bytes, worker), y, first, end)

@@ -19,11 +19,12 @@ from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
-from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, PackedDepthwiseI8, pack_conv_i8, pack_depthwise_i8
+from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8
+from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
 from tflm_cy.simd.ranges cimport band_of, by_panels, conv_i8_time, depthwise_i8_time, run_columns_conv_i8
-from tflm_cy.simd.table cimport kernels, row_kernels
+from tflm_cy.simd.table cimport row_kernels
 
 cdef extern from *:
     """
@@ -42,8 +43,8 @@ cdef extern from *:
 
 cdef struct HybridI8:
     HybridScaling out
-    GemmI8 sums                  # of a convolution,
-    PackedDepthwiseI8 taps       # or of a depthwise one
+    ConvI8 sums                  # of a convolution,
+    DepthwiseI8 taps             # or of a depthwise one
     bint depthwise
     const RowKernels* rows
     ptrdiff_t batches
@@ -96,9 +97,9 @@ cdef inline bint ready_hybrid_i8(
 ) except -1:
     """Filters of kh * kw * group_ic bytes."""
     cdef ptrdiff_t depth = g.kh * g.kw * g.group_ic
-    cdef ConvI8* c = &h.sums.plan
+    cdef ConvI8* c = &h.sums
     h.rows = row_kernels()
-    if h.rows == NULL or kernels().conv_i8.plan == NULL or w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0 or g.batches <= 0:
+    if h.rows == NULL or w == NULL or bias == NULL or g.groups <= 0 or depth > 60000 or g.oc <= 0 or g.batches <= 0:
         return False
     begin_hybrid(context, h, g, w, scales, params, asymmetric, bias, low, high)
     h.out.columns = g.oc / g.groups
@@ -111,9 +112,9 @@ cdef inline bint ready_hybrid_i8(
     c.y_size = sizeof(float)
     c.slack = True
     c.w, c.w_row = w, depth
-    if not kernels().conv_i8.plan(c):
+    if not plan_packed(c):
         return False
-    c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
+    reserve_packed(context, c)
     end_hybrid(context, h, 0, c.scratch_bytes)
     return True
 
@@ -122,9 +123,9 @@ cdef inline bint ready_hybrid_depthwise_i8(
     Context context, HybridI8* h, const ConvShape* g, const int8_t* w, const float* scales, int params, const float* bias, float low, float high,
 ) except -1:
     """Always asymmetric."""
-    cdef DepthwiseI8* d = &h.taps.plan
+    cdef DepthwiseI8* d = &h.taps
     h.rows = row_kernels()
-    if h.rows == NULL or kernels().depthwise_i8.plan == NULL or w == NULL or bias == NULL or g.batches <= 0 or g.oc <= 0:
+    if h.rows == NULL or w == NULL or bias == NULL or g.batches <= 0 or g.oc <= 0:
         return False
     begin_hybrid(context, h, g, w, scales, params, True, bias, low, high)
     h.depthwise = True
@@ -138,44 +139,42 @@ cdef inline bint ready_hybrid_depthwise_i8(
     d.params = &h.out
     d.y_size = sizeof(float)
     d.w = <const uint8_t*>w
-    if not kernels().depthwise_i8.plan(d):
+    if not plan_packed(d):
         return False
-    d.packed = <unsigned char*>context.unfilled(d.packed_bytes)
-    h.taps.run = kernels().depthwise_i8.run
-    h.taps.pack = kernels().depthwise_i8.pack
+    reserve_packed(context, d)
     end_hybrid(context, h, d.outside_bytes, d.scratch_bytes)
     return True
 
 
 cdef inline void pack_hybrid_i8(HybridI8* h) noexcept nogil:
-    cdef const ConvShape* g = &h.sums.plan.shape
+    cdef const ConvShape* g = &h.sums.shape
     cdef ptrdiff_t c, k
     if not begin_once(&h.waits):
         return
     if not h.depthwise:
-        sum_rows(h.w, g.oc, h.sums.plan.w_row, h.w_sums)
+        sum_rows(h.w, g.oc, h.sums.w_row, h.w_sums)
         pack_conv_i8(&h.sums)
         end_once(&h.waits)
         return
-    for k in range(h.taps.plan.shape.oc):
+    for k in range(h.taps.shape.oc):
         h.w_sums[k] = 0
     for k in range(h.filter):
-        for c in range(h.taps.plan.shape.oc):
-            h.w_sums[c] += h.w[k * h.taps.plan.shape.oc + c]
+        for c in range(h.taps.shape.oc):
+            h.w_sums[c] += h.w[k * h.taps.shape.oc + c]
     pack_depthwise_i8(&h.taps)
     end_once(&h.waits)
 
 
 cdef inline ptrdiff_t hybrid_rows(const HybridI8* h) noexcept nogil:
     """What threads share of one image: output rows, or panels of the columns of a single position."""
-    cdef const ConvI8* c = &h.sums.plan
+    cdef const ConvI8* c = &h.sums
     if h.depthwise:
-        return h.taps.plan.shape.oh if h.taps.plan.upright == 0 else 1
-    if c.flat and c.tile_columns:
+        return h.taps.shape.oh if h.taps.upright == 0 else 1
+    if c.plan.flat and c.tiles.share_columns:
         return 1
     if by_panels(c):
-        return (c.group_columns + c.panel_columns - 1) / c.panel_columns
-    return c.shape.oh if not c.flat or c.shape.ow == 1 else c.shape.oh * c.shape.ow
+        return (c.plan.group_columns + c.plan.panel_columns - 1) / c.plan.panel_columns
+    return c.shape.oh if not c.plan.flat or c.shape.ow == 1 else c.shape.oh * c.shape.ow
 
 
 cdef inline ptrdiff_t all_rows(const HybridI8* h) noexcept nogil:
@@ -183,7 +182,7 @@ cdef inline ptrdiff_t all_rows(const HybridI8* h) noexcept nogil:
 
 
 cdef inline int parallelize_hybrid_i8(Context context, Node* node, HybridI8* h, WorkFunction work) except -1:
-    cdef double time = depthwise_i8_time(&h.taps.plan) if h.depthwise else conv_i8_time(&h.sums.plan)
+    cdef double time = depthwise_i8_time(&h.taps) if h.depthwise else conv_i8_time(&h.sums)
     cdef IterationSpace space = iteration_space(all_rows(h), 1)
     if hybrid_rows(h) > 1:
         space.min_chunk = min(space.units, max(<int64_t>1, hybrid_rows(h) / 4))
@@ -219,32 +218,32 @@ cdef inline void run_band(
     cdef const ConvShape* g
     cdef ptrdiff_t all = hybrid_rows(h)
     if h.depthwise:
-        d = h.taps.plan
+        d = h.taps
         d.params = out
         d.x_zero_point = out.zero_point
         d.outside = <const uint8_t*>scratch + h.outside_at
         if end - first < all:
-            d.shape = rows_of(&h.taps.plan.shape, first, end)
+            d.shape = rows_of(&h.taps.shape, first, end)
             y += first * d.shape.ow * d.shape.oc
         h.taps.run(&d, image, scratch + h.kernel_at, y)
         return
-    c = h.sums.plan
-    g = &h.sums.plan.shape
+    c = h.sums
+    g = &h.sums.shape
     c.params = out
     c.x_zero_point = out.zero_point          # what padding is
     if end - first == all:
         c.run(&c, image, scratch + h.kernel_at, y)
     elif by_panels(&c):
-        part = columns_of(out, first * c.panel_columns, end * c.panel_columns)
+        part = columns_of(out, first * c.plan.panel_columns, end * c.plan.panel_columns)
         c.params = &part
-        run_columns_conv_i8(&c, image, scratch + h.kernel_at, y, first * c.panel_columns, end * c.panel_columns)
-    elif c.flat:
+        run_columns_conv_i8(&c, image, scratch + h.kernel_at, y, first * c.plan.panel_columns, end * c.plan.panel_columns)
+    elif c.plan.flat:
         c.shape.batches = end - first
         c.shape.oh = c.shape.ow = c.shape.ih = c.shape.iw = 1
         c.run(&c, image + first * g.ic, scratch + h.kernel_at, y + first * g.oc)
     else:
         c.shape = rows_of(g, first, end)
-        c.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.row_bytes
+        c.plan.image_bytes = ((end - first - 1) * g.stride_h + (g.kh - 1) * g.dilation_h + 1) * c.plan.row_bytes
         c.run(&c, image, scratch + h.kernel_at, y + first * g.ow * g.oc)
 
 
@@ -267,15 +266,15 @@ cdef inline void run_hybrid_i8(Context context, HybridI8* h, const float* x, flo
     cdef char* scratch = <char*>context.worker_scratch(h.scratch, h.bytes, worker)
     cdef int8_t* image = <int8_t*>scratch + h.narrow_at
     cdef ptrdiff_t rows = hybrid_rows(h)
-    cdef ptrdiff_t outputs = h.taps.plan.shape.oh * h.taps.plan.shape.ow * h.taps.plan.shape.oc if h.depthwise else 0
+    cdef ptrdiff_t outputs = h.taps.shape.oh * h.taps.shape.ow * h.taps.shape.oc if h.depthwise else 0
     cdef HybridScaling out = h.out
     cdef RowScale s
     cdef int64_t stop
     pack_hybrid_i8(h)
     if not h.depthwise:
-        outputs = h.sums.plan.shape.oh * h.sums.plan.shape.ow * h.sums.plan.shape.oc
-    elif h.taps.plan.upright > 0:
-        outputs = h.taps.plan.shape.ow * h.taps.plan.shape.oc
+        outputs = h.sums.shape.oh * h.sums.shape.ow * h.sums.shape.oc
+    elif h.taps.upright > 0:
+        outputs = h.taps.shape.ow * h.taps.shape.oc
     while first < end:
         stop = min(end, (first / rows + 1) * rows)
         h.rows.quantize(x + first / rows * h.size, h.size, h.asymmetric, <int16_t*>scratch, &s)
@@ -285,6 +284,6 @@ cdef inline void run_hybrid_i8(Context context, HybridI8* h, const float* x, flo
             repeat_values(<const int16_t*>scratch, h.size, h.multiplier, image)
         out.zero_point, out.scale = s.zero_point, s.scale
         if h.depthwise:
-            memset(scratch + h.outside_at, s.zero_point, h.taps.plan.outside_bytes)
+            memset(scratch + h.outside_at, s.zero_point, h.taps.outside_bytes)
         run_band(h, image, scratch, &out, first % rows, stop - first / rows * rows, y + first / rows * outputs)
         first = stop

@@ -15,10 +15,10 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
-from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, pack_conv_i8
+from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8
+from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.ranges cimport conv_i8_time
 from tflm_cy.simd.conv_i8 cimport ConvI8
-from tflm_cy.simd.table cimport kernels
 
 cdef enum:
     MOST_PHASES = 64
@@ -32,7 +32,7 @@ cdef struct Axis8:               # of one phase
     ptrdiff_t pad                # before the first row or column
 
 cdef struct Phase8:
-    GemmI8 fast
+    ConvI8 fast
     Axis8 rows
     Axis8 columns
 
@@ -47,7 +47,7 @@ cdef struct Phases8:
     bint direct                  # one phase writes the output itself
     int scratch
     ptrdiff_t outputs_at         # where in a worker's scratch memory a phase's outputs are
-    ptrdiff_t hand_bytes
+    ptrdiff_t worker_bytes
     double time                  # nanoseconds
 
 
@@ -89,7 +89,7 @@ cdef inline bint plan_phases_i8(
     cdef uint8_t* filters
     cdef bint empty
     cdef int i
-    if kernels().conv_i8.plan == NULL or g.stride_h * g.stride_w > MOST_PHASES or g.batches <= 0:
+    if g.stride_h * g.stride_w > MOST_PHASES or g.batches <= 0:
         return False
     p.count = <int>(g.stride_h * g.stride_w)
     p.phases = <Phase8*>context.persistent(p.count * sizeof(Phase8))
@@ -109,7 +109,7 @@ cdef inline bint plan_phases_i8(
             phase.rows.pad = phase.columns.pad = 0
         if phase.rows.pad < 0 or phase.columns.pad < 0:
             return False
-        c = &phase.fast.plan
+        c = &phase.fast
         c[0] = common[0]
         c.shape = g[0]
         c.shape.groups = 1
@@ -125,17 +125,17 @@ cdef inline bint plan_phases_i8(
         else:
             turn_filter(g, phase, <const uint8_t*>w.data, filters)
         c.w, c.w_row = filters, row
-        if not kernels().conv_i8.plan(c):
+        if not plan_packed(c):
             return False
-        c.packed = <unsigned char*>context.unfilled(c.packed_bytes)
-        pack_conv_i8(&phase.fast)
+        reserve_packed(context, c)
+        pack_conv_i8(c)
         scratch = max(scratch, c.scratch_bytes)
         outputs = max(outputs, g.batches * c.shape.oh * c.shape.ow * p.pixel)
         p.time += conv_i8_time(c)
         p.direct = p.direct and phase.rows.computed == phase.rows.outputs and phase.columns.computed == phase.columns.outputs
     p.outputs_at = (scratch + 127) // 64 * 64
-    p.hand_bytes = p.outputs_at + (0 if p.direct else outputs)
-    p.scratch = context.request_scratch(context.for_all_workers(p.hand_bytes))
+    p.worker_bytes = p.outputs_at + (0 if p.direct else outputs)
+    p.scratch = context.request_scratch(context.for_all_workers(p.worker_bytes))
     return True
 
 
@@ -143,7 +143,7 @@ cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* fro
     """The outputs of a phase to where they belong."""
     cdef ptrdiff_t n, i, j
     cdef char* to
-    for n in range(phase.fast.plan.shape.batches):
+    for n in range(phase.fast.shape.batches):
         for i in range(phase.rows.outputs):
             to = y + (((n * p.oh + phase.rows.phase + i * p.stride_h) * p.ow) + phase.columns.phase) * p.pixel
             for j in range(phase.columns.outputs):
@@ -154,7 +154,7 @@ cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* fro
 
 
 cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x, void* y, int first, int end, int worker) noexcept nogil:
-    cdef char* scratch = <char*>context.worker_scratch(p.scratch, p.hand_bytes, worker)
+    cdef char* scratch = <char*>context.worker_scratch(p.scratch, p.worker_bytes, worker)
     cdef const Phase8* phase
     cdef int i
     for i in range(first, end):
@@ -162,7 +162,7 @@ cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x,
         if phase.rows.outputs == 0 or phase.columns.outputs == 0:
             continue
         if p.direct:
-            phase.fast.plan.run(&phase.fast.plan, x, scratch, y)
+            phase.fast.run(&phase.fast, x, scratch, y)
         else:
-            phase.fast.plan.run(&phase.fast.plan, x, scratch, scratch + p.outputs_at)
+            phase.fast.run(&phase.fast, x, scratch, scratch + p.outputs_at)
             deal_out(p, phase, scratch + p.outputs_at, <char*>y)

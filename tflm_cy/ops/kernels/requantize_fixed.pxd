@@ -1,7 +1,9 @@
 """How operators with 8-bit weights use the vector kernels for bytes outside of XNNPACK's arithmetic: exact sums, then fixed-point multipliers.
 
-    if ready_fixed_conv_i8(context, &op.fast, &op.shape, x, w, bytes, row, b, &op.rescale, &m):     # else: the scalar definition
-    run_fixed_conv_i8(context, &op.fast, x, y)
+    if ready_fixed(context, &op.fast, &op.requantize, &op.shape, x, w_zero_point, bytes, row, b, &op.rescale, &m):   # else: the scalar definition
+    run_fixed(context, &op.fast, &op.requantize, x, y)
+
+of a ConvI8 or DepthwiseI8 `fast`.
 
 Weights and biases are constants, of at most 8 bits and of int32. They are packed at the first invoke, as TensorFlow's are in these modes; the
 multipliers, which nothing has filled in yet, as well.
@@ -13,9 +15,8 @@ from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport INT8, INT32, UINT8, Tensor, count, is_constant
 from tflm_cy.ops.quantized_weights cimport ROUND_ONCE, Multipliers, are_below, are_small, fill_factors, own_factors
-from tflm_cy.ops.kernels.gemm_i8 cimport (
-    GemmI8, PackedDepthwiseI8, pack_conv_i8, pack_depthwise_i8, plan_conv_i8, plan_depthwise_i8,
-)
+from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8, plan_conv_i8, plan_depthwise_i8
+from tflm_cy.ops.kernels.packed cimport run_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
 from tflm_cy.simd.requantize_fixed cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, RequantizeFixed
@@ -25,20 +26,10 @@ ctypedef fused Plan8:
     ConvI8
     DepthwiseI8
 
-ctypedef void (*PackRequantizeFixed)(RequantizeFixed* f) noexcept nogil
-
-cdef struct FixedConvI8:
-    GemmI8 fast
-    RequantizeFixed fixed
-    PackRequantizeFixed pack              # NULL: other multipliers
-    bint waits                   # to be packed
+cdef struct LateRequantize:      # what becomes of the sums
+    RequantizeFixed fixed        # its `pack` is NULL: other multipliers
     Multipliers late             # to be filled in before, unless it has no channels
-
-cdef struct FixedDepthwiseI8:
-    PackedDepthwiseI8 fast
-    RequantizeFixed fixed
-    PackRequantizeFixed pack
-    Multipliers late
+    bint waits                   # weights and multipliers are still to be packed
 
 
 cdef inline const int32_t* constant_bias(Context context, const Tensor* b, ptrdiff_t channels) except? NULL:
@@ -105,65 +96,46 @@ cdef inline int set_late(Context context, Multipliers* late, Multipliers* m, Res
     return 0
 
 
-cdef inline int place_late(Context context, Multipliers* late, RequantizeFixed* f, void* packed, ptrdiff_t packed_bytes) except -1:
+cdef inline int place_late(Context context, LateRequantize* v, void* packed, ptrdiff_t packed_bytes) except -1:
     """Those to be filled in later lie where the packed weights will, which are written when nobody reads multipliers any more."""
-    cdef ptrdiff_t bytes = late.channels * <ptrdiff_t>sizeof(Factor)
-    if late.channels > 0:
-        late.factors = <Factor*>(packed if bytes <= packed_bytes else context.unfilled(bytes))
-        f.factors = late.factors
+    cdef ptrdiff_t bytes = v.late.channels * <ptrdiff_t>sizeof(Factor)
+    if v.late.channels > 0:
+        v.late.factors = <Factor*>(packed if bytes <= packed_bytes else context.unfilled(bytes))
+        v.fixed.factors = v.late.factors
     return 0
 
 
-cdef inline bint ready_fixed_conv_i8(
-    Context context, FixedConvI8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
+cdef inline bint ready_fixed(
+    Context context, Plan8* plan, LateRequantize* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, ptrdiff_t row,
     const Tensor* b, Rescale* out, Multipliers* m,
 ) except -1:
-    """True when run_fixed_conv_i8 serves. Filters of `row` values each, their taps in front."""
+    """True when run_fixed serves. A convolution's filters have `row` values each, their taps in front; depthwise ones are [kh, kw, oc]."""
     cdef const int32_t* bias = constant_bias(context, b, g.oc)
+    cdef ptrdiff_t groups = g.groups if Plan8 is ConvI8 else 1
     set_late(context, &v.late, m, out)
-    if w == NULL or g.groups <= 0 or not ready_requantize_fixed(
-            context, &v.fixed, g.groups, g.oc / g.groups, g.kh * g.kw * g.group_ic, x, bias, out, &v.late if v.late.channels > 0 else NULL):
+    if w == NULL or groups <= 0 or not ready_requantize_fixed(
+            context, &v.fixed, groups, g.oc / groups, g.kh * g.kw * (g.group_ic if Plan8 is ConvI8 else 1), x, bias, out,
+            &v.late if v.late.channels > 0 else NULL):
         return False
-    fill_requantize_fixed(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    v.pack = kernels().requantize_fixed.pack
-    v.waits = plan_conv_i8(context, &v.fast, x, w, row)
+    fill_requantize_fixed(plan, &v.fixed, g, x, w_zero_point, bias)
+    if Plan8 is ConvI8:
+        v.waits = plan_conv_i8(context, plan, x, w, row)
+    else:
+        plan.w = <const uint8_t*>w
+        v.waits = plan_depthwise_i8(context, plan)
     if v.waits:
-        place_late(context, &v.late, &v.fixed, v.fast.plan.packed, v.fast.plan.packed_bytes)
+        place_late(context, v, plan.packed, plan.packed_bytes)
     return v.waits
 
 
-cdef inline void run_fixed_conv_i8(Context context, FixedConvI8* v, const void* x, void* y) noexcept nogil:
+cdef inline void run_fixed(Context context, Plan8* plan, LateRequantize* v, const void* x, void* y) noexcept nogil:
     if v.waits:
-        if v.pack != NULL:
+        if v.fixed.pack != NULL:
             fill_factors(&v.late)
-            v.pack(&v.fixed)
-        pack_conv_i8(&v.fast)
+            v.fixed.pack(&v.fixed)
+        if Plan8 is ConvI8:
+            pack_conv_i8(plan)
+        else:
+            pack_depthwise_i8(plan)
         v.waits = False
-    v.fast.plan.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)
-
-
-cdef inline bint ready_fixed_depthwise_i8(
-    Context context, FixedDepthwiseI8* v, const ConvShape* g, const Tensor* x, int32_t w_zero_point, const void* w, const Tensor* b,
-    Rescale* out, Multipliers* m,
-) except -1:
-    """As ready_fixed_conv_i8."""
-    cdef const int32_t* bias = constant_bias(context, b, g.oc)
-    set_late(context, &v.late, m, out)
-    if w == NULL or not ready_requantize_fixed(context, &v.fixed, 1, g.oc, g.kh * g.kw, x, bias, out, &v.late if v.late.channels > 0 else NULL):
-        return False
-    fill_requantize_fixed(&v.fast.plan, &v.fixed, g, x, w_zero_point, bias)
-    v.pack = kernels().requantize_fixed.pack
-    v.fast.plan.w = <const uint8_t*>w
-    if not plan_depthwise_i8(context, &v.fast):
-        return False
-    place_late(context, &v.late, &v.fixed, v.fast.plan.packed, v.fast.plan.packed_bytes)
-    return True
-
-
-cdef inline void run_fixed_depthwise_i8(Context context, FixedDepthwiseI8* v, const void* x, void* y) noexcept nogil:
-    if v.fast.plan.w != NULL:
-        fill_factors(&v.late)
-        v.pack(&v.fixed)
-        pack_depthwise_i8(&v.fast)
-        v.fast.plan.w = NULL
-    v.fast.run(&v.fast.plan, x, context.scratch(v.fast.scratch), y)
+    run_packed(context, plan, x, y)

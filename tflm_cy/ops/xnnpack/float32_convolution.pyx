@@ -30,17 +30,17 @@ from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.kernels.gemm_f32 cimport (
-    GemmF32, PackedDepthwiseF32, parallelize_f32, parallelize_depthwise_f32, run_range_f32, range_depthwise_f32, ready_depthwise_f32, ready_conv_f32, run_f32,
-    try_fuse_f32,
-)
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
     CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
     CONV_2D_STRIDE_W, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, DEPTHWISE_CONV_2D_DILATION_W_FACTOR,
     DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION,
 )
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
-from tflm_cy.simd.ranges cimport conv_f32_time
+from tflm_cy.simd.conv_f32 cimport ConvF32
+from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
+from tflm_cy.simd.ranges cimport time_of
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -54,10 +54,10 @@ cdef struct Convolution:
     ptrdiff_t* starts            # of each tap in the packed filters
     int taps                     # scratch: pointers
     size_t taps_bytes            # of a worker
-    GemmF32 fast                # with a vector kernel
-    PackedDepthwiseF32 fast_depthwise
+    GemmF32 fast                 # with a vector kernel
+    DepthwiseF32 fast_depthwise
     int x                        # transposed: the input's index
-    GemmF32* rows               # transposed, with filters as large as the strides: one per filter row
+    ConvF32* rows                # transposed, with filters as large as the strides: one per filter row
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -151,14 +151,14 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
 cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t tap_stride, ptrdiff_t channel_stride) except -1:
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
-    cdef PackedDepthwiseF32* fast = &op.fast_depthwise
-    fast.plan.shape = g[0]
-    fast.plan.low, fast.plan.high = op.range.low, op.range.high
+    cdef DepthwiseF32* fast = &op.fast_depthwise
+    fast.shape = g[0]
+    fast.low, fast.high = op.range.low, op.range.high
     if ready_depthwise_f32(
         context, fast, <const float*>context.input(node, 1).data, <const float*>context.input(node, 2).data, tap_stride, channel_stride,
     ):
         node.invoke = depthwise_vector
-        return parallelize_depthwise_f32(context, node, fast, compute_depthwise)
+        return parallelize_packed(context, node, fast, compute_depthwise)
     op.packed = <float*>context.persistent(sizeof(float) * tile * g.ic)
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
@@ -179,10 +179,10 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     cdef ptrdiff_t group, tap
     op.fast.plan.shape = g[0]
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
-    if ready_conv_f32(context, &op.fast, w, b, column_stride, k_stride):
+    if ready_conv_f32(context, &op.fast.plan, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
         node.try_fuse = try_fuse
-        return parallelize_f32(context, node, &op.fast, compute_range)
+        return parallelize_packed(context, node, &op.fast.plan, compute_range)
     op.packed = <float*>context.persistent(sizeof(float) * size * g.groups)
     for group in range(g.groups):
         pack_filters(
@@ -274,7 +274,7 @@ cdef int finish_transposed(
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
             return context.parallelize(
-                node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * conv_f32_time(&op.rows[0].plan))
+                node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * time_of(&op.rows[0]))
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -296,18 +296,18 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
     """Filters as large as the strides: an output has one tap, and a filter row makes of an input row one output row."""
     cdef ConvShape* g = &op.shape
     cdef ConvShape row
-    cdef GemmF32* fast
+    cdef ConvF32* fast
     cdef ptrdiff_t ky
     row.batches, row.ih, row.iw, row.ic = 1, 1, g.iw, g.ic
     row.oh, row.ow, row.oc, row.kh, row.kw, row.group_ic, row.groups = 1, g.iw, g.kw * g.oc, 1, 1, g.ic, 1
     row.stride_h = row.stride_w = row.dilation_h = row.dilation_w = 1
     row.pad_h = row.pad_w = row.row = 0
-    op.rows = <GemmF32*>context.persistent(sizeof(GemmF32) * g.kh)
+    op.rows = <ConvF32*>context.persistent(sizeof(ConvF32) * g.kh)
     for ky in range(g.kh):
         fast = &op.rows[ky]
-        fast.plan.shape = row
-        fast.plan.low, fast.plan.high = op.range.low, op.range.high
-        fast.plan.period, fast.plan.period_stride = g.oc, g.ic
+        fast.shape = row
+        fast.low, fast.high = op.range.low, op.range.high
+        fast.period, fast.period_stride = g.oc, g.ic
         if not ready_conv_f32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
             return False
     return True
@@ -328,12 +328,12 @@ cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end
     cdef ConvShape* g = &op.shape
     cdef const float* x = <const float*>context.input(node, op.x).data + first * g.iw * g.ic
     cdef float* y = <float*>context.output(node, 0).data + first * g.kh * g.ow * g.oc
-    cdef GemmF32* fast
+    cdef ConvF32* fast
     cdef ptrdiff_t _i, ky
     for _i in range(first, end):
         for ky in range(g.kh):
             fast = &op.rows[ky]
-            fast.run(&fast.plan, x, context.worker_scratch(fast.scratch, fast.plan.scratch_bytes, worker), y)
+            fast.run(fast, x, context.worker_scratch(fast.scratch, fast.scratch_bytes, worker), y)
             y += g.ow * g.oc
         x += g.iw * g.ic
 
@@ -363,9 +363,7 @@ cdef bint try_fuse(Context context, Node* node, const Node* reader, int operand,
 
 
 cdef int depthwise_vector(Context context, Node* node) noexcept nogil:
-    cdef PackedDepthwiseF32* fast = &(<Convolution*>node.data).fast_depthwise
-    fast.run(
-        &fast.plan, <const float*>context.input(node, 0).data, context.scratch(fast.scratch), <float*>context.output(node, 0).data)
+    run_packed(context, &(<Convolution*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
@@ -376,9 +374,8 @@ cdef void compute_range(Context context, Node* node, int64_t first, int64_t end,
 
 
 cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range_depthwise_f32(
-        context, &(<Convolution*>node.data).fast_depthwise, <const float*>context.input(node, 0).data,
-        <float*>context.output(node, 0).data, first, end, worker)
+    run_packed_range(
+        context, &(<Convolution*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:

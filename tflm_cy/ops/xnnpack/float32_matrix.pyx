@@ -19,13 +19,13 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
-from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, parallelize_f32, run_range_f32, ready_conv_f32, run_f32, try_fuse_f32
+from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, run_packed
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8
-from tflm_cy.simd.conv_f32 cimport ConvF32, ConvF32Kernels
-from tflm_cy.simd.table cimport kernels
+from tflm_cy.simd.conv_f32 cimport ConvF32
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -57,7 +57,7 @@ cdef struct BatchMatmul:
     float** constant_columns     # all matrices of a constant y, packed; NULL:
     int columns                  # scratch: one of them
     int rows                     # scratch: a matrix of x turned
-    const ConvF32Kernels* vector   # NULL: the scalar definition
+    bint vector                  # `fast` serves, else the scalar definition
 
 
 # ---- FULLY_CONNECTED
@@ -82,11 +82,11 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if b != NULL:
         bias = <const float*>b.data
     node.data = op
-    set_product(&op.fast, op.rows, op.depth, op.outputs, op.range)
-    if ready_conv_f32(context, &op.fast, <const float*>w.data, bias, op.depth, 1):
+    set_product(&op.fast.plan, op.rows, op.depth, op.outputs, op.range)
+    if ready_conv_f32(context, &op.fast.plan, <const float*>w.data, bias, op.depth, 1):
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
-        return parallelize_f32(context, node, &op.fast, multiply_range)
+        return parallelize_packed(context, node, &op.fast.plan, multiply_range)
     op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
@@ -94,13 +94,13 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     return 0
 
 
-cdef void set_product(GemmF32* v, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
+cdef void set_product(ConvF32* c, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
     """Images of one pixel, of which there are as many as rows."""
-    cdef ConvShape* g = &v.plan.shape
+    cdef ConvShape* g = &c.shape
     g.batches, g.ic, g.group_ic, g.oc = rows, depth, depth, columns
     g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
     g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    v.plan.low, v.plan.high = limits.low, limits.high
+    c.low, c.high = limits.low, limits.high
 
 
 cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
@@ -179,22 +179,21 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     matrices = count_range(y, 0, y.rank - 2)
     if matrices == 1 and not op.adj_x:
         join_rows(op)
-    set_product(&op.fast, op.m, op.k, op.n, float_limits(0))
+    set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0))
     if matrices == 1 and not op.adj_x and is_constant(y):
-        if ready_conv_f32(context, &op.fast, <const float*>y.data, NULL, op.column_stride, op.k_stride):
+        if ready_conv_f32(context, &op.fast.plan, <const float*>y.data, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector
-            return parallelize_f32(context, node, &op.fast, multiply_range)
-    if kernels().conv_f32.plan != NULL and kernels().conv_f32.plan(&op.fast.plan):
-        op.vector = &kernels().conv_f32
-    size = op.fast.plan.packed_bytes if op.vector != NULL else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
+            return parallelize_packed(context, node, &op.fast.plan, multiply_range)
+    op.vector = plan_packed(&op.fast.plan)
+    size = op.fast.plan.packed_bytes if op.vector else packed_size(op.n, op.k) * <ptrdiff_t>sizeof(float)
     if is_constant(y):
         op.constant_columns = <float**>context.persistent(sizeof(float*) * matrices)
         for i in range(matrices):
             op.constant_columns[i] = pack_columns(op, <const float*>y.data + i * op.k * op.n, <float*>context.unfilled(size))
     else:
         op.columns = context.request_scratch(size)
-    if op.vector != NULL:
-        op.fast.scratch = context.request_scratch(op.fast.plan.scratch_bytes)
+    if op.vector:
+        op.fast.plan.scratch = context.request_scratch(op.fast.plan.scratch_bytes)
     if op.adj_x:
         op.rows = context.request_scratch(sizeof(float) * op.m * op.k)
     return 0
@@ -246,22 +245,22 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
 cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) noexcept nogil:
     """A matrix of y; returns where it begins."""
     cdef ConvF32 plan
-    if op.vector == NULL:
+    if not op.vector:
         pack_filters(y, NULL, op.n, op.k, op.column_stride, op.k_stride, packed)
         return packed
     plan = op.fast.plan
     plan.packed = packed
-    op.vector.pack(&plan, y, NULL, op.column_stride, op.k_stride)
+    plan.pack(&plan, y, NULL, op.column_stride, op.k_stride)
     return plan.packed
 
 
 cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
     cdef ConvF32 plan = op.fast.plan
-    if op.vector == NULL:
+    if not op.vector:
         matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, op.order, z)
         return
     plan.packed = columns
-    op.vector.run(&plan, rows, context.scratch(op.fast.scratch), z)
+    run_packed(context, &plan, rows, z)
 
 
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:

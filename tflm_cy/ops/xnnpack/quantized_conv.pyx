@@ -32,16 +32,17 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
-from tflm_cy.ops.kernels.gemm_i8 cimport (
-    GemmI8, PackedDepthwiseI8, parallelize_i8, parallelize_depthwise_i8, run_range_i8, range_depthwise_i8, ready_conv_i8, ready_depthwise_i8,
-)
+from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
     CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
     CONV_2D_STRIDE_W, DEPTHWISE_CONV_2D_DILATION_H_FACTOR, DEPTHWISE_CONV_2D_DILATION_W_FACTOR,
     DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, TRANSPOSE_CONV_FUSED_ACTIVATION_FUNCTION,
 )
 from tflm_cy.schema.table cimport table_i8, table_i32
-from tflm_cy.simd.ranges cimport Ranges, ranges_of_conv_i8
+from tflm_cy.simd.conv_i8 cimport ConvI8
+from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8
+from tflm_cy.simd.ranges cimport Ranges, ranges_of
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -60,8 +61,8 @@ cdef struct Conv:
     int sums                     # scratch: of two positions
     int image                    # scratch: one image less its zero point
     int runs                     # scratch: kh * kw runs
-    GemmI8 fast                 # with a vector kernel
-    PackedDepthwiseI8 fast_depthwise
+    ConvI8 fast                 # with a vector kernel
+    DepthwiseI8 fast_depthwise
     Phases8 phases               # TRANSPOSE_CONV
 
 
@@ -105,7 +106,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     g.row = padded_row(g.kh * g.kw * g.group_ic)
     if not misses and prepare_vector(context, op, x, w, <const uint8_t*>w.data, g.kh * g.kw * g.group_ic):
         node.invoke = convolve_vector
-        return parallelize_i8(context, node, &op.fast, compute_range)
+        return parallelize_packed(context, node, &op.fast, compute_range)
     if x.type == FLOAT32:
         op.image = context.request_scratch(sizeof(int16_t) * g.ih * g.iw * g.ic)
     op.w = weight_rows(context, w, g.oc, g.kh * g.kw * g.group_ic, g.row)
@@ -122,27 +123,27 @@ cdef bint prepare_vector(Context context, Conv* op, const Tensor* x, const Tenso
 
 
 cdef void fill_plan(Conv* op, const Tensor* x) noexcept:
-    op.fast.plan.shape = op.shape
-    op.fast.plan.is_signed = x.type != UINT8
-    op.fast.plan.dynamic = x.type == FLOAT32
-    op.fast.plan.x_zero_point = x.zero_point
-    op.fast.plan.w_zero_point = op.w_zero_point
-    op.fast.plan.out = op.out
-    op.fast.plan.scaling = op.scaling
+    op.fast.shape = op.shape
+    op.fast.is_signed = x.type != UINT8
+    op.fast.dynamic = x.type == FLOAT32
+    op.fast.x_zero_point = x.zero_point
+    op.fast.w_zero_point = op.w_zero_point
+    op.fast.out = op.out
+    op.fast.scaling = op.scaling
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
+    run_packed(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    run_range_i8(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+    run_packed_range(context, &(<Conv*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    range_depthwise_i8(
+    run_packed_range(
         context, &(<Conv*>node.data).fast_depthwise, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
@@ -284,28 +285,27 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
         node.invoke = convolve_8
         if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
             node.invoke = convolve_vector
-            return parallelize_i8(context, node, &op.fast, compute_range)
+            return parallelize_packed(context, node, &op.fast, compute_range)
     elif prepare_vector_depthwise(context, op, x):
         node.invoke = convolve_depthwise_vector
-        return parallelize_depthwise_i8(context, node, &op.fast_depthwise, compute_depthwise)
+        return parallelize_packed(context, node, &op.fast_depthwise, compute_depthwise)
     request_positions(context, op)
     return 0
 
 
 cdef bint prepare_vector_depthwise(Context context, Conv* op, const Tensor* x) except -1:
-    op.fast_depthwise.plan.shape = op.shape
-    op.fast_depthwise.plan.is_signed = x.type != UINT8
-    op.fast_depthwise.plan.x_zero_point = x.zero_point
-    op.fast_depthwise.plan.w_zero_point = op.w_zero_point
-    op.fast_depthwise.plan.w = <const uint8_t*>op.w
-    op.fast_depthwise.plan.out = op.out
+    op.fast_depthwise.shape = op.shape
+    op.fast_depthwise.is_signed = x.type != UINT8
+    op.fast_depthwise.x_zero_point = x.zero_point
+    op.fast_depthwise.w_zero_point = op.w_zero_point
+    op.fast_depthwise.w = <const uint8_t*>op.w
+    op.fast_depthwise.out = op.out
     return ready_depthwise_i8(context, &op.fast_depthwise)
 
 
 cdef int convolve_depthwise_vector(Context context, Node* node) noexcept nogil:
     cdef Conv* op = <Conv*>node.data
-    op.fast_depthwise.run(
-        &op.fast_depthwise.plan, context.input(node, 0).data, context.scratch(op.fast_depthwise.scratch), context.output(node, 0).data)
+    run_packed(context, &op.fast_depthwise, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
@@ -374,7 +374,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         prepare_requantize(context, x, w, b, y, activation, g.oc, True, &op.out, "TRANSPOSE_CONV")
     if w.type == INT8 or w.type == UINT8:
         fill_plan(op, x)
-        if plan_phases_i8(context, &op.phases, g, &op.fast.plan, x, w, 4 if x.type == FLOAT32 else 1):
+        if plan_phases_i8(context, &op.phases, g, &op.fast, x, w, 4 if x.type == FLOAT32 else 1):
             node.invoke = transpose_vector
             return parallelize_phases(context, node, op)
     op.runs = context.request_scratch(sizeof(Run) * g.kh * g.kw)
@@ -397,7 +397,7 @@ cdef int parallelize_phases(Context context, Node* node, Conv* op) except -1:
         return context.parallelize(node, compute_phases, iteration_space(op.phases.count, 1), op.phases.time)
     op.fast = op.phases.phases[0].fast
     op.fast.scratch = op.phases.scratch
-    ranges = ranges_of_conv_i8(&op.fast.plan)
+    ranges = ranges_of(&op.fast)
     space = iteration_space(ranges.units, ranges.granularity)
     space.min_chunk = ranges.min_chunk
     return context.parallelize(node, compute_transposed, space, op.phases.time)
@@ -413,7 +413,7 @@ cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end
 
 
 cdef void compute_transposed(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    run_range_i8(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, worker)
+    run_packed_range(context, &(<Conv*>node.data).fast, context.input(node, 2).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int set_output_size(ConvShape* g, int padding, const int32_t* dims) except -1:

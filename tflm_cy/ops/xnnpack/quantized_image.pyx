@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
-from tflm_cy.arithmetic.pool_2d cimport Pool2D, Taps, max_pool, tap_count, taps_at
+from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, Pool2D, pool_2d
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, fold_tensor, sum_narrow
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sum
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.schema.option_slots cimport (
@@ -111,56 +112,31 @@ cdef int max_pool_8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef void* y = context.output(node, 0).data
     if x.type == INT8:
-        return max_pool(&(<MaxPool*>node.data).shape, <const int8_t*>x.data, <int8_t*>y)
-    return max_pool(&(<MaxPool*>node.data).shape, <const uint8_t*>x.data, <uint8_t*>y)
+        return pool_2d(&(<MaxPool*>node.data).shape, MAXIMUM, <const int8_t*>x.data, <int8_t*>y)
+    return pool_2d(&(<MaxPool*>node.data).shape, MAXIMUM, <const uint8_t*>x.data, <uint8_t*>y)
 
 
 cdef int max_pool_vector(Context context, Node* node) noexcept nogil:
-    cdef MaxPool* op = <MaxPool*>node.data
-    cdef Pool2D* p = &op.shape
-    cdef Tensor* x = context.input(node, 0)
-    cdef const uint8_t* image = <const uint8_t*>x.data
-    cdef uint8_t* y = <uint8_t*>context.output(node, 0).data
-    cdef int64_t row = <int64_t>p.width * p.channels
-    cdef int32_t n, oh, ow
-    cdef Taps t
-    for n in range(p.batches):
-        for oh in range(p.out_height):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                if tap_count(t) == 0:
-                    return max_pool_8(context, node)
-                op.fast.largest(
-                    image + t.top * row + t.left * p.channels, t.bottom - t.top, row, t.right - t.left, p.channels, x.type == INT8,
-                    p.low, p.high, y)
-                y += p.channels
-        image += p.height * row
+    max_rows(context, node, 0, <int64_t>(<MaxPool*>node.data).shape.batches * (<MaxPool*>node.data).shape.out_height)
     return 0
 
 
-cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some output rows of each image, all of whose windows have taps."""
+cdef void max_rows(Context context, Node* node, int64_t first, int64_t end) noexcept nogil:
+    """Output rows, counted over all images."""
     cdef MaxPool* op = <MaxPool*>node.data
-    cdef Pool2D* p = &op.shape
     cdef Tensor* x = context.input(node, 0)
-    cdef int64_t row = <int64_t>p.width * p.channels
-    cdef const uint8_t* image = <const uint8_t*>x.data
-    cdef uint8_t* y
-    cdef int32_t n, oh, ow
-    cdef Taps t
+    largest_rows(op.fast, &op.shape, x.type == INT8, <const uint8_t*>x.data, first, end, <uint8_t*>context.output(node, 0).data)
+
+
+cdef void compute_max_pool(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some output rows of each image."""
+    cdef Pool2D* p = &(<MaxPool*>node.data).shape
+    cdef int32_t n
     if p.batches == 1:
         first /= p.out_width
         end = (end + p.out_width - 1) / p.out_width
     for n in range(p.batches):
-        y = <uint8_t*>context.output(node, 0).data + (<int64_t>n * p.out_height + first) * p.out_width * p.channels
-        for oh in range(<int32_t>first, <int32_t>end):
-            for ow in range(p.out_width):
-                t = taps_at(p, oh, ow)
-                op.fast.largest(
-                    image + t.top * row + t.left * p.channels, t.bottom - t.top, row, t.right - t.left, p.channels, x.type == INT8,
-                    p.low, p.high, y)
-                y += p.channels
-        image += p.height * row
+        max_rows(context, node, <int64_t>n * p.out_height + first, <int64_t>n * p.out_height + end)
 
 
 cdef int prepare_resize(Context context, Node* node) except -1:

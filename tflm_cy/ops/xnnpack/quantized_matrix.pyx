@@ -35,7 +35,8 @@ from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batc
 from tflm_cy.ops.xnnpack.constant_weights cimport (
     has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
-from tflm_cy.ops.kernels.gemm_i8 cimport GemmI8, parallelize_i8, run_range_i8, ready_conv_i8
+from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
@@ -70,7 +71,7 @@ cdef struct Matrix:
     ptrdiff_t[BATCH_AXES] w_step
     int turned                   # scratch: one matrix of x as rows (adj_x)
     int columns                  # scratch: one matrix of w as rows
-    GemmI8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
+    ConvI8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
     Batched8 batched             # BATCH_MATMUL
 
 
@@ -107,7 +108,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
         plan_vector(op, x)
         if ready_conv_i8(context, &op.fast, x, w.data, op.k):
             node.invoke = fully_connected_vector
-            return parallelize_i8(context, node, &op.fast, compute_range)
+            return parallelize_packed(context, node, &op.fast, compute_range)
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
@@ -117,7 +118,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
 
 cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
     """A matrix product is a convolution of 1x1 over m positions."""
-    cdef ConvI8* c = &op.fast.plan
+    cdef ConvI8* c = &op.fast
     c.shape.batches = op.m
     c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = 1
     c.shape.kh = c.shape.kw = c.shape.groups = 1
@@ -134,12 +135,12 @@ cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
 
 cdef int fully_connected_vector(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
-    op.fast.plan.run(&op.fast.plan, context.input(node, 0).data, context.scratch(op.fast.scratch), context.output(node, 0).data)
+    run_packed(context, &op.fast, context.input(node, 0).data, context.output(node, 0).data)
     return 0
 
 
 cdef void compute_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    run_range_i8(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
+    run_packed_range(context, &(<Matrix*>node.data).fast, context.input(node, 0).data, context.output(node, 0).data, first, end, worker)
 
 
 cdef int shape_fully_connected(Context context, const Node* node, Matrix* op, const Tensor* x, Tensor* y) except -1:
@@ -287,16 +288,16 @@ cdef bint plan_batches(Context context, Node* node, Matrix* op, const Tensor* x,
         op.batch_axes = 0
         batches = 1
     plan_vector(op, x)
-    b.plan = op.fast.plan
+    b.plan = op.fast
     b.m, b.n, b.k = op.m, op.n, op.k
     b.adj_x, b.adj_y = op.adj_x, op.adj_y
     if not plan_batched_i8(context, b, x, w, matrices):
         return False
     node.invoke = batch_matmul_vector
     if batches == 1 and b.packed != NULL and not op.adj_x:
-        op.fast.plan = b.packed[0]
+        op.fast = b.packed[0]
         op.fast.scratch = b.scratch
-        parallelize_i8(context, node, &op.fast, compute_range)
+        parallelize_packed(context, node, &op.fast, compute_range)
     elif batches > 1:
         context.parallelize(node, multiply_batches, iteration_space(batches, 1), batches * conv_i8_time(&b.plan))
     return True
