@@ -93,3 +93,19 @@ def test_every_environment_variable_is_told():
     named = {name for path in sources for name in asks.findall(path.read_text())}
     assert {"TFLM_CY_ISA", "TFLM_CY_MMAP", "TFLM_CY_L2"} <= named
     assert {name for name in named if f"`{name}`" not in page} == set()
+
+
+def test_every_instruction_set_is_in_the_table_of_kernels():
+    from tflm_cy.simd import table
+
+    page = (ROOT / "docs" / "kernels.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", page[: page.index("Without the variable")], re.M)
+    assert rows == [*table.MODULES, "scalar"]
+    assert set(table.ROWS) == set(table.MODULES)
+
+
+def test_the_index_of_operators_is_where_the_pages_say():
+    from tflm_cy.ops import index
+
+    assert index.MODULES["CONV_2D"] == "conv_2d"
+    assert (ROOT / "tflm_cy" / "ops" / "conv_2d.pyx").exists()

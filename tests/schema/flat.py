@@ -101,14 +101,13 @@ def with_tensor(tensor, data=None, **model):
     }
 
 
-def rich():
-    """A small model with something of everything."""
+def rich_tensors():
     csr = {
         "format": 1,
         "array_segments": ("Uint8Vector", {"values": [0, 1, 2]}),
         "array_indices": ("Uint16Vector", {"values": [1, 0]}),
     }
-    tensors = [
+    return [
         {"shape": [1, 4], "type": 9, "name": "x", "quantization": {"scale": [0.5], "zero_point": [-1]}},
         {
             "shape": [2, 4],
@@ -134,7 +133,10 @@ def rich():
         },
         {"shape": [1], "is_variable": True, "name": "state"},
     ]
-    operators = [
+
+
+def rich_operators():
+    return [
         {
             "opcode_index": 0,
             "inputs": [0, 1, -1],
@@ -154,6 +156,10 @@ def rich():
             "builtin_options": ("VarHandleOptions", {"container": "", "shared_name": "v"}),
         },
     ]
+
+
+def rich():
+    """A small model with something of everything."""
     return {
         "version": 3,
         "description": "something of everything",
@@ -163,7 +169,9 @@ def rich():
             {"deprecated_builtin_code": 127, "builtin_code": 206},
             {"deprecated_builtin_code": 127, "builtin_code": 142},
         ],
-        "subgraphs": [{"tensors": tensors, "inputs": [0], "outputs": [4], "operators": operators, "name": "main"}],
+        "subgraphs": [
+            {"tensors": rich_tensors(), "inputs": [0], "outputs": [4], "operators": rich_operators(), "name": "main"}
+        ],
         "buffers": [
             {},
             {"data": bytes(range(8))},

@@ -17,6 +17,7 @@ terms of a float sum one comes out, with its sign and payload: the first in Tens
 Source: LiteRT:tflite/kernels/internal/reference/{pooling,integer_ops/pooling}.h.
 """
 from libc.math cimport sqrtf
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
@@ -112,14 +113,20 @@ cdef inline void start_block(int pooling, int32_t n, int32_t* sums, pooled* valu
         values[c] = start
 
 
-cdef inline void add_tap(const Pool2D* p, int pooling, int32_t n, const pooled* tap, int32_t* sums, pooled* values) noexcept nogil:
-    cdef int32_t c
-    if pooling == MAXIMUM:
-        for c in range(n):
-            values[c] = tap[c] if values[c] < tap[c] else values[c]
-        return
-    if pooled is float:
-        if pooling == L2:
+cdef inline void add_taps(
+    const Pool2D* p, int pooling, int32_t taps, int32_t n, const pooled* tap, int32_t* sums, pooled* values,
+) noexcept nogil:
+    """Taps of a row of the window."""
+    cdef ptrdiff_t next_tap = p.channels
+    cdef int32_t _i, c
+    for _i in range(taps):
+        if pooling == MAXIMUM:
+            for c in range(n):
+                values[c] = tap[c] if values[c] < tap[c] else values[c]
+        elif pooled is not float:
+            for c in range(n):
+                sums[c] = <int32_t>(<uint32_t>sums[c] + <uint32_t><int32_t>tap[c])
+        elif pooling == L2:
             for c in range(n):
                 values[c] = add_last(values[c], tap[c] * tap[c])
         elif p.last_nan:
@@ -128,9 +135,7 @@ cdef inline void add_tap(const Pool2D* p, int pooling, int32_t n, const pooled* 
         else:
             for c in range(n):
                 values[c] = add_first(values[c], tap[c])
-    else:
-        for c in range(n):
-            sums[c] = <int32_t>(<uint32_t>sums[c] + <uint32_t><int32_t>tap[c])
+        tap += next_tap
 
 
 cdef inline void finish_block(const Pool2D* p, int pooling, int32_t taps, int32_t n, const int32_t* sums, const pooled* values, pooled* y) noexcept nogil:
@@ -156,7 +161,7 @@ cdef inline int pool_2d(const Pool2D* p, int pooling, const pooled* x, pooled* y
     cdef int32_t[CHANNEL_BLOCK] sums
     cdef pooled[CHANNEL_BLOCK] values
     cdef const pooled* tap
-    cdef int32_t n, oh, ow, ih, iw, c0, block
+    cdef int32_t n, oh, ow, ih, c0, block
     cdef Taps t
     if p.channels == 0:
         return 0
@@ -171,9 +176,7 @@ cdef inline int pool_2d(const Pool2D* p, int pooling, const pooled* x, pooled* y
                     start_block(pooling, block, sums, values)
                     for ih in range(t.top, t.bottom):
                         tap = x + ((<int64_t>n * p.height + ih) * p.width + t.left) * p.channels + c0
-                        for iw in range(t.left, t.right):
-                            add_tap(p, pooling, block, tap, sums, values)
-                            tap += p.channels
+                        add_taps(p, pooling, t.right - t.left, block, tap, sums, values)
                     finish_block(p, pooling, tap_count(t), block, sums, values, y + c0)
                 y += p.channels
     return 0

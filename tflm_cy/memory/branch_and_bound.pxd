@@ -69,8 +69,11 @@ cdef class Packing:
     cdef int solve(self, const Entry* entries, int32_t count, int32_t floor_low, int32_t floor_rank) noexcept nogil
     cdef bint tried_before(self, const Entry* entries, const int32_t* candidates, int32_t j) noexcept nogil
     cdef int place(self, const Entry* entries, int32_t count, int32_t k) noexcept nogil
+    cdef bint raise_others(self, const Entry* entries, int32_t count, int32_t k, Entry* kept, Entry* raised) noexcept nogil
+    cdef int solve_others(self, const Entry* chosen, const Entry* others, int32_t count) noexcept nogil
     cdef int parts(self, const Entry* entries, int32_t count, const int32_t* cuts, int32_t cut_count, bint fresh,
                    int32_t floor_low, int32_t floor_rank) noexcept nogil
+    cdef int solve_parts(self, Entry* grouped, const int32_t* start, const int32_t* length, const int32_t* order, int32_t part_count) noexcept nogil
     cdef int parts_of_root(self) noexcept nogil
     cdef bint fits(self, const Entry* entries, int32_t count, int32_t floor_low, int32_t floor_rank) noexcept nogil
     cdef int32_t push(self, const Entry* entries, int32_t count, int32_t k, int32_t floor_low) noexcept nogil

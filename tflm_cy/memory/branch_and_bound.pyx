@@ -36,6 +36,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from tflm_cy.memory.order cimport Key, largest_first, mixed, set_key
+from tflm_cy.memory.parts cimport group_parts, order_parts
 from tflm_cy.platform.clock cimport nanoseconds
 
 cdef int PROBES = 8
@@ -443,18 +444,6 @@ cdef inline bint skipped(const Entry* entry, int32_t floor_low, int32_t floor_ra
 
 cdef inline bint after(const Entry* a, const Entry* b) noexcept nogil:
     return a.low > b.low or (a.low == b.low and a.rank > b.rank)
-
-
-cdef inline int32_t part_of(int32_t begin, const int32_t* cuts, int32_t cut_count) noexcept nogil:
-    """How many cuts lie before a section."""
-    cdef int32_t low = 0, high = cut_count, middle
-    while low < high:
-        middle = (low + high) // 2
-        if cuts[middle] < begin:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 cdef inline void merge(Entry* kept, int32_t kept_count, const Entry* raised, int32_t raised_count) noexcept nogil:

@@ -45,6 +45,19 @@ def _label(low, high):
     return str(high) if low == high else f"{low}-{high}"
 
 
+def _counts(far):
+    """How many differences there are of each size: label -> number."""
+    counts, low = {}, 1
+    for high in BOUNDS:
+        hits = int(((far >= low) & (far <= high)).sum())
+        if hits:
+            counts[_label(low, high)] = hits
+        low = high + 1
+    if (far >= low).any():
+        counts[f"> {low - 1}"] = int((far >= low).sum())
+    return counts
+
+
 def distance(a, b):
     """Compare two arrays of one shape and type.
 
@@ -95,14 +108,7 @@ def distance(a, b):
     else:
         wide = object if size == 8 else np.int64
         far = np.abs(x.astype(wide) - y.astype(wide))
-    counts, low = {}, 1
-    for high in BOUNDS:
-        hits = int(((far >= low) & (far <= high)).sum())
-        if hits:
-            counts[_label(low, high)] = hits
-        low = high + 1
-    if (far >= low).any():
-        counts[f"> {low - 1}"] = int((far >= low).sum())
+    histogram = _counts(far) | histogram
     first = tuple(int(i) for i in np.unravel_index(where[0], a.shape)) if a.ndim else ()
     largest = int(max(far)) if len(far) else 0
-    return Distance(a.size, len(where), largest, unit, first, counts | histogram)
+    return Distance(a.size, len(where), largest, unit, first, histogram)

@@ -158,7 +158,9 @@ cdef Panel panel_of(const ConvI8* c) noexcept nogil:
     p.even = c.finish == NULL and (
         c.plan.direct if c.plan.flat else c.shape.oh * c.shape.ow >= TILE * c.tiles.positions_per_row if c.tiles.gathered or c.tiles.sampled
         else not c.tiles.across and c.shape.ow >= TILE)
-    p.x_row = STEP * c.tiles.steps if c.tiles.gathered else c.plan.row_bytes if c.plan.flat else c.shape.ic if c.tiles.sampled else c.shape.stride_w * c.shape.ic
+    p.x_row = c.shape.ic if c.tiles.sampled else c.shape.stride_w * c.shape.ic
+    if c.plan.flat or c.tiles.gathered:
+        p.x_row = STEP * c.tiles.steps if c.tiles.gathered else c.plan.row_bytes
     if c.finish != NULL:
         p.kind = TILE_I32 if c.is_signed else TILE_I32_U8
         p.sum_row = TILE * c.tiles.columns * sizeof(int32_t)

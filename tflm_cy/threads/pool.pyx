@@ -1,6 +1,6 @@
 """One pool of threads for the process: it computes the parts of a node while an interpreter runs.
 
-An invoke *engages* the pool, *shares* node after node, and releases it. Who finds it engaged computes alone: nobody waits for a pool.
+An invoke *engages* the pool, *shares* node after node, and releases it. An invoke that finds it engaged computes alone: nobody waits for a pool.
 Workers start at the first engagement that asks for them. They spin while the pool is engaged and a little longer, so that the next node, or the next
 invoke, finds them awake; then they sleep. Waking takes longer than a small model: the invoke wakes them once, at its start, and only
 if it is worth it or if invokes follow each other closely; until they come, the caller takes their parts.
@@ -9,9 +9,9 @@ On a machine with more to do than it has processors, a worker may be suspended a
 a fifth of the time, everybody computes alone for ten times as long as the wait, and twice as long again when it goes on like that, so that several
 threads lose little where one would do better. Rarer waits, of a machine that does something else now and then, change nothing.
 
-A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each hand has a *lane* of
-neighbouring parts, so that in node after node the same thread meets the same rows in its cache; who is through helps in the other lanes. A part is
-taken by one exchange of the lane's word `claimed`, on a line of the cache that its own hand alone needs as long as nobody has to help.
+A node is cut into parts beforehand, as its shape and `num_threads` say; which thread computes which part changes nothing. Each thread has a *lane* of
+neighbouring parts, so that in node after node it meets the same rows in its cache; a thread that has finished its lane helps in the others. A part is
+taken by one exchange of the lane's word `claimed`, on a line of the cache that its own thread alone needs as long as no other helps.
 
 A worker learns of a job from what the caller publishes, or before that: a job may know the one that will follow directly (`Job.next`). Who has computed
 a part of the first goes on to the next as soon as all parts are done (`Lane.done`), and the caller's word is not waited for, which takes as long
@@ -52,11 +52,11 @@ cdef enum:
     MOST_DOUBLINGS = 5
     CLOSE_NS = 300000            # invokes that follow each other within this time are worth waking workers
 
-cdef struct Lane:                # of a hand; numbers of jobs are followed by 16 bits
+cdef struct Lane:                # of a thread; numbers of jobs are followed by 16 bits
     Atomic64 claimed             # the last job that had parts taken here, how many
     char[56] apart
-    Atomic64 done                # the last job of which the hand has computed parts, here or elsewhere, how many
-    uint64_t followed            # jobs that the hand was not told of
+    Atomic64 done                # the last job of which the thread has computed parts, here or elsewhere, how many
+    uint64_t followed            # jobs that the thread began before they were published
     char[48] apart_too
 
 cdef struct Pool:
@@ -64,17 +64,17 @@ cdef struct Pool:
     const Job* job
     uint64_t mode                # of float arithmetic
     int32_t parts
-    int32_t members              # hands that may take part, the caller's included
+    int32_t members              # threads that may take part, the caller's included
     char[32] apart
-    Lane[MOST_HANDS] lanes
+    Lane[MOST_THREADS] lanes
     uint32_t busy                # somebody has the pool
     uint32_t engaged             # and will share jobs
     uint32_t sleeping            # workers that have not been called
     uint32_t present             # workers that are at work, or wait for it awake
     uint32_t workers             # started
     uint32_t calls               # to wake up
-    bint wakes                   # this crew is worth waking
-    bint alone                   # this crew's worker was suspended
+    bint wakes                   # the workers are worth waking
+    bint alone                   # a worker was suspended
     int64_t alone_until          # when the pool may be engaged again
     int doublings                # of the time, since waits follow each other
     int64_t taken_at             # when it was engaged
@@ -83,18 +83,18 @@ cdef struct Pool:
     int64_t together             # time with the pool engaged since the last wait, up to engaged_at
     int64_t seen                 # when it was last asked for
     uint64_t jobs                # since the process began
-    int32_t crew
-    uint8_t[MOST_HANDS] late     # the caller has computed the last part that was this hand's
+    int32_t threads              # for which it was engaged, the caller's included
+    uint8_t[MOST_THREADS] late     # the caller has computed the last part of this thread's lane
     uintptr_t owner              # who has engaged the pool
     Mutex mutex
     Condition wake
 
-cdef struct JobCursor:               # what a hand does of a job
+cdef struct JobCursor:               # what a thread does of a job
     uint64_t number
     const Job* job               # may be looked at while a part that one has taken is not done
     int parts
     int members
-    int hand
+    int thread
     int done                     # parts
     const Job* next              # what follows it, and into how many parts that is cut; NULL: nobody knows, or nothing was done
     int next_parts
@@ -158,25 +158,25 @@ def tune(int processors=-1, int64_t worker_delay=-1):
 def state():
     """Return what the pool has: started workers, jobs shared since the process began, how often a worker went on to the next one by itself,
     whether somebody has engaged the pool."""
-    cdef int hand
+    cdef int thread
     followed = 0
-    for hand in range(MOST_HANDS):
-        followed += load64(&pool.lanes[hand].followed)
+    for thread in range(MOST_THREADS):
+        followed += load64(&pool.lanes[thread].followed)
     return {"workers": pool.workers, "jobs": pool.jobs, "followed": followed, "engaged": bool(load32(&pool.busy))}
 
 
 cdef int count_workers(int threads) noexcept nogil:
     """At most the processors that this process may use: more would wait for each other."""
     cdef int most = 1 if threads <= 1 else PROCESSORS if PROCESSORS > 0 else usable_processors()
-    if most > MOST_HANDS:
-        most = MOST_HANDS
+    if most > MOST_THREADS:
+        most = MOST_THREADS
     return threads if threads < most else most
 
 
-cdef bint engage(int crew, bint wake) noexcept nogil:
-    """Get the pool for a crew of so many, the caller included; workers come as they wake up."""
+cdef bint engage(int threads, bint wake) noexcept nogil:
+    """Get the pool for so many threads, the caller's included; workers come as they wake up."""
     cdef int64_t now
-    if crew <= 1:
+    if threads <= 1:
         return False
     now = nanoseconds()
     wake = wake or now - pool.seen < CLOSE_NS
@@ -185,8 +185,8 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
         return False
     if load32(&pool.busy) or not swap32(&pool.busy, 0, 1):
         return False
-    pool.awake = <int>load32(&pool.present) >= crew - 1
-    while <int>pool.workers < crew - 1:
+    pool.awake = <int>load32(&pool.present) >= threads - 1
+    while <int>pool.workers < threads - 1:
         if start_thread(work, <void*>(<size_t>pool.workers + 1)) != 0:
             break
         add32(&pool.workers, 1)
@@ -194,8 +194,8 @@ cdef bint engage(int crew, bint wake) noexcept nogil:
         store32(&pool.busy, 0)
         return False
     pool.owner = this_thread()
-    pool.crew = crew
-    memset(pool.late, load32(&pool.sleeping) > 0, crew)
+    pool.threads = threads
+    memset(pool.late, load32(&pool.sleeping) > 0, threads)
     pool.wakes = wake
     pool.alone = False
     pool.taken_at = pool.engaged_at = now
@@ -229,37 +229,37 @@ cdef void call_workers() noexcept nogil:
 
 cdef void share(const Job* job) noexcept nogil:
     """Compute all parts of a job, with the workers that come. Only between engage and release."""
-    cdef JobCursor stint
+    cdef JobCursor cursor
     cdef int lane
     cdef int waits = 0
     pool.jobs += 1
-    begin(&stint, pool.jobs, job, job.parts, pool.crew, 0)
+    begin(&cursor, pool.jobs, job, job.parts, pool.threads, 0)
     if pool.alone:
-        compute_all(&stint)
+        compute_all(&cursor)
     else:
-        publish(&stint)
+        publish(&cursor)
         if pool.wakes and load32(&pool.sleeping) > 0:
             call_workers()
-        compute_lane(&stint, 0)
-        for lane in range(1, stint.members):
-            if pool.late[lane] or lane_size(&stint, lane) > 1:
-                help(&stint, lane)
-    while not is_over(&stint):
+        compute_lane(&cursor, 0)
+        for lane in range(1, cursor.members):
+            if pool.late[lane] or lane_size(&cursor, lane) > 1:
+                help(&cursor, lane)
+    while not is_over(&cursor):
         wait_a_little()
         waits += 1
         if waits == GRACE:
-            for lane in range(1, stint.members):
-                help(&stint, lane)
+            for lane in range(1, cursor.members):
+                help(&cursor, lane)
         elif waits > PATIENCE:
-            wait_for_others(&stint)
+            wait_for_others(&cursor)
 
 
-cdef inline void begin(JobCursor* s, uint64_t number, const Job* job, int parts, int members, int hand) noexcept nogil:
+cdef inline void begin(JobCursor* s, uint64_t number, const Job* job, int parts, int members, int thread) noexcept nogil:
     s.number = number
     s.job = job
     s.parts = parts
     s.members = members
-    s.hand = hand
+    s.thread = thread
     s.done = 0
     s.next = NULL
 
@@ -314,11 +314,11 @@ cdef inline void compute(JobCursor* s, int lane, int size, int taken) noexcept n
     if s.next == NULL and s.job.next != NULL:
         s.next = s.job.next
         s.next_parts = s.next.parts
-    s.job.part(s.job.argument, part, s.parts, s.hand)
-    if WORKER_DELAY != 0 and s.hand != 0:
+    s.job.part(s.job.argument, part, s.parts, s.thread)
+    if WORKER_DELAY != 0 and s.thread != 0:
         pass_time(WORKER_DELAY)
     s.done += 1
-    publish64(&pool.lanes[s.hand].done, s.number << 16 | <uint64_t>s.done)
+    publish64(&pool.lanes[s.thread].done, s.number << 16 | <uint64_t>s.done)
 
 
 cdef void compute_lane(JobCursor* s, int lane) noexcept nogil:
@@ -332,7 +332,7 @@ cdef void compute_lane(JobCursor* s, int lane) noexcept nogil:
 
 cdef void compute_all(JobCursor* s) noexcept nogil:
     """All lanes, taken beforehand, so that nobody can be suspended amid a part; who knew of the job may have been faster."""
-    cdef int[MOST_HANDS] first
+    cdef int[MOST_THREADS] first
     cdef int lane, taken, size
     for lane in range(s.members):
         first[lane] = take(s, lane, lane_size(s, lane), True)
@@ -346,9 +346,9 @@ cdef inline bint is_over(const JobCursor* s) noexcept nogil:
     """All parts are done, by whomever; whoever is at a later job has seen that."""
     cdef uint64_t done
     cdef int parts = 0
-    cdef int hand
-    for hand in range(s.members):
-        done = load64(&pool.lanes[hand].done)
+    cdef int thread
+    for thread in range(s.members):
+        done = load64(&pool.lanes[thread].done)
         if done >> 16 > s.number:
             return True
         if done >> 16 == s.number:
@@ -378,28 +378,28 @@ cdef void wait_for_others(const JobCursor* s) noexcept nogil:
     pool.engaged_at = now
 
 
-cdef bint take_part(int hand, uint64_t* last) noexcept nogil:
+cdef bint take_part(int thread, uint64_t* last) noexcept nogil:
     """In the job that is published, if it is newer than the last one that this worker knows, and in those that follow it directly."""
     cdef JobCursor s
     cdef uint64_t mode
     cdef uint64_t number = load64(&pool.number)
     if number <= last[0]:
         return False
-    begin(&s, number, pool.job, pool.parts, pool.members, hand)
+    begin(&s, number, pool.job, pool.parts, pool.members, thread)
     mode = pool.mode
     keep_order()
     if load64(&pool.number) != number:
         return True
     last[0] = number
-    if hand >= s.members:
+    if thread >= s.members:
         return False
     if float_mode() != mode:
         set_float_mode(mode)
     compute_and_help(&s)
     while s.next != NULL and comes_to_end(&s):
-        begin(&s, s.number + 1, s.next, s.next_parts, s.members, hand)
+        begin(&s, s.number + 1, s.next, s.next_parts, s.members, thread)
         last[0] = s.number
-        pool.lanes[hand].followed += 1
+        pool.lanes[thread].followed += 1
         compute_and_help(&s)
     return True
 
@@ -407,9 +407,9 @@ cdef bint take_part(int hand, uint64_t* last) noexcept nogil:
 cdef void compute_and_help(JobCursor* s) noexcept nogil:
     """A worker's own lane, then the others'. The caller begins with its own at once: if that is a single part it is taken."""
     cdef int i, lane
-    compute_lane(s, s.hand)
+    compute_lane(s, s.thread)
     for i in range(1, s.members):
-        lane = (s.hand + i) % s.members
+        lane = (s.thread + i) % s.members
         if lane != 0 or lane_size(s, 0) > 1:
             compute_lane(s, lane)
 
@@ -427,14 +427,14 @@ cdef bint comes_to_end(const JobCursor* s) noexcept nogil:
 
 cdef void* work(void* argument) noexcept nogil:
     """A worker's life."""
-    cdef int hand = <int><size_t>argument
+    cdef int thread = <int><size_t>argument
     cdef uint64_t last = 0
     cdef int64_t idle_since = 0
     cdef int64_t now
     cdef int looks = 0
     add32(&pool.present, 1)
     while True:
-        if take_part(hand, &last):
+        if take_part(thread, &last):
             idle_since = 0
             continue
         wait_a_little()

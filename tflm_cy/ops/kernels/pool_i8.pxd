@@ -13,30 +13,29 @@ cdef enum:
     MOST_SUMS = 512              # channels whose sums lie on the stack
 
 
-cdef inline const uint8_t* first_tap(const Pool2D* p, const uint8_t* x, int64_t row, Taps t) noexcept nogil:
-    """Of a window of an output row."""
-    return x + ((row / p.out_height * p.height + t.top) * p.width + t.left) * p.channels
-
-
 cdef inline void largest_rows(
     const ElementwiseI8Kernels* fast, const Pool2D* p, bint is_signed, const uint8_t* x, int64_t first, int64_t end, uint8_t* y,
 ) noexcept nogil:
     cdef int32_t nothing = min(max(-128 if is_signed else 0, p.low), p.high)
+    cdef int64_t pixel = p.channels
+    cdef int64_t line = p.width * pixel
     cdef int64_t row
-    cdef int32_t ow
+    cdef int32_t oh, ow
+    cdef const uint8_t* image
     cdef Taps t
     if p.channels == 0:
         return
     y += first * p.out_width * p.channels
     for row in range(first, end):
+        oh = <int32_t>(row % p.out_height)
+        image = x + row / p.out_height * p.height * line
         for ow in range(p.out_width):
-            t = taps_at(p, <int32_t>(row % p.out_height), ow)
+            t = taps_at(p, oh, ow)
             if tap_count(t) == 0:
                 memset(y, nothing, p.channels)
             else:
                 fast.largest(
-                    first_tap(p, x, row, t), t.bottom - t.top, <int64_t>p.width * p.channels, t.right - t.left, p.channels, is_signed, p.low,
-                    p.high, y)
+                    image + t.top * line + t.left * pixel, t.bottom - t.top, line, t.right - t.left, p.channels, is_signed, p.low, p.high, y)
             y += p.channels
 
 
@@ -45,21 +44,25 @@ cdef inline bint average_rows(
 ) noexcept nogil:
     """Of up to MOST_SUMS channels; a window's rows are summed up at once."""
     cdef int32_t[MOST_SUMS] sums
+    cdef int64_t pixel = p.channels
+    cdef int64_t line = p.width * pixel
     cdef int64_t row
-    cdef int32_t ow, ih
+    cdef int32_t oh, ow, ih
+    cdef const uint8_t* image
     cdef Taps t
     if p.channels == 0:
         return True
     y += first * p.out_width * p.channels
     for row in range(first, end):
+        oh = <int32_t>(row % p.out_height)
+        image = x + row / p.out_height * p.height * line
         for ow in range(p.out_width):
-            t = taps_at(p, <int32_t>(row % p.out_height), ow)
+            t = taps_at(p, oh, ow)
             if tap_count(t) == 0:
                 return False
             memset(sums, 0, p.channels * sizeof(int32_t))
-            for ih in range(t.bottom - t.top):
-                fast.sum_rows(
-                    first_tap(p, x, row, t) + <int64_t>ih * p.width * p.channels, t.right - t.left, p.channels, is_signed, sums)
+            for ih in range(t.top, t.bottom):
+                fast.sum_rows(image + ih * line + t.left * pixel, t.right - t.left, p.channels, is_signed, sums)
             if is_signed:
                 average_sums(p, sums, tap_count(t), p.channels, <int8_t*>y)
             else:

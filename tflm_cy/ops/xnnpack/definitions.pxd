@@ -6,6 +6,8 @@ from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8
 from tflm_cy.ops.elementwise cimport UnaryKernel
 
+ctypedef void (*SumAxes)(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil
+
 cdef enum Form:                  # of the functions that have one for each
     FORM_AVX2
     FORM_AVX512
@@ -19,7 +21,10 @@ cdef struct Definitions:         # of what differs from one generation to the ne
     UnaryKernel rsqrt
     UnaryKernel sqrt
     SoftmaxRow softmax
-    Form sums                    # of `sum_axes`
+    SumAxes sum_rows             # the last axis is reduced
+    SumAxes sum_columns
+    SumAxes square_rows
+    SumAxes square_columns
     bint slope_by_sign           # PRELU, LEAKY_RELU: the sign bit decides
 
 
@@ -27,9 +32,6 @@ cdef inline Function8 of_form(Form form, Function8 avx2, Function8 avx512, Funct
     """Inline functions have an address in each module that takes one: the caller's are wanted."""
     return neon if form == FORM_NEON else avx512 if form == FORM_AVX512 else avx2
 
-
-# Sums, or sums of squares, times `scale`; `last`: the last axis is reduced.
-cdef void sum_axes(Form form, bint last, bint square, const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil
 
 cdef const Definitions* definitions() except NULL
 cdef const ProductRules* product_rules() except NULL

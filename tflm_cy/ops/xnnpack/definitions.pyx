@@ -34,43 +34,66 @@ cdef void softmax_neon(const float* x, int64_t n, float* y) noexcept nogil:
     softmax_row_neon(x, n, y)
 
 
-cdef void sum_axes(Form form, bint last, bint square, const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
-    """The flags are literals here, so that each pair of them has loops without branches."""
-    if form == FORM_NEON:
-        if last:
-            sum_rows_neon(s, x, scale, square, y)
-        else:
-            sum_columns_neon(s, x, scale, square, y)
-    elif last and form == FORM_AVX512:
-        if square:
-            sum_rows(s, x, scale, True, True, y)
-        else:
-            sum_rows(s, x, scale, False, True, y)
-    elif last:
-        if square:
-            sum_rows(s, x, scale, True, False, y)
-        else:
-            sum_rows(s, x, scale, False, False, y)
-    elif form == FORM_AVX512:
-        if square:
-            sum_columns(s, x, scale, True, True, y)
-        else:
-            sum_columns(s, x, scale, False, True, y)
-    elif square:
-        sum_columns(s, x, scale, True, False, y)
-    else:
-        sum_columns(s, x, scale, False, False, y)
+cdef void sum_rows_avx2(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows(s, x, scale, False, False, y)
+
+
+cdef void sum_rows_avx512(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows(s, x, scale, False, True, y)
+
+
+cdef void sum_rows_of_neon(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows_neon(s, x, scale, False, y)
+
+
+cdef void sum_columns_avx2(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns(s, x, scale, False, False, y)
+
+
+cdef void sum_columns_avx512(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns(s, x, scale, False, True, y)
+
+
+cdef void sum_columns_of_neon(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns_neon(s, x, scale, False, y)
+
+
+cdef void square_rows_avx2(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows(s, x, scale, True, False, y)
+
+
+cdef void square_rows_avx512(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows(s, x, scale, True, True, y)
+
+
+cdef void square_rows_neon(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_rows_neon(s, x, scale, True, y)
+
+
+cdef void square_columns_avx2(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns(s, x, scale, True, False, y)
+
+
+cdef void square_columns_avx512(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns(s, x, scale, True, True, y)
+
+
+cdef void square_columns_neon(const ReduceShape* s, const float* x, float scale, float* y) noexcept nogil:
+    sum_columns_neon(s, x, scale, True, y)
 
 
 # ---- the table
 cdef Definitions OF_AVX2 = Definitions(
-    FORM_AVX2, FORM_AVX2, FORM_AVX2, FORM_AVX2, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx2, softmax_avx2, FORM_AVX2, True,
+    FORM_AVX2, FORM_AVX2, FORM_AVX2, FORM_AVX2, <UnaryKernel>rsqrt_f32_avx2, <UnaryKernel>sqrt_f32_avx2, softmax_avx2,
+    sum_rows_avx2, sum_columns_avx2, square_rows_avx2, square_columns_avx2, True,
 )
 cdef Definitions OF_AVX512 = Definitions(
-    FORM_AVX512, FORM_AVX512, FORM_AVX512, FORM_AVX2, <UnaryKernel>rsqrt_f32_avx512, <UnaryKernel>sqrt_f32_avx512, softmax_avx512, FORM_AVX512, False,
+    FORM_AVX512, FORM_AVX512, FORM_AVX512, FORM_AVX2, <UnaryKernel>rsqrt_f32_avx512, <UnaryKernel>sqrt_f32_avx512, softmax_avx512,
+    sum_rows_avx512, sum_columns_avx512, square_rows_avx512, square_columns_avx512, False,
 )
 cdef Definitions OF_NEON = Definitions(
-    FORM_NEON, FORM_AVX2, FORM_NEON, FORM_NEON, <UnaryKernel>rsqrt_f32_neon, <UnaryKernel>sqrt_f32_neon, softmax_neon, FORM_NEON, True,
+    FORM_NEON, FORM_AVX2, FORM_NEON, FORM_NEON, <UnaryKernel>rsqrt_f32_neon, <UnaryKernel>sqrt_f32_neon, softmax_neon,
+    sum_rows_of_neon, sum_columns_of_neon, square_rows_neon, square_columns_neon, True,
 )
 cdef ProductRules[1] RULES       # of this process
 
@@ -97,8 +120,9 @@ def table():
     """Return which definition each operator takes in this process, by name, for those that differ between generations."""
     cdef const Definitions* d = definitions()
     cdef const ProductRules* rules = product_rules()
+    rest = FORMS[FORM_NEON if d.softmax == softmax_neon else FORM_AVX512 if d.softmax == softmax_avx512 else FORM_AVX2]
     names = {"ELU": FORMS[d.elu], "LEAKY_RELU": FORMS[d.leaky], "LOGISTIC": FORMS[d.logistic], "NEG": FORMS[d.neg]}
-    names |= dict.fromkeys(("MEAN", "RSQRT", "SOFTMAX", "SQRT", "SUM"), FORMS[d.sums])
+    names |= dict.fromkeys(("MEAN", "RSQRT", "SOFTMAX", "SQRT", "SUM"), rest)
     names["PRELU"] = FORMS[FORM_AVX2 if d.slope_by_sign else FORM_AVX512]
     names["a product's only row"] = ORDERS[rules.single_row]
     return names

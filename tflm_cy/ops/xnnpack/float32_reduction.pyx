@@ -20,7 +20,7 @@ from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
-from tflm_cy.ops.xnnpack.definitions cimport Form, definitions, sum_axes
+from tflm_cy.ops.xnnpack.definitions cimport Definitions, SumAxes, definitions
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
@@ -34,8 +34,7 @@ cdef enum:
 cdef struct Reduction:
     ReduceShape shape
     float scale
-    Form sums                    # whose sums they are
-    bint square                  # of the squares
+    SumAxes sum
     bint wide                    # extremes: AVX-512's order
     int extreme
     ExtremeKernel fast           # NULL: no vectors
@@ -113,16 +112,23 @@ cdef int set_reduced_shape(Context context, const Tensor* x, uint32_t reduced, b
 
 cdef int prepare_sum(Context context, Node* node) except -1:
     cdef Reduction* op = prepare_reduction(context, node)
-    op.sums = definitions().sums
-    op.square = node.fusion == FUSED_SQUARE
+    op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
     node.invoke = sum_values
     return 0
 
 
+cdef SumAxes sum_of(const Reduction* op, bint square) except NULL:
+    cdef const Definitions* d = definitions()
+    if op.shape.last_reduced:
+        return d.square_rows if square else d.sum_rows
+    return d.square_columns if square else d.sum_columns
+
+
 cdef int prepare_mean(Context context, Node* node) except -1:
-    prepare_sum(context, node)
-    cdef Reduction* op = <Reduction*>node.data
+    cdef Reduction* op = prepare_reduction(context, node)
+    op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
     op.scale = <float>1 / <float>op.shape.count
+    node.invoke = sum_values
     return 0
 
 
@@ -145,7 +151,7 @@ cdef int sum_values(Context context, Node* node) noexcept nogil:
     if count(x) == 0:
         memset(y.data, 0, y.bytes)
     else:
-        sum_axes(op.sums, op.shape.last_reduced, op.square, &op.shape, <const float*>x.data, op.scale, <float*>y.data)
+        op.sum(&op.shape, <const float*>x.data, op.scale, <float*>y.data)
     return 0
 
 
