@@ -99,7 +99,7 @@ def test_every_instruction_set_is_in_the_table_of_kernels():
     from tflm_cy.simd import table
 
     page = (ROOT / "docs" / "kernels.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \|", page[: page.index("Without the variable")], re.M)
+    _, *rows = re.findall(r"^\| `(\w+)` \|", page[: page.index("Without the variable")], re.M)
     assert rows == [*table.MODULES, "scalar"]
     assert set(table.ROWS) == set(table.MODULES)
 
