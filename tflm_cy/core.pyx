@@ -72,7 +72,7 @@ cdef object ndarray = np.ndarray
 cdef bint SHORTCUTS = LAYOUT_KNOWN and HAS_GIL
 
 
-cdef Subgraph unborn():
+cdef Subgraph without_init():
     """The graph of an object that `__init__` has not seen: nothing in it, and allocating it raises."""
     cdef Subgraph g = Subgraph()
     g.shared = Resources()
@@ -81,7 +81,7 @@ cdef Subgraph unborn():
     return g
 
 
-cdef Subgraph UNBORN = unborn()
+cdef Subgraph WITHOUT_INIT = without_init()
 
 
 cdef class Core:
@@ -89,7 +89,7 @@ cdef class Core:
 
     def __cinit__(self):
         make_call_lock(&self.call_lock, forks)
-        self.primary = UNBORN
+        self.primary = WITHOUT_INIT
 
     def __dealloc__(self):
         if self.call_lock.lock != NULL:

@@ -46,7 +46,7 @@ def test_what_a_node_makes_lies_in_the_container(op, before, wanted):
     if before:
         definition.attr["container"].s = before.encode()
     definition.attr["shared_name"].s = b"table"
-    container.settle(definition)
+    container.place_resource(definition)
     if wanted is None:
         assert "container" not in definition.attr
         assert container.makers == {}

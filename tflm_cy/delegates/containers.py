@@ -21,7 +21,7 @@ class Container:
         self.makers = {}  # (container, shared name) -> a NodeDef that gives the resource's handle
         weakref.finalize(self, ABANDONED.append, self.makers).atexit = False
 
-    def settle(self, definition):
+    def place_resource(self, definition):
         """Let a NodeDef make its resource here, if it makes one."""
         from tensorflow.python.framework import op_def_registry
 

@@ -116,7 +116,7 @@ class Part:
             definition.name = f"n{n}"
             definition.device = ""
             del definition.input[:]
-            self.container.settle(definition)
+            self.container.place_resource(definition)
             for t in inputs:
                 if t >= 0:
                     definition.input.append(made.get(t, f"t{t}:0"))

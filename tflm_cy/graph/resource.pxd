@@ -44,4 +44,4 @@ cdef class Resources:
     cdef Variable* variable(self, int number) noexcept
     cdef int hold(self, int subgraph, Tensor* tensor, object value) except -1
     cdef object held(self, const Tensor* tensor)
-    cdef int hand_on(self, int subgraph, Tensor* target, const Tensor* value) except -1
+    cdef int copy_handle(self, int subgraph, Tensor* target, const Tensor* value) except -1

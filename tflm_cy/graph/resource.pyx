@@ -11,7 +11,7 @@ RESOURCE holds a *handle*: a number that names this very tensor, so `handles` ma
 | | |
 | --- | --- |
 | `hold` | a node writes the tensor: it refers to the new object, and no longer to the one before |
-| `hand_on` | the tensor is copied (into a called subgraph, out of it, around a loop): both refer to the object, each by its own number |
+| `copy_handle` | the tensor is copied (into a called subgraph, out of it, around a loop): both refer to the object, each by its own number |
 | `held` | a node reads the tensor; None: what it holds is no handle |
 | `handles.clear` | the outermost invoke ends, or fails: no tensor refers to anything |
 
@@ -108,7 +108,7 @@ cdef class Resources:
         memcpy(&number, tensor.data, sizeof(number))
         return self.handles.get(number)
 
-    cdef int hand_on(self, int subgraph, Tensor* target, const Tensor* value) except -1:
+    cdef int copy_handle(self, int subgraph, Tensor* target, const Tensor* value) except -1:
         """The target has the value's bytes; where these are a handle, it refers to the same object by its own number."""
         cdef object shared = self.held(value)
         if shared is not None:

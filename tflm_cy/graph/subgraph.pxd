@@ -39,7 +39,7 @@ cdef class Subgraph(Context):
     cdef int arithmetic              # of the nodes that no delegate takes
     cdef bint micro                  # TFLM's way: one arena for all subgraphs, planned by `micro`; nothing is shaped while invoking
     cdef size_t loaded               # mark of the tail behind what loading put there
-    cdef Block roomy_tensors         # the tensors, where there is room for those of strips
+    cdef Block strip_tensors         # the tensors, where there is room for those of strips
 
     # progress
     cdef readonly bint ready
@@ -55,7 +55,7 @@ cdef class Subgraph(Context):
     cdef dict last_inputs            # of the last run, for who repeats it; None: nobody has asked
 
     cdef int set_up(self, int threads, frozenset disabled) except -1
-    cdef int make_room_for_strips(self) except -1
+    cdef int reserve_strip_tensors(self) except -1
     cdef int allocate(self) except -1
     cdef int forget_prepared(self) except -1
     cdef int prepare_nodes(self) except -1

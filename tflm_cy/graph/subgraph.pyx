@@ -283,7 +283,7 @@ cdef class Subgraph(Context):
             raise ValueError(f"a value of shape {shape_of(value)} cannot be stored in a tensor of shape {shape_of(target)}")
         if value.bytes > 0:
             memcpy(target.data, value.data, value.bytes)
-        return self.shared.hand_on(self.index, target, value) if is_handle(target) else 0
+        return self.shared.copy_handle(self.index, target, value) if is_handle(target) else 0
 
     # ---------------------------------------------------------------- shapes and values from outside
 
@@ -347,11 +347,11 @@ cdef class Subgraph(Context):
             g.compilation.disabled = disabled
             g.fuse = "rewrite" not in disabled and not g.micro
             if g.workers > 1 and "tile" not in disabled and not g.micro:
-                g.make_room_for_strips()
+                g.reserve_strip_tensors()
         return 0
 
-    cdef int make_room_for_strips(self) except -1:
-        self.roomy_tensors = move_tensors(&self.graph, (self.workers - 1) * self.graph.step_count)
+    cdef int reserve_strip_tensors(self) except -1:
+        self.strip_tensors = move_tensors(&self.graph, (self.workers - 1) * self.graph.step_count)
         self.tensors = self.graph.tensors
         return 0
 

@@ -174,7 +174,7 @@ cdef class Orders:
 
     cdef void climb(self, int64_t budget) noexcept nogil:
         """Change the order until nothing lower is possible or the placements are spent; after many changes that did not
-        help, shake the best order that was found."""
+        help, perturb the best order that was found."""
         cdef int64_t end = self.placements + budget, found = self.height, tried = 0
         cdef Py_ssize_t a, b, links, back
         self.keep()
@@ -184,7 +184,7 @@ cdef class Orders:
             if self.height < self.kept_height:
                 self.keep()
             if tried > PATIENCE:
-                self.shake()
+                self.perturb()
                 found, tried = self.height, 0
             tried += 1
             self.placements += 1        # also where all that is moved has a fixed offset
@@ -211,7 +211,7 @@ cdef class Orders:
         memcpy(self.kept_order, self.order, self.count * sizeof(Py_ssize_t))
         memcpy(self.kept, self.best, self.count * sizeof(int64_t))
 
-    cdef void shake(self) noexcept nogil:
+    cdef void perturb(self) noexcept nogil:
         """Go on from the best order with some buffers moved, whatever that gives."""
         cdef Py_ssize_t k, a, links
         memcpy(self.order, self.kept_order, self.count * sizeof(Py_ssize_t))

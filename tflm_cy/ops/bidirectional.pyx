@@ -274,7 +274,7 @@ cdef int prepare_lstm(Context context, Node* node) except -1:
     if s.shape[0].cells != s.shape[1].cells or s.shape[0].outputs != s.shape[1].outputs:
         raise ValueError(
             f"input_to_forget_weights->dims->data[0] != n_cell ({s.shape[0].cells} != {s.shape[1].cells}): TensorFlow wants both cells alike")
-    request_room(context, s)
+    request_step_memory(context, s)
     shape_outputs(context, node, q)
     node.data = s
     node.invoke = run_lstm
@@ -349,7 +349,7 @@ cdef int inspect_lstm(Context context, HybridMatrix* m, const Tensor* w) except 
     return 0
 
 
-cdef int request_room(Context context, LstmCells* s) except -1:
+cdef int request_step_memory(Context context, LstmCells* s) except -1:
     """Memory for one step of the larger cell."""
     cdef ptrdiff_t together = s.q.batches if s.q.time_major else 1
     cdef ptrdiff_t cells = max(s.shape[0].cells, s.shape[1].cells)

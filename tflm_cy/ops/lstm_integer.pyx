@@ -67,12 +67,12 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     for gate in range(4):
         if context.input(node, INPUT_WEIGHTS + gate) != NULL:
             prepare_integer_gate(context, node, s, gate)
-    request_room(context, s, own)
+    request_step_memory(context, s, own)
     node.invoke = run_integer
     return prepare_vector(context, node, s)
 
 
-cdef int request_room(Context context, Lstm* s, Integers* own) except -1:
+cdef int request_step_memory(Context context, Lstm* s, Integers* own) except -1:
     """Scratch memory of a step."""
     cdef const LstmShape* shape = &s.shape
     s.x = context.request_scratch(shape.inputs * sizeof(int16_t))
@@ -186,7 +186,7 @@ cdef int prepare_micro(Context context, Node* node, Lstm* s) except -1:
     m.cell.multiplier = 3 << max(left, 0)
     m.cell.shift = max(-left, 0)
     own.micro = m
-    request_room(context, s, own)
+    request_step_memory(context, s, own)
     node.invoke = run_integer
     return 0
 

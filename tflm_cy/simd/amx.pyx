@@ -104,8 +104,8 @@ cdef enum:
     L2_SUMS = 262144             # waiting for `finish`
     MOST_GATHERED = 7            # rows of a window: copying them takes its time, too
     LARGEST_GATHERED = 32        # their bytes
-    MOST_ABREAST = 4             # positions of a row of a tile
-    FEWEST_ABREAST = 32          # rows
+    MOST_POSITIONS_PER_ROW = 4             # positions of a row of a tile
+    FEWEST_WIDE_ROWS = 32          # rows
     SMALL = 20000                # multiplications below which tiles do not pay
     DEAREST_EXTRA = 4            # tiles of weights in extra steps, beyond those that sums of windows' bytes would take
 

@@ -49,7 +49,7 @@ cdef void copy_pixels(const ConvI8* c, const uint8_t* x, uint8_t* copy) noexcept
 
 
 cdef void gather(const ConvI8* c, const uint8_t* image, ptrdiff_t first, ptrdiff_t n, uint8_t* windows) noexcept nogil:
-    """The windows of n positions, or of so many that are abreast, one after the other."""
+    """The windows of n positions, or of so many rows of several positions, one after the other."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t width = g.ow / c.tiles.positions_per_row
     cdef ptrdiff_t size = STEP * c.tiles.steps

@@ -106,12 +106,12 @@ cdef ptrdiff_t window_row(const ConvShape* g, ptrdiff_t positions_per_row) noexc
 cdef ptrdiff_t most_positions_per_row(const ConvI8* c) noexcept nogil:
     """How many neighbouring positions one row of a tile computes: their windows overlap and fill its steps, their channels its columns."""
     cdef const ConvShape* g = &c.shape
-    cdef ptrdiff_t n = MOST_ABREAST if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
+    cdef ptrdiff_t n = MOST_POSITIONS_PER_ROW if c.finish == NULL and 0 <= c.w_zero_point <= 255 else 1
     cdef ptrdiff_t row
     while n > 1:
         row = window_row(g, n)
         if (
-            g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_ABREAST and n * g.oc <= 8 * TILE
+            g.ow % n == 0 and g.oh * g.ow >= n * FEWEST_WIDE_ROWS and n * g.oc <= 8 * TILE
             and g.kh * row <= STEP * c.tiles.steps and (c.plan.flat or row <= LARGEST_GATHERED)
         ):
             return n
@@ -214,7 +214,7 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
     cdef int8_t* ones
     cdef ptrdiff_t panel, tiles, step, column
     if c.tiles.positions_per_row > 1:
-        w = lay_abreast(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - columns_of(c) * c.plan.segment)
+        w = widen_filters(c, <const uint8_t*>w, row, c.packed + c.packed_bytes - columns_of(c) * c.plan.segment)
         row = c.plan.segment
     plan_extra_steps(c, <const uint8_t*>w, row)
     clear_spare_tiles(c)
@@ -254,14 +254,14 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
 
 
 cdef void clear_spare_tiles(const ConvI8* c) noexcept nogil:
-    """As many as there are extra ones, or ones for the sums of windows; filters laid abreast are behind them."""
+    """As many as there are extra ones, or ones for the sums of windows; widened filters are behind them."""
     cdef ptrdiff_t tiles = 0 if c.plan.row_factor == 0 else c.packing.extra_tiles if c.packing.zero_point_folded else c.tiles.steps
     cdef ptrdiff_t used = tiles * TILE_BYTES - (columns_of(c) * c.plan.segment if c.tiles.positions_per_row > 1 else 0)
     if used > 0:
         memset(c.packed + c.packed_bytes - c.spare_bytes, 0, used)
 
 
-cdef const uint8_t* lay_abreast(const ConvI8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
+cdef const uint8_t* widen_filters(const ConvI8* c, const uint8_t* w, ptrdiff_t row, uint8_t* wide) noexcept nogil:
     """Filters over the windows of several positions: each position's channels at its place, 0 elsewhere."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t taps = g.kw * g.ic

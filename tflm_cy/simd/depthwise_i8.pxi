@@ -84,7 +84,7 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
     if g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or (d.finish == NULL and not stays_small(&d.out, g.oc, depth)):
         return False
     d.magic_bias = d.finish == NULL and may_raise(&d.out, g.oc, depth, d.is_signed)
-    lay_down(d)
+    plan_upright(d)
     d.quads = (g.kh + 3) / 4
     d.single = g.batches * g.oh * g.ow == 1 and g.ic == g.oc and 4 * d.quads * g.kw <= MOST_TAPS
     plan_rows(d)
@@ -142,7 +142,7 @@ cdef ptrdiff_t rounded_channels(ptrdiff_t channels, ptrdiff_t stride) noexcept n
     return channels
 
 
-cdef void lay_down(DepthwiseI8* d) noexcept nogil:
+cdef void plan_upright(DepthwiseI8* d) noexcept nogil:
     """Rows of one pixel each: what lies below a pixel lies behind it in memory, so that the rows of the filter can be columns.
 
     A dword of the plane is then a pixel and the three behind it, of which each serves several positions of the filter: the columns are

@@ -106,7 +106,7 @@ cdef inline void prelu_one_f32_avx2(const RangeF* limits, const float* a, const 
     operate(PRELU_ONE_AVX2, limits, a, b, y, n)
 
 
-cdef inline int standing_operand(int a_rank, const int32_t* a_dims, int b_rank, const int32_t* b_dims) noexcept nogil:
+cdef inline int repeated_operand(int a_rank, const int32_t* a_dims, int b_rank, const int32_t* b_dims) noexcept nogil:
     """The operand (0, 1) that repeats along the innermost axis in which not both are 1, -1: neither; of single values the first."""
     cdef int d
     cdef int32_t m, n

@@ -87,7 +87,7 @@ cdef int prepare_ready(Compilation c, Context context) except -1:
         memcpy(graph.laid_out + end, waiting, wait_count * sizeof(Step))
         memcpy(graph.steps + end, waiting, wait_count * sizeof(Step))
     if wait_count > 0 and end > c.first:
-        lengthen_lives(c, end)
+        extend_live_ranges(c, end)
     return end
 
 
@@ -135,7 +135,7 @@ cdef bint keeps_its_turn(Compilation c, const Node* node) except -1:
     return False
 
 
-cdef int lengthen_lives(Compilation c, int first) noexcept:
+cdef int extend_live_ranges(Compilation c, int first) noexcept:
     """What earlier stages hold is needed as long as a step reads it, at the place where this step is now."""
     cdef Graph* graph = c.graph
     cdef const Node* node

@@ -66,7 +66,7 @@ cdef inline Axis8 axis_of_phase(
     return axis
 
 
-cdef inline void turn_filter(const ConvShape* g, const Phase8* p, const uint8_t* w, uint8_t* filters) noexcept nogil:
+cdef inline void reverse_taps(const ConvShape* g, const Phase8* p, const uint8_t* w, uint8_t* filters) noexcept nogil:
     """The taps of a phase, the last one in front."""
     cdef ptrdiff_t oc, r, q
     for oc in range(g.oc):
@@ -123,7 +123,7 @@ cdef inline bint plan_phases_i8(
         if empty:
             memset(filters, common.w_zero_point & 255, g.oc * row)
         else:
-            turn_filter(g, phase, <const uint8_t*>w.data, filters)
+            reverse_taps(g, phase, <const uint8_t*>w.data, filters)
         c.w, c.w_row = filters, row
         if not plan_packed(c):
             return False
@@ -139,7 +139,7 @@ cdef inline bint plan_phases_i8(
     return True
 
 
-cdef inline void deal_out(const Phases8* p, const Phase8* phase, const char* from_, char* y) noexcept nogil:
+cdef inline void scatter_outputs(const Phases8* p, const Phase8* phase, const char* from_, char* y) noexcept nogil:
     """The outputs of a phase to where they belong."""
     cdef ptrdiff_t n, i, j
     cdef char* to
@@ -165,4 +165,4 @@ cdef inline void run_phases_i8(Context context, const Phases8* p, const void* x,
             phase.fast.run(&phase.fast, x, scratch, y)
         else:
             phase.fast.run(&phase.fast, x, scratch, scratch + p.outputs_at)
-            deal_out(p, phase, scratch + p.outputs_at, <char*>y)
+            scatter_outputs(p, phase, scratch + p.outputs_at, <char*>y)

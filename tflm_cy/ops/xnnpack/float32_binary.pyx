@@ -21,7 +21,7 @@ from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.binary cimport (
     add_f32, div_f32, maximum_f32, minimum_f32, mul_f32, prelu_f32_avx2, prelu_f32_avx512, prelu_one_f32_avx2, squared_difference_f32,
-    standing_operand, sub_f32,
+    repeated_operand, sub_f32,
 )
 from tflm_cy.arithmetic.xnnpack.unary cimport Function8, Parameters, logistic8_avx2, logistic8_avx512, map8, relu8
 from tflm_cy.arithmetic.xnnpack.unary_neon cimport logistic8_neon
@@ -117,15 +117,15 @@ cdef Binary* prepare_clamped(Context context, Node* node, BinaryKernel kernel, b
     return op
 
 
-cdef int standing(Context context, Node* node) except -2:
+cdef int repeated(Context context, Node* node) except -2:
     """The operand that repeats along the innermost axis, -1: neither. XNNPACK's kernel holds it in a register."""
     cdef Tensor* a = required_input(context, node, 0, context.operator_name(node))
     cdef Tensor* b = required_input(context, node, 1, context.operator_name(node))
-    return standing_operand(a.rank, a.dims, b.rank, b.dims)
+    return repeated_operand(a.rank, a.dims, b.rank, b.dims)
 
 
 cdef int prepare_add(Context context, Node* node) except -1:
-    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, standing(context, node) == 1)
+    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>add_f32, repeated(context, node) == 1)
     cdef const RangeF* range = &(<Limits*>op.params).range
     if count(context.input(node, 0)) == count(context.input(node, 1)) == count(context.output(node, 0)) and not op.swapped:
         node.epilogue = epilogue_of(EPILOGUE_ADD, -1, range.low, range.high, 0)
@@ -140,7 +140,7 @@ cdef int prepare_sub(Context context, Node* node) except -1:
 cdef int prepare_mul(Context context, Node* node) except -1:
     if node.fusion == FUSED_GATE:
         return prepare_gate(context, node)
-    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>mul_f32, standing(context, node) == 1)
+    cdef Binary* op = prepare_clamped(context, node, <BinaryKernel>mul_f32, repeated(context, node) == 1)
     return use_vectors(node, op, kernels().float32.mul, kernels().float32.mul_rows)
 
 
@@ -150,7 +150,7 @@ cdef int prepare_div(Context context, Node* node) except -1:
 
 
 cdef int prepare_squared_difference(Context context, Node* node) except -1:
-    prepare_floats(context, node, <BinaryKernel>squared_difference_f32, standing(context, node) == 0)
+    prepare_floats(context, node, <BinaryKernel>squared_difference_f32, repeated(context, node) == 0)
     return 0
 
 
@@ -215,7 +215,7 @@ cdef void open_gate(const Gate* gate, const float* x, float* y, int64_t n) noexc
 cdef int prepare_maximum(Context context, Node* node) except -1:
     cdef int constant = scalar_constant(context, node)
     if constant < 0:
-        prepare_floats(context, node, <BinaryKernel>maximum_f32, standing(context, node) == 0)
+        prepare_floats(context, node, <BinaryKernel>maximum_f32, repeated(context, node) == 0)
         return 0
     return prepare_clamp(context, node, 1 - constant, constant_value(context, node, constant), INFINITY)
 
@@ -223,7 +223,7 @@ cdef int prepare_maximum(Context context, Node* node) except -1:
 cdef int prepare_minimum(Context context, Node* node) except -1:
     cdef int constant = scalar_constant(context, node)
     if constant < 0:
-        prepare_floats(context, node, <BinaryKernel>minimum_f32, standing(context, node) == 0)
+        prepare_floats(context, node, <BinaryKernel>minimum_f32, repeated(context, node) == 0)
         return 0
     return prepare_clamp(context, node, 1 - constant, -INFINITY, constant_value(context, node, constant))
 
@@ -301,7 +301,7 @@ cdef int copy_operand(Context context, Node* node) noexcept nogil:
 
 # ---- PRELU
 cdef int prepare_prelu(Context context, Node* node) except -1:
-    cdef bint one = standing(context, node) == 1
+    cdef bint one = repeated(context, node) == 1
     cdef Binary* op
     if not definitions().slope_by_sign:
         op = prepare_floats(context, node, <BinaryKernel>prelu_f32_avx512)

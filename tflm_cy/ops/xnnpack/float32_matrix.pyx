@@ -56,7 +56,7 @@ cdef struct BatchMatmul:
     ptrdiff_t k_stride
     float** constant_columns     # all matrices of a constant y, packed; NULL:
     int columns                  # scratch: one of them
-    int rows                     # scratch: a matrix of x turned
+    int rows                     # scratch: a matrix of x transposed
     bint vector                  # `fast` serves, else the scalar definition
 
 
@@ -286,13 +286,13 @@ cdef int batch_matmul(Context context, Node* node) noexcept nogil:
                         packed = yi
                     rows = x + xi * op.m * op.k
                     if op.adj_x:
-                        rows = turned(rows, op.k, op.m, <float*>context.scratch(op.rows))
+                        rows = transposed(rows, op.k, op.m, <float*>context.scratch(op.rows))
                     multiply(context, op, rows, columns, z)
                     z += op.m * op.n
     return 0
 
 
-cdef const float* turned(const float* x, ptrdiff_t rows, ptrdiff_t columns, float* y) noexcept nogil:
+cdef const float* transposed(const float* x, ptrdiff_t rows, ptrdiff_t columns, float* y) noexcept nogil:
     """The transposed matrix."""
     cdef ptrdiff_t r, c
     for r in range(rows):

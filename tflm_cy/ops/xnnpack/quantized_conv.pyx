@@ -281,7 +281,7 @@ cdef int prepare_depthwise(Context context, Node* node) except -1:
     if lost(g, padding):
         node.invoke = lost_8
     elif g.ic == 1:
-        turn_filter(context, op, w)
+        transpose_filter(context, op, w)
         node.invoke = convolve_8
         if prepare_vector(context, op, x, w, <const uint8_t*>op.w, g.row):
             node.invoke = convolve_vector
@@ -309,7 +309,7 @@ cdef int convolve_depthwise_vector(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef int turn_filter(Context context, Conv* op, const Tensor* w) except -1:
+cdef int transpose_filter(Context context, Conv* op, const Tensor* w) except -1:
     """With one input channel this is CONV_2D: one row of taps per output channel."""
     cdef ConvShape* g = &op.shape
     cdef ptrdiff_t taps = g.kh * g.kw

@@ -69,7 +69,7 @@ cdef struct Matrix:
     ptrdiff_t[BATCH_AXES] batches
     ptrdiff_t[BATCH_AXES] x_step  # matrices to the next index, 0 where x broadcasts
     ptrdiff_t[BATCH_AXES] w_step
-    int turned                   # scratch: one matrix of x as rows (adj_x)
+    int transposed                   # scratch: one matrix of x as rows (adj_x)
     int columns                  # scratch: one matrix of w as rows
     ConvI8 fast                 # with a vector kernel: FULLY_CONNECTED, BATCH_MATMUL as one product
     Batched8 batched             # BATCH_MATMUL
@@ -271,7 +271,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         return 0
     op.stride = padded_row(op.k)
     prepare_columns(context, op, w)
-    op.turned = context.request_scratch(count_range(x, x.rank - 2, x.rank) * sizeof(float) if op.adj_x else 4)
+    op.transposed = context.request_scratch(count_range(x, x.rank - 2, x.rank) * sizeof(float) if op.adj_x else 4)
     request_rows(context, op)
     return 0
 
@@ -336,7 +336,7 @@ cdef int shape_batch_matmul(Context context, Matrix* op, const Tensor* x, const 
 
 
 cdef int prepare_columns(Context context, Matrix* op, const Tensor* w) except -1:
-    """Room for one matrix of w with its columns as rows; constant ones are turned now."""
+    """Room for one matrix of w with its columns as rows; constant ones are transposed now."""
     cdef ptrdiff_t matrices = count_range(w, 0, w.rank - 2)
     cdef ptrdiff_t i
     cdef int8_t* columns
@@ -345,12 +345,12 @@ cdef int prepare_columns(Context context, Matrix* op, const Tensor* w) except -1
     if is_constant(w):
         columns = <int8_t*>context.persistent(matrices * op.n * op.stride + 1)
         for i in range(matrices):
-            turn_columns(op, <const int8_t*>w.data + i * op.n * op.k, columns + i * op.n * op.stride)
+            transpose_columns(op, <const int8_t*>w.data + i * op.n * op.k, columns + i * op.n * op.stride)
         op.w = <const uint8_t*>columns
     return 0
 
 
-cdef void turn_columns(const Matrix* op, const int8_t* w, int8_t* columns) noexcept nogil:
+cdef void transpose_columns(const Matrix* op, const int8_t* w, int8_t* columns) noexcept nogil:
     cdef ptrdiff_t row = op.k if op.adj_y else 1
     cdef ptrdiff_t step = 1 if op.adj_y else op.n
     cdef ptrdiff_t i, j
@@ -361,14 +361,12 @@ cdef void turn_columns(const Matrix* op, const int8_t* w, int8_t* columns) noexc
             columns[j * op.stride + i] = 0
 
 
-cdef void turn_bytes(const Matrix* op, const int8_t* x, int8_t* rows) noexcept nogil:
-    cdef ptrdiff_t i, j
-    for i in range(op.m):
-        for j in range(op.k):
-            rows[i * op.k + j] = x[j * op.m + i]
+ctypedef fused value:
+    int8_t
+    float
 
 
-cdef void turn_floats(const Matrix* op, const float* x, float* rows) noexcept nogil:
+cdef void transpose_rows(const Matrix* op, const value* x, value* rows) noexcept nogil:
     cdef ptrdiff_t i, j
     for i in range(op.m):
         for j in range(op.k):
@@ -398,7 +396,7 @@ cdef const int8_t* columns_of(Context context, const Matrix* op, const int8_t* w
     if op.w != NULL:
         return <const int8_t*>op.w + at * op.n * op.stride
     columns = <int8_t*>context.scratch(op.columns)
-    turn_columns(op, w + at * op.n * op.k, columns)
+    transpose_columns(op, w + at * op.n * op.k, columns)
     return columns
 
 
@@ -424,14 +422,14 @@ cdef int batch_matmul_8(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef const int8_t* w = <const int8_t*>context.input(node, 1).data
     cdef int8_t* y = <int8_t*>context.output(node, 0).data
-    cdef int8_t* turned = <int8_t*>context.scratch(op.turned)
+    cdef int8_t* transposed = <int8_t*>context.scratch(op.transposed)
     cdef const int8_t* matrix
     cdef ptrdiff_t batch
     for batch in range(batch_total(op)):
         matrix = <const int8_t*>x.data + matrix_of(op, op.x_step, batch) * op.m * op.k
         if op.adj_x:
-            turn_bytes(op, matrix, turned)
-            matrix = turned
+            transpose_rows(op, matrix, transposed)
+            matrix = transposed
         multiply_8(
             matrix, x.zero_point, op.m, columns_of(context, op, w, matrix_of(op, op.w_step, batch)), 0, op.n, op.k, op.stride, &op.out,
             <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), y,
@@ -444,14 +442,14 @@ cdef int batch_matmul_dynamic(Context context, Node* node) noexcept nogil:
     cdef Matrix* op = <Matrix*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef float* turned = <float*>context.scratch(op.turned)
+    cdef float* transposed = <float*>context.scratch(op.transposed)
     cdef const float* matrix
     cdef ptrdiff_t batch
     for batch in range(batch_total(op)):
         matrix = x + matrix_of(op, op.x_step, batch) * op.m * op.k
         if op.adj_x:
-            turn_floats(op, matrix, turned)
-            matrix = turned
+            transpose_rows(op, matrix, transposed)
+            matrix = transposed
         multiply_dynamic(
             matrix, op.m, columns_of(context, op, NULL, matrix_of(op, op.w_step, batch)), op.n, op.k, op.stride, &op.scaling,
             <int16_t*>context.scratch(op.rows), <int64_t*>context.scratch(op.sums), y,
