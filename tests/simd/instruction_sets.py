@@ -1,10 +1,9 @@
 """Every instruction set that this CPU has, one after the other, against the scalar definition: what the tests of the kernels stand on.
 
-    for isa in ISAS:
-        check(isa, blob, arrays)        # the model's outputs with these kernels and with none at all, byte for byte
+    check(ISAS, blob, arrays)        # the model's outputs with the kernels of each and with none at all, byte for byte
 
-`run` gives the outputs alone; `with telling("seed 3"): check(...)` says which draw differs. Models are made as in tests/ops; the kernels
-are chosen for the prepare.
+A model is drawn and computed by the scalar definition once for all of them: both take longer than the kernels. `run` gives the outputs
+alone; `with telling("seed 3"): check(...)` says which draw differs. Models are made as in tests/ops; prepare takes the kernels.
 """
 
 from contextlib import contextmanager
@@ -29,18 +28,19 @@ def run(isa, blob, arrays, **options):
     return run_interpreter(interpreter, *arrays, invokes=2)
 
 
-def check(isa, blob, arrays, **options):
-    """Equal bytes with and without the kernels."""
+def check(isas, blob, arrays, **options):
+    """Equal bytes with and without the kernels of an instruction set, or of several."""
     wanted = run("scalar", blob, arrays, **options)
-    for got, want in zip(run(isa, blob, arrays, **options), wanted, strict=True):
-        assert (got.dtype, got.shape) == (want.dtype, want.shape)
-        if got.tobytes() != want.tobytes():
-            bits = f"u{got.dtype.itemsize}"
-            different = np.flatnonzero(got.reshape(-1).view(bits) != want.reshape(-1).view(bits))
-            at = different[0]
-            raise AssertionError(
-                f"{isa}: {len(different)} of {got.size} differ, first {at}: {got.reshape(-1)[at]!r}, not {want.reshape(-1)[at]!r}"
-            )
+    for isa in [isas] if isinstance(isas, str) else isas:
+        for got, want in zip(run(isa, blob, arrays, **options), wanted, strict=True):
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), isa
+            if got.tobytes() != want.tobytes():
+                bits = f"u{got.dtype.itemsize}"
+                different = np.flatnonzero(got.reshape(-1).view(bits) != want.reshape(-1).view(bits))
+                at = different[0]
+                raise AssertionError(
+                    f"{isa}: {len(different)} of {got.size} differ, first {at}: {got.reshape(-1)[at]!r}, not {want.reshape(-1)[at]!r}"
+                )
 
 
 @contextmanager

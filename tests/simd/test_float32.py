@@ -1,6 +1,6 @@
 """float32 kernels: every instruction set against the scalar definition, on random nodes.
 
-TFLM_CY_KERNEL_CASES=2000 pytest tests/simd/test_float32.py        # more than the default of 40 per operator and instruction set
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd/test_float32.py        # more than the default of 40 per operator
 """
 
 import os
@@ -17,11 +17,10 @@ pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
-@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("op", DRAWS)
-def test_floats(op, isa, monkeypatch):
+def test_floats(op, monkeypatch):
     monkeypatch.setenv("TFLM_CY_L1D", "32768")  # whose eight ways rows can collide in, whatever this CPU has
     for seed in range(share(op, CASES)):
         blob, feeds = DRAWS[op](np.random.default_rng(seed))
         with telling(f"seed {seed}"):
-            check(isa, blob, feeds)
+            check(ISAS, blob, feeds)

@@ -1,6 +1,6 @@
 """Products with 8-bit weights: every instruction set against the scalar definition, on random nodes.
 
-TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per family, type and instruction set
+TFLM_CY_KERNEL_CASES=2000 pytest tests/simd        # more than the default of 40 per family and type
 """
 
 import os
@@ -17,14 +17,13 @@ pytestmark = pytest.mark.skipif(not generation.supported(), reason="this CPU has
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 
 
-@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
 @pytest.mark.parametrize("op", DRAWS)
-def test_products(op, dtype, isa):
+def test_products(op, dtype):
     if op.startswith("DEPTHWISE_CONV_2D") and dtype == "float32":
         pytest.skip("the delegate has no such node")
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         blob, feeds = DRAWS[op](rng, dtype)
         with telling(f"seed {seed}"):
-            check(isa, blob, feeds)
+            check(ISAS, blob, feeds)

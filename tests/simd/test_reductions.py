@@ -13,7 +13,6 @@ from .instruction_sets import ISAS, check, telling
 
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
 MODES = [OpResolverType.AUTO, OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
-isas = pytest.mark.parametrize("isa", ISAS)
 modes = pytest.mark.parametrize("mode", MODES, ids=["delegate", "reference", "optimized"])
 
 
@@ -43,20 +42,18 @@ def draw_arg(rng, op):
     return model.to_bytes(), [values(rng, shape)]
 
 
-@isas
 @modes
 @pytest.mark.parametrize("op", ["SUM", "MEAN", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"])
-def test_folds(op, mode, isa):
+def test_folds(op, mode):
     for seed in range(CASES):
         blob, feeds = draw_fold(np.random.default_rng(seed), op)
         with telling(f"seed {seed}"):
-            check(isa, blob, feeds, experimental_op_resolver_type=mode)
+            check(ISAS, blob, feeds, experimental_op_resolver_type=mode)
 
 
-@isas
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
-def test_places(op, isa):
+def test_places(op):
     for seed in range(3 * CASES):
         blob, feeds = draw_arg(np.random.default_rng(seed), op)
         with telling(f"seed {seed}"):
-            check(isa, blob, feeds)
+            check(ISAS, blob, feeds)

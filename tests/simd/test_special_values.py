@@ -1,6 +1,6 @@
 """NaN, infinities, numbers whose differences overflow: every family with floats on every instruction set against the scalar definition.
 
-TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_special_values.py        # more than the default of 40 per family and instruction set
+TFLM_CY_KERNEL_CASES=1000 pytest tests/simd/test_special_values.py        # more than the default of 40 per family
 
 The draws are those of the families' own tests; feeds and constants then get special values, at any lane (compat/cases/special_values.py).
 """
@@ -22,7 +22,6 @@ from .instruction_sets import ISAS, check, telling
 from .test_elementwise_i8 import draw_one
 
 CASES = int(os.environ.get("TFLM_CY_KERNEL_CASES", 40))
-isas = pytest.mark.parametrize("isa", ISAS)
 delegated = pytest.mark.skipif(not generation.supported(), reason="this CPU has no default delegate")
 modes = pytest.mark.parametrize(
     "mode",
@@ -48,7 +47,7 @@ def with_special_constants(rng, blob):
     return write_model(model)
 
 
-def check_all(draw, isa, mode, cases=CASES):
+def check_all(draw, mode, cases=CASES):
     refused = 0
     for seed in range(cases):
         rng = np.random.default_rng(seed)
@@ -56,7 +55,7 @@ def check_all(draw, isa, mode, cases=CASES):
         blob = with_special_constants(rng, blob)
         try:
             with telling(f"seed {seed}"):
-                check(isa, blob, [scattered(rng, feed) for feed in feeds], experimental_op_resolver_type=mode)
+                check(ISAS, blob, [scattered(rng, feed) for feed in feeds], experimental_op_resolver_type=mode)
         except RuntimeError as error:  # hybrid filters with groups and one scale, which only the delegate takes
             if "scales along dimension" not in str(error):
                 raise
@@ -64,26 +63,23 @@ def check_all(draw, isa, mode, cases=CASES):
     assert refused <= cases // 5
 
 
-@isas
 @modes
 @pytest.mark.parametrize("op", float32.DRAWS)
-def test_floats(op, mode, isa, monkeypatch):
+def test_floats(op, mode, monkeypatch):
     monkeypatch.setenv("TFLM_CY_L1D", "32768")
     draw = float32.DRAWS[op]
     if op == "unary" and mode == OpResolverType.BUILTIN_REF:
         draw = functools.partial(draw, names=[name for name in float32.UNARY if name not in float32.NOT_IN_REFERENCE])
-    check_all(draw, isa, mode, float32.share(op, CASES))
+    check_all(draw, mode, float32.share(op, CASES))
 
 
-@isas
 @modes
 @pytest.mark.parametrize("op", [op for op in products_i8.DRAWS if not op.startswith("DEPTHWISE_CONV_2D")])
-def test_rows_quantized_on_the_way(op, mode, isa):
-    check_all(lambda rng: products_i8.DRAWS[op](rng, "float32"), isa, mode)
+def test_rows_quantized_on_the_way(op, mode):
+    check_all(lambda rng: products_i8.DRAWS[op](rng, "float32"), mode)
 
 
-@isas
 @modes
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_quantize(dtype, mode, isa):
-    check_all(lambda rng: draw_one(rng, dtype, "QUANTIZE_F32"), isa, mode)
+def test_quantize(dtype, mode):
+    check_all(lambda rng: draw_one(rng, dtype, "QUANTIZE_F32"), mode)

@@ -57,21 +57,19 @@ def draw(rng, dtype, image, kernel, stride, ic, oc):
     return node(rng, "CONV_2D", dtype, *shapes, w, oc, depth, 5 if dtype == "float32" else 3, **options)
 
 
-@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
-def test_cuts(shapes, dtype, isa):
+def test_cuts(shapes, dtype):
     for seed in range(12):
         for shape in shapes:
             blob, feeds = draw(np.random.default_rng(seed), dtype, *shape)
             with telling(f"seed {seed}, {shape}"):
-                check(isa, blob, feeds)
+                check(ISAS, blob, feeds)
 
 
-@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("exponent", range(-2, 6))
-def test_scales_around_what_is_rounded_by_a_sum(exponent, dtype, isa):
+def test_scales_around_what_is_rounded_by_a_sum(exponent, dtype):
     """From products that are all near zero to those of which most saturate, beyond the limit up to which AMX rounds by a sum."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -80,4 +78,4 @@ def test_scales_around_what_is_rounded_by_a_sum(exponent, dtype, isa):
             rng, "CONV_2D", dtype, [1, 9, 9, 64], [1, 9, 9, 32], w, 32, 64 * 16.0**exponent, 3,
             padding="SAME", stride_h=1, stride_w=1,
         )  # fmt: skip
-        check(isa, blob, feeds)
+        check(ISAS, blob, feeds)
