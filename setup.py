@@ -210,7 +210,8 @@ class LinkedBuild(build_ext):
         keys = {}
         for source in sources:
             inputs, target = cython_inputs(source), source.with_suffix(".c")
-            key = self.records.key([*inputs, cold.__file__], Cython.__version__, DIRECTIVES)
+            marks = [cold.__file__] if "ops" in source.parts else []
+            key = self.records.key([*inputs, *marks], Cython.__version__, DIRECTIVES)
             if self.records.is_unknown(target) and is_newer(target, inputs):
                 self.records.note(target, key)
             if self.force or not self.records.is_fresh(target, key):
