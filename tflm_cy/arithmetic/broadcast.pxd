@@ -2,7 +2,7 @@
 
 A binary kernel knows nothing of shapes: it takes `n` values of each operand, one after the other. `plan_broadcast` merges neighbouring
 dimensions in which the same operands move, so that equal shapes are one run, and `walk` calls the kernel once per run. An operand that
-stands still during a run is repeated into a small buffer first, so that each kernel is one loop and not three. Short runs are glued together:
+is one value during a run is repeated into a small buffer first, so that each kernel is one loop and not three. Short runs are joined:
 the kernel takes many at once, of operands whose values or rows were repeated as often.
 
     cdef Broadcast plan
@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 cdef enum:
     MAX_DIMS = 16
     BUFFER_BYTES = 2048
-    SHORT_RUN = 512          # bytes; runs up to this are glued together
+    SHORT_RUN = 512          # bytes; runs up to this are joined
     MOST_AT_ONCE = 64        # bytes that `spread` writes for a value of one byte
 
 # `params` is the kernel's own struct; a, b and y are arrays of n values
@@ -27,10 +27,10 @@ ctypedef void (*BinaryKernel)(const void* params, const void* a, const void* b, 
 cdef struct Broadcast:
     int32_t loops            # number of outer loops
     int64_t inner            # values in a run
-    bint a_stands            # a is one value during a run
-    bint b_stands
+    bint a_repeats            # a is one value during a run
+    bint b_repeats
     int64_t count[MAX_DIMS]  # of each outer loop
-    int64_t a_step[MAX_DIMS]  # in values; 0: a stands still
+    int64_t a_step[MAX_DIMS]  # in values; 0: a does not move
     int64_t b_step[MAX_DIMS]
 
 
@@ -69,12 +69,12 @@ cdef inline int plan_broadcast(Broadcast* plan, int a_rank, const int32_t* a_dim
         if a_size == 0 or b_size == 0:                      # nothing will be visited; steps need not be right
             a_size = b_size = 1
     plan.inner = 1
-    plan.a_stands = plan.b_stands = False
+    plan.a_repeats = plan.b_repeats = False
     plan.loops = 0
     if groups > 0:
         plan.inner = group_count[0]
-        plan.a_stands = group_a[0] == 0
-        plan.b_stands = group_b[0] == 0
+        plan.a_repeats = group_a[0] == 0
+        plan.b_repeats = group_b[0] == 0
     for g in range(1, groups):
         plan.count[plan.loops] = group_count[groups - g]
         plan.a_step[plan.loops] = group_a[groups - g]
@@ -114,20 +114,20 @@ cdef inline int64_t tile(char* buffer, const char* row, int64_t bytes, int64_t l
     return copies
 
 
-cdef inline void run(BinaryKernel kernel, const void* params, const char* a, bint a_stands, int a_size, const char* b, bint b_stands,
+cdef inline void run(BinaryKernel kernel, const void* params, const char* a, bint a_repeats, int a_size, const char* b, bint b_repeats,
                      int b_size, char* y, int y_size, int64_t n, char* buffer, bint fresh) noexcept nogil:
-    """One run; the buffer is filled again only when the standing value is a fresh one."""
-    cdef int64_t chunk = BUFFER_BYTES // (a_size if a_stands else b_size)
+    """One run; the buffer is filled again only when the repeated value is a fresh one."""
+    cdef int64_t chunk = BUFFER_BYTES // (a_size if a_repeats else b_size)
     cdef int64_t done = 0
     cdef int64_t now
-    if not a_stands and not b_stands:
+    if not a_repeats and not b_repeats:
         kernel(params, a, b, y, n)
         return
     if fresh:
-        repeat(buffer, a if a_stands else b, a_size if a_stands else b_size, min(n, chunk))
+        repeat(buffer, a if a_repeats else b, a_size if a_repeats else b_size, min(n, chunk))
     while done < n:
         now = min(chunk, n - done)
-        if a_stands:
+        if a_repeats:
             kernel(params, buffer, b + done * b_size, y + done * y_size, now)
         else:
             kernel(params, a + done * a_size, buffer, y + done * y_size, now)
@@ -149,9 +149,9 @@ cdef inline void spread(char* buffer, const char* x, int size, int64_t step, int
         x += step * size
 
 
-cdef inline const char* glued(char* buffer, const char* x, int size, bint stands, int64_t step, int64_t inner, int64_t rows, bint fresh) noexcept nogil:
+cdef inline const char* joined(char* buffer, const char* x, int size, bint repeats, int64_t step, int64_t inner, int64_t rows, bint fresh) noexcept nogil:
     """An operand's values of some runs, one after the other: where they are, or in the buffer."""
-    if stands:
+    if repeats:
         spread(buffer, x, size, step, inner, rows)
     elif step != 0:
         return x
@@ -173,8 +173,8 @@ cdef inline void run_rows(
     while done < rows:
         now = min(most, rows - done)
         kernel(
-            params, glued(a_buffer, a + done * plan.a_step[last] * a_size, a_size, plan.a_stands, plan.a_step[last], plan.inner, now, done == 0),
-            glued(b_buffer, b + done * plan.b_step[last] * b_size, b_size, plan.b_stands, plan.b_step[last], plan.inner, now, done == 0),
+            params, joined(a_buffer, a + done * plan.a_step[last] * a_size, a_size, plan.a_repeats, plan.a_step[last], plan.inner, now, done == 0),
+            joined(b_buffer, b + done * plan.b_step[last] * b_size, b_size, plan.b_repeats, plan.b_step[last], plan.inner, now, done == 0),
             y + done * plan.inner * y_size, now * plan.inner)
         done += now
 
@@ -187,7 +187,7 @@ cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* pa
     cdef int64_t index[MAX_DIMS]
     cdef const char* at_a = <const char*>a
     cdef const char* at_b = <const char*>b
-    cdef const char* standing = NULL
+    cdef const char* repeated = NULL
     cdef const char* now
     cdef char* at_y = <char*>y
     cdef int64_t total = plan.inner
@@ -205,9 +205,9 @@ cdef inline void walk(const Broadcast* plan, BinaryKernel kernel, const void* pa
             run_rows(plan, kernel, params, at_a, a_size, at_b, b_size, at_y, y_size, buffer, <char*>memory[1])
             d -= 1
         else:
-            now = at_a if plan.a_stands else at_b
-            run(kernel, params, at_a, plan.a_stands, a_size, at_b, plan.b_stands, b_size, at_y, y_size, plan.inner, buffer, now != standing)
-            standing = now
+            now = at_a if plan.a_repeats else at_b
+            run(kernel, params, at_a, plan.a_repeats, a_size, at_b, plan.b_repeats, b_size, at_y, y_size, plan.inner, buffer, now != repeated)
+            repeated = now
         at_y += step * y_size
         while d >= 0:
             index[d] += 1

@@ -9,7 +9,7 @@ cdef class SingleArena(Arena):
     cdef char* temp_end         # here the free bytes start
     cdef char* tail_start       # here they end
     cdef char* buffer_tail      # the end of the buffer, not rounded
-    cdef size_t grain           # the largest alignment asked so far
+    cdef size_t granularity         # the largest alignment asked so far
 
     cdef int exhausted(self, str section, size_t asked, size_t left, size_t padding) except -1
 

@@ -38,7 +38,7 @@ cdef class SingleArena(Arena):
     def __cinit__(self, buffer, size_t alignment=16):
         check_alignment(alignment)
         self.block = new_block(buffer, alignment) if isinstance(buffer, int) else block_over(buffer)
-        self.alignment = self.grain = alignment
+        self.alignment = self.granularity = alignment
         self.buffer_tail = self.block.data + self.block.size
         self.buffer_head = up(self.block.data, alignment)
         if self.buffer_head > self.buffer_tail:
@@ -68,7 +68,7 @@ cdef class SingleArena(Arena):
         cdef size_t padding
         cdef char* start
         check_alignment(alignment)
-        self.grain = max(self.grain, alignment)
+        self.granularity = max(self.granularity, alignment)
         padding = (<uintptr_t> self.tail_start - size) & (alignment - 1)
         if size > left or padding > left - size:
             self.exhausted("tail", size, left, padding)
@@ -81,7 +81,7 @@ cdef class SingleArena(Arena):
         cdef char* start
         cdef size_t left
         check_alignment(alignment)
-        self.grain = max(self.grain, alignment)
+        self.granularity = max(self.granularity, alignment)
         start = up(self.temp_end, alignment)
         left = distance(start, self.tail_start)
         if size > left or start > self.tail_start:
@@ -126,7 +126,7 @@ cdef class SingleArena(Arena):
     cdef int exhausted(self, str section, size_t asked, size_t left, size_t padding) except -1:
         """Raise ArenaExhausted; `padding` bytes are lost to alignment besides what is asked."""
         cdef object missing = asked + <object> padding - left
-        cdef object sufficient = self.block.size + -(-missing // self.grain) * self.grain
+        cdef object sufficient = self.block.size + -(-missing // self.granularity) * self.granularity
         raise ArenaExhausted(section, asked, left, sufficient)
 
     cdef char* head_start(self) noexcept:

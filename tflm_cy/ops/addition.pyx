@@ -110,7 +110,7 @@ cdef Rescale output_rescale(double real, int sign, str name) except *:
 
 cdef bint in_fours(const Binary* op, double real) noexcept:
     """SUB of equal shapes, whose vector code shifts by a negative count in another way than its tail."""
-    return real > 1 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands
+    return real > 1 and op.plan.loops == 0 and not op.plan.a_repeats and not op.plan.b_repeats
 
 
 cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int sign, double twice, str name) except -1:
@@ -129,15 +129,15 @@ cdef int fill_operands(Sum8* s, const Tensor* a, const Tensor* b, int left, int 
 
 cdef int fill_blocks(BlockSum8* s, const Tensor* a, const Tensor* b, double twice, const Binary* op) except -1:
     cdef bint signed = a.type == INT8
-    cdef bint stands = op.plan.a_stands or op.plan.b_stands
+    cdef bint repeats = op.plan.a_repeats or op.plan.b_repeats
     cdef Multiplier first = quantize_multiplier(<double>a.scale / twice)
     cdef Multiplier second = quantize_multiplier(<double>b.scale / twice)
     cdef int byte
     for byte in range(256):
-        s.a[byte] = operand_in_block(byte_value(byte, signed) - a.zero_point, first, 20, signed and not stands)
-        s.b[byte] = operand_in_block(byte_value(byte, signed) - b.zero_point, second, 20, signed and not stands)
+        s.a[byte] = operand_in_block(byte_value(byte, signed) - a.zero_point, first, 20, signed and not repeats)
+        s.b[byte] = operand_in_block(byte_value(byte, signed) - b.zero_point, second, 20, signed and not repeats)
     s.run = max(op.plan.inner, 1)
-    s.block = 16 if signed and not stands else 8
+    s.block = 16 if signed and not repeats else 8
     s.signed = signed
     return 0
 
@@ -206,7 +206,7 @@ cdef int use_s16(Context context, Binary* op, const Tensor* a, const Tensor* b, 
     if sign < 0 and in_fours(op, real):
         (<FourSum16*>blocks).out = quantize_multiplier(real)
         op.kernel = <BinaryKernel>sub_s16_in_fours
-    if node.arithmetic == OPTIMIZED and sign > 0 and op.plan.loops == 0 and not op.plan.a_stands and not op.plan.b_stands:
+    if node.arithmetic == OPTIMIZED and sign > 0 and op.plan.loops == 0 and not op.plan.a_repeats and not op.plan.b_repeats:
         blocks.a = quantize_multiplier(<double>a.scale / twice)
         blocks.b = quantize_multiplier(<double>b.scale / twice)
         op.kernel = <BinaryKernel>sum_s16_in_blocks

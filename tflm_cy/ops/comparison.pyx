@@ -146,8 +146,8 @@ cdef int compare_strings(Context context, const Node* node, bint wanted) noexcep
         return context.fail(b"an input does not hold the strings of its shape")
     for i in range(count(y)):
         outer = i // op.plan.inner
-        at_a = 0 if op.plan.a_stands else i % op.plan.inner
-        at_b = 0 if op.plan.b_stands else i % op.plan.inner
+        at_a = 0 if op.plan.a_repeats else i % op.plan.inner
+        at_b = 0 if op.plan.b_repeats else i % op.plan.inner
         for d in range(op.plan.loops - 1, -1, -1):
             at_a += outer % op.plan.count[d] * op.plan.a_step[d]
             at_b += outer % op.plan.count[d] * op.plan.b_step[d]
@@ -176,7 +176,7 @@ cdef int use_sides(Context context, Binary* op, const Tensor* a, const Tensor* b
 cdef int use_fours(Context context, const Node* node, Binary* op, const Tensor* a, const Tensor* b, Relation relation) except -1:
     """Where a scale is above 1, for equal shapes: TensorFlow's vector code shifts by a negative count in another way than its tail."""
     cdef Fours* fours
-    if op.plan.loops > 0 or op.plan.a_stands or op.plan.b_stands or max(a.scale, b.scale) <= 1 or node.arithmetic == MICRO:
+    if op.plan.loops > 0 or op.plan.a_repeats or op.plan.b_repeats or max(a.scale, b.scale) <= 1 or node.arithmetic == MICRO:
         return 0
     fours = <Fours*>context.persistent(sizeof(Fours))
     fours.a, fours.b = quantize_multiplier(a.scale), quantize_multiplier(b.scale)

@@ -257,8 +257,8 @@ cdef inline void compute_binary(Context context, Node* node, int64_t first, int6
         first *= channels_of(context.output(node, 0))
         some.inner = end * channels_of(context.output(node, 0)) - first
         walk(
-            &some, op.kernel, op.params, a + (0 if some.a_stands else first * op.a_size), op.a_size,
-            b + (0 if some.b_stands else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
+            &some, op.kernel, op.params, a + (0 if some.a_repeats else first * op.a_size), op.a_size,
+            b + (0 if some.b_repeats else first * op.b_size), op.b_size, y + first * op.y_size, op.y_size)
         return
     for d in range(1, some.loops):
         y_step *= some.count[d]

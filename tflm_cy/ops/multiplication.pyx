@@ -102,7 +102,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     cdef BlockProduct* blocks = <BlockProduct*>context.persistent(sizeof(BlockProduct))
     cdef Product* p = &blocks.product
     cdef double real = <double>(a.scale * b.scale / y.scale)
-    cdef bint stands = op.plan.a_stands or op.plan.b_stands
+    cdef bint repeats = op.plan.a_repeats or op.plan.b_repeats
     if y.type == INT16 and not (a.zero_point == 0 and b.zero_point == 0 and y.zero_point == 0):
         raise LateRefusalError(f"op_params.input1_offset != 0.0: int16 wants zero points of 0, not {a.zero_point}, {b.zero_point}, {y.zero_point}")
     if arithmetic == MICRO:
@@ -118,7 +118,7 @@ cdef int use_quantized_mul(Context context, Binary* op, const Tensor* a, const T
     op.params = blocks
     blocks.run = max(op.plan.inner, 1)
     blocks.block = 16 if y.type == INT8 else 8
-    blocks.cuts = y.type == UINT8 and stands
+    blocks.cuts = y.type == UINT8 and repeats
     if a.type == INT16:
         op.kernel = <BinaryKernel>mul_q[int16_t] if y.type == INT16 else <BinaryKernel>mul_s16_s8
     elif kernels().loops.fits != NULL and kernels().loops.fits(&p.rescale) and quantize_multiplier(real).shift <= 31:

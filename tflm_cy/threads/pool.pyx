@@ -450,13 +450,13 @@ cdef void* work(void* argument) noexcept nogil:
             idle_since = 0
 
 
-cdef void sleep(bint tired) noexcept nogil:
+cdef void sleep(bint long_idle) noexcept nogil:
     """Until called; not if the pool has been engaged meanwhile, unless it had nothing to do for long."""
     cdef uint32_t calls
     lock(&pool.mutex)
     calls = pool.calls
     add32(&pool.sleeping, 1)
-    if load32(&pool.engaged) and not tired:
+    if load32(&pool.engaged) and not long_idle:
         add32(&pool.sleeping, -1)
         calls -= 1
     add32(&pool.present, -1)

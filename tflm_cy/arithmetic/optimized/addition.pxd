@@ -6,7 +6,7 @@ A run is what the vector code sees at once: everything when the shapes are equal
 | | blocks | an operand (x less its zero point, m * 2^e its multiplier, 20 spare bits) |
 | --- | --- | --- |
 | int8, both operands move in the run | 16 | high_product(x << (20 + e), m): shifted before the product |
-| uint8, or one operand stands still | 8 | high_product(x << 20, m) >> -e: the shift rounds down |
+| uint8, or one operand is one value | 8 | high_product(x << 20, m) >> -e: the shift rounds down |
 | int16, equal shapes | 16 | as int8, with 15 spare bits |
 
 8-bit blocks narrow the scaled sum to int16 before the zero point is added, cutting off what does not fit.
@@ -58,19 +58,19 @@ cdef inline void sum_s16_in_blocks(const void* params, const int16_t* a, const i
 
 
 cdef inline bint five_fold(const Broadcast* plan) noexcept nogil:
-    """Whether the vector code handles a broadcast: at most five stretches, and each operand stands still in one at most."""
-    cdef bint a_stood = plan.a_stands
-    cdef bint b_stood = plan.b_stands
+    """Whether the vector code handles a broadcast: at most five stretches, and each operand repeats in one at most."""
+    cdef bint a_repeated = plan.a_repeats
+    cdef bint b_repeated = plan.b_repeats
     cdef int d
     for d in range(plan.loops - 1, -1, -1):
         if plan.a_step[d] == 0:
-            if a_stood:
+            if a_repeated:
                 return False
-            a_stood = True
+            a_repeated = True
         elif plan.b_step[d] == 0:
-            if b_stood:
+            if b_repeated:
                 return False
-            b_stood = True
+            b_repeated = True
     return True
 
 

@@ -285,22 +285,30 @@ cdef int lay_out(Subgraph g) except -1:
     """The steps that the engine runs: nodes of the plan, each partition replaced by its own steps."""
     cdef Graph* graph = &g.graph
     cdef dict numbers = {(<Partition>partition).index: number for number, partition in enumerate(g.partitions)}
-    cdef list sources = []
-    cdef list owners = []
     cdef Partition partition
-    cdef int step
+    cdef int number, count = 0, step = 0
     for n in g.execution_plan:
         number = numbers.get(n, -1)
-        steps = [n] if number < 0 else (<Partition>g.partitions[number]).steps
-        sources += steps
-        owners += [number] * len(steps)
-    graph.step_count = len(sources)
+        count += 1 if number < 0 else <int>len((<Partition>g.partitions[number]).steps)
+    graph.step_count = count
     new_steps(graph, g.allocator.arena)
-    for step in range(graph.step_count):
-        graph.laid_out[step].source = sources[step]
-        graph.laid_out[step].node = &graph.nodes[graph.laid_out[step].source]
-        graph.laid_out[step].partition = owners[step]
-        graph.laid_out[step].flushes = owners[step] >= 0 and (<Partition>g.partitions[owners[step]]).flushes
+    for n in g.execution_plan:
+        number = numbers.get(n, -1)
+        if number < 0:
+            step = set_step(graph, step, n, -1, False)
+            continue
+        partition = g.partitions[number]
+        for source in partition.steps:
+            step = set_step(graph, step, source, number, partition.flushes)
     memcpy(graph.steps, graph.laid_out, graph.step_count * sizeof(Step))
     g.loaded = g.allocator.arena.mark()
     return 0
+
+
+cdef int set_step(Graph* graph, int step, int source, int number, bint flushes) noexcept:
+    """Of a node of a partition, or of none (-1). The next step."""
+    graph.laid_out[step].source = source
+    graph.laid_out[step].node = &graph.nodes[source]
+    graph.laid_out[step].partition = number
+    graph.laid_out[step].flushes = flushes
+    return step + 1

@@ -81,7 +81,7 @@ cdef Binary* prepare_floats(Context context, Node* node, BinaryKernel kernel, bi
 
 cdef int use_vectors(Node* node, Binary* op, BinaryKernel kernel, RowsKernel rows) except -1:
     """Vector kernels instead, if they are not NULL."""
-    cdef bint one_row = op.plan.loops == 1 and not op.plan.a_stands and not op.plan.b_stands and op.plan.b_step[0] == 0
+    cdef bint one_row = op.plan.loops == 1 and not op.plan.a_repeats and not op.plan.b_repeats and op.plan.b_step[0] == 0
     if kernel == NULL:
         return 0
     op.kernel = kernel
