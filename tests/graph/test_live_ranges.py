@@ -73,12 +73,13 @@ def test_the_collector_frees_interpreters_in_cycles():
     """Interpreters that only cycles hold are freed whole, in whatever order the collector takes their parts."""
     x, y = Tensor([4], "float32"), Tensor([4], "float32")
     blob = Model.single("NEG", [x], [y]).to_bytes()
-    for _ in range(20):
-        interpreter = Interpreter(model_content=blob)
-        interpreter.allocate_tensors()
-        interpreter.invoke()
-        interpreter.me = [interpreter, interpreter._interpreter, interpreter._interpreter.subgraphs]
-        reference = weakref.ref(interpreter)
-        del interpreter
-        gc.collect()
-        assert reference() is None
+    with harness.new_objects_only():
+        for _ in range(20):
+            interpreter = Interpreter(model_content=blob)
+            interpreter.allocate_tensors()
+            interpreter.invoke()
+            interpreter.me = [interpreter, interpreter._interpreter, interpreter._interpreter.subgraphs]
+            reference = weakref.ref(interpreter)
+            del interpreter
+            gc.collect()
+            assert reference() is None
