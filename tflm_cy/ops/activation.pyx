@@ -226,7 +226,7 @@ cdef int prepare_prelu(Context context, Node* node) except -1:
         if kernels().loops.prelu != NULL:
             op.kernel = kernels().loops.prelu
         if node.arithmetic == OPTIMIZED and five_fold(&op.plan):        # else alpha's NaN comes out
-            op.params = prelu_in_runs_of(context, op) if op.plan.b_stands else node
+            op.params = prelu_in_runs_of(context, op) if op.plan.b_repeats else node
         return 0
     if x.type != INT8 and x.type != UINT8 and x.type != INT16:
         unsupported(x, name)
