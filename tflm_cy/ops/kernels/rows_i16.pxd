@@ -17,6 +17,8 @@ from tflm_cy.simd.table cimport row_kernels
 cdef enum:
     TOGETHER_16 = 4              # positions
     LONGEST_16 = 480             # products of int16 and int8 that fit an int32, whole vectors
+    LIMIT_16 = 65535             # sum of weights without their signs, below which any products do
+    MOST_COUNTED_16 = 1 << 24    # weights of a row whose sum is looked at: it fits an int32
 
 cdef struct RowsI16:
     const RowKernels* rows
@@ -31,13 +33,19 @@ cdef struct RowsI16:
 
 
 cdef inline ptrdiff_t longest_sum(const int8_t* w, ptrdiff_t rows, ptrdiff_t row, ptrdiff_t depth) noexcept nogil:
+    """Of few weights any sum fits; of others those of each row say it."""
     cdef ptrdiff_t r, k
-    cdef int64_t total
+    cdef int32_t total, weight
+    if depth * 128 < LIMIT_16:
+        return depth
+    if depth > MOST_COUNTED_16:
+        return LONGEST_16
     for r in range(rows):
         total = 0
         for k in range(depth):
-            total += w[r * row + k] if w[r * row + k] > 0 else -<int64_t>w[r * row + k]
-        if total >= 65535:
+            weight = w[r * row + k]
+            total += weight if weight > 0 else -weight
+        if total >= LIMIT_16:
             return LONGEST_16
     return depth
 
