@@ -18,7 +18,7 @@ cdef enum:
     TOGETHER_16 = 4              # positions
     LONGEST_16 = 480             # products of int16 and int8 that fit an int32, whole vectors
     LIMIT_16 = 65535             # sum of weights without their signs, below which any products do
-    MOST_COUNTED_16 = 1 << 24    # weights of a row whose sum is looked at: it fits an int32
+    MOST_COUNTED_16 = 1 << 23    # weights of a row whose sum is looked at: it fits an int32
 
 cdef struct RowsI16:
     const RowKernels* rows
