@@ -84,6 +84,22 @@ def test_handles_of_no_table_are_refused():
         interpreter.invoke()
 
 
+def test_tables_of_many_keys():
+    """Against a dictionary, in both directions; strings of all lengths around those that are copied at once."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-(2**63), 2**63 - 1, 1000).tolist()
+    texts = [rng.bytes(int(n)) for n in rng.integers(0, 40, 1000)]
+    asked = [*rng.choice(numbers, 500).tolist(), 1, 2, 3]
+    known = dict(zip(numbers, texts, strict=True))
+    assert ask(table_model(numbers, texts, asked, b"?"), asked) == [[known.get(n, b"?") for n in asked], [1000]]
+    first = {}
+    for text, number in zip(texts, numbers, strict=True):
+        first.setdefault(text, number)
+    asked = [*[texts[i] for i in rng.integers(0, 1000, 500)], b"nowhere"]
+    found = ask(table_model(texts, numbers, asked, -7), asked)
+    assert found == [[first.get(text, -7) for text in asked], [len(first)]]
+
+
 def lookup(wanted, keys, value, dtype):
     inputs = [(np.array(wanted, i32), "int32"), (np.array(keys, i32), "int32"), (value, dtype)]
     return run("HASHTABLE_LOOKUP", inputs, [Tensor([1], dtype), Tensor([1], "uint8")])

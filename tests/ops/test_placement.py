@@ -72,6 +72,18 @@ def test_dilate():
             run("DILATE", [fed(x), np.array(wrong, "i4"), fed(9, "i1")], y)
 
 
+@pytest.mark.parametrize("shape", [(7,), (1, 5), (3, 2, 4), (2, 1, 3, 5), (2, 2, 2, 2, 3)])
+def test_dilate_by_other_steps(shape):
+    rng = np.random.default_rng(len(shape))
+    x = rng.integers(-99, 99, shape).astype(np.int16)
+    for _ in range(8):
+        steps = rng.integers(1, 4, len(shape))
+        want = np.full((np.array(shape) - 1) * steps + 1, 5, np.int16)
+        want[tuple(slice(None, None, step) for step in steps)] = x
+        got = run("DILATE", [fed(x), steps.astype("i4"), fed(5, "i2")], [Tensor(want.shape, "int16")])
+        same(got[0], want)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int16", "int32", "int64"])
 def test_unique(dtype):
     x = np.random.default_rng(0).integers(0, 9, 200).astype(dtype)
@@ -104,6 +116,21 @@ def test_unsorted_segments(name, join, empty):
         same(got[0], want)
     with pytest.raises(REFUSED):
         run(f"UNSORTED_SEGMENT_{name}", [fed(x), fed(ids), np.array(2, "i4")], [Tensor([2, 3], "int32")])
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 8, 40])
+@pytest.mark.parametrize("name, join, empty", _JOINED)
+def test_rows_of_segments(name, join, empty, width):
+    """Many rows, sorted and not, some left out."""
+    rng = np.random.default_rng(width)
+    x = rng.integers(-9, 9, (300, width)).astype(np.int32)
+    for ids in (np.sort(rng.integers(-2, 7, 300)), rng.integers(-2, 7, 300)):
+        want = np.full((7, width), empty, np.int32)
+        for row, i in zip(x, ids, strict=True):
+            if i >= 0:
+                want[i] = join(want[i], row)
+        inputs = [fed(x), fed(ids.astype("i4")), np.array(7, "i4")]
+        same(run(f"UNSORTED_SEGMENT_{name}", inputs, [Tensor([7, width], "int32")])[0], want)
 
 
 def test_named_segments():

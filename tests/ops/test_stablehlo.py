@@ -47,6 +47,18 @@ def test_bits_are_for_the_optimized_resolvers_only(op, want):
         run_model(model, [], OpResolverType.BUILTIN_REF)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_all_shifts(dtype):
+    """x86's: modulo 32, of a value with 32 bits."""
+    values = np.array([1, -1, 77, -128], dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(values, np.arange(-40, 41).astype(dtype)))
+    want = (a.astype(np.int64) << (b.astype(np.int64) & 31)).astype(dtype)
+    model = Model.single(
+        "STABLEHLO_SHIFT_LEFT", [Tensor(a.shape, dtype), Tensor(b.shape, dtype)], [Tensor(a.shape, dtype)]
+    )
+    same(run_model(model, [a, b])[0], want)
+
+
 def test_inputs_of_two_shapes_are_refused():
     with pytest.raises(REFUSED):
         run(

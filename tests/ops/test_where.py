@@ -16,6 +16,14 @@ def test_where(dtype, constant):
     same(y, np.argwhere(x).astype(np.int64))
 
 
+@pytest.mark.parametrize("shape", [(1,), (500,), (30, 17), (3, 1, 50), (2, 3, 4, 5), (2, 2, 2, 2, 9)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+def test_where_of_other_shapes(shape, share):
+    x = np.random.default_rng(len(shape)).random(shape) < share
+    [y] = run("WHERE", [(x, "bool")], [Tensor([1], "int64")])
+    same(y, np.argwhere(x).astype(np.int64))
+
+
 def test_nan_is_true_and_minus_zero_is_not():
     x = np.array([np.nan, -0.0, 0.0, 1e-45, -np.inf], np.float32)
     [y] = run("WHERE", [(x, "float32")], [Tensor([1], "int64")])

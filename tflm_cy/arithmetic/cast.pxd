@@ -17,6 +17,37 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat, half_to_f32
 
+cdef extern from *:
+    """
+    /* Whole vectors of float32 to narrow integers, in instructions that saturate, which the compiler does not find: how many values they are. */
+    #ifdef __AVX2__
+    #include <immintrin.h>
+    #define TFLM_CY_CUT(AT) _mm256_cvttps_epi32(_mm256_min_ps(top, _mm256_max_ps(_mm256_loadu_ps(x + i + AT), bottom))) /* max(NaN, b) is b */
+    #define TFLM_CY_ORDER _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)
+    static inline int64_t tflm_cy_s16_blocks(const float *x, int16_t *y, int64_t n) {
+      const __m256 top = _mm256_set1_ps(32767), bottom = _mm256_set1_ps(-32768);
+      int64_t i = 0;
+      for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_permute4x64_epi64(_mm256_packs_epi32(TFLM_CY_CUT(0), TFLM_CY_CUT(8)), 0xD8));
+      return i;
+    }
+    static inline int64_t tflm_cy_u8_blocks(const float *x, uint8_t *y, int64_t n) {
+      const __m256 top = _mm256_set1_ps(255), bottom = _mm256_setzero_ps();
+      int64_t i = 0;
+      for (; i + 32 <= n; i += 32) {
+        const __m256i a = _mm256_packs_epi32(TFLM_CY_CUT(0), TFLM_CY_CUT(8)), b = _mm256_packs_epi32(TFLM_CY_CUT(16), TFLM_CY_CUT(24));
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b), TFLM_CY_ORDER));
+      }
+      return i;
+    }
+    #else
+    static inline int64_t tflm_cy_s16_blocks(const float *x, int16_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    static inline int64_t tflm_cy_u8_blocks(const float *x, uint8_t *y, int64_t n) { (void)x; (void)y; (void)n; return 0; }
+    #endif
+    """
+    int64_t s16_blocks "tflm_cy_s16_blocks"(const float* x, int16_t* y, int64_t n) noexcept nogil
+    int64_t u8_blocks "tflm_cy_u8_blocks"(const float* x, uint8_t* y, int64_t n) noexcept nogil
+
 cdef enum:
     CAST_BLOCK = 256             # values converted at a time; a multiple of every vector block
 
@@ -309,7 +340,7 @@ cdef inline void f32_to_u8(const float* x, uint8_t* y, int64_t n) noexcept nogil
     """The tail, too."""
     cdef float value
     cdef int64_t i
-    for i in range(n):
+    for i in range(u8_blocks(x, y, n), n):
         value = x[i] if x[i] > 0 else 0
         y[i] = <uint8_t>cut32(value if value < 255 else 255)
 
@@ -318,7 +349,7 @@ cdef inline void f32_to_s16(const float* x, int16_t* y, int64_t n) noexcept nogi
     """NaN is the lowest value."""
     cdef float value
     cdef int64_t i
-    for i in range(n):
+    for i in range(s16_blocks(x, y, n), n):
         value = x[i] if x[i] > -32768 else -32768
         y[i] = <int16_t>cut32(value if value < 32767 else 32767)
 

@@ -41,6 +41,15 @@ ctypedef fused Number:
     double
 
 
+cdef inline uint16_t shifted_short(uint16_t a, uint16_t b) noexcept nogil:
+    """a << (b & 31), bit by bit of b: machines have no vectors of short values that are shifted by values of their own."""
+    a = <uint16_t>(a << 1) if b & 1 else a
+    a = <uint16_t>(a << 2) if b & 2 else a
+    a = <uint16_t>(a << 4) if b & 4 else a
+    a = <uint16_t>(a << 8) if b & 8 else a
+    return <uint16_t>0 if b & 16 else a
+
+
 cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
     if op == ADD:
         if Number is float:
@@ -72,6 +81,8 @@ cdef inline Number combined(int op, Number a, Number b) noexcept nogil:
         if op == BITS_AND:
             return <Number>(a & b)
         if op == SHIFT_LEFT:
+            if sizeof(Number) <= 2:
+                return <Number>shifted_short(<uint16_t>a, <uint16_t>b)
             if sizeof(Number) < 8:
                 return <Number>(<uint32_t>a << (<uint32_t>b & 31))
             return <Number>(<uint64_t>a << (<uint64_t>b & 31))

@@ -8,13 +8,14 @@ and gemmlowp's 16-bit functions; x and h have the zero point 128 and the scale 1
 Source: LiteRT:tflite/kernels/{lstm.cc,internal/optimized/optimized_ops.h}.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport Factor, rescale
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, clamp_f32, round_shift
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, sum_values
 from tflm_cy.arithmetic.gemmlowp cimport high_product16, logistic_s16, rescale16, saturate16, tanh_s16
 
 cdef enum:
@@ -72,19 +73,22 @@ cdef inline void basic_lstm_f32(
 
 cdef inline void basic_lstm_u8(
     const BasicShape* s, const uint8_t* operands, const uint8_t* w, int32_t w_zero_point, const int32_t* bias, const Factor* factor,
-    const int16_t* c, int16_t* gates, int16_t* new_c, uint8_t* new_h,
+    const int16_t* c, int64_t* sums, int16_t* row, int16_t* gates, int16_t* new_c, uint8_t* new_h,
 ) noexcept nogil:
+    """sums: as many as a batch has gates; row: as a batch has operands."""
     cdef ptrdiff_t n = 4 * s.cells
     cdef ptrdiff_t depth = s.inputs + s.cells
-    cdef ptrdiff_t b, i, k
-    cdef uint32_t total
+    cdef ptrdiff_t b, i
+    cdef uint32_t total, zero
     cdef const int16_t* g
     cdef int32_t entering, kept, state
     for b in range(s.batches):
+        shift_values(operands + b * depth, depth, 128, row)
+        zero = <uint32_t>sum_values(row, depth) * <uint32_t>w_zero_point
+        memset(sums, 0, n * sizeof(int64_t))
+        accumulate_one(row, w, n, depth, depth, LONGEST_8BIT, sums)
         for i in range(n):
-            total = <uint32_t>bias[i]
-            for k in range(depth):
-                total += <uint32_t>((<int32_t>operands[b * depth + k] - 128) * (<int32_t>w[i * depth + k] - w_zero_point))
+            total = <uint32_t>bias[i] + <uint32_t>sums[i] - zero
             gates[b * n + i] = <int16_t>max(-32768, min(rescale(<int32_t>total, factor), 32767))
         g = gates + b * n
         for i in range(b * s.cells, (b + 1) * s.cells):

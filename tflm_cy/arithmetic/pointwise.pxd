@@ -9,6 +9,30 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.nan_order cimport add_runs
 
+cdef extern from *:
+    """
+    /* 1, -1 or 0; NaN and both zeros become 0. Compiled twice where a CPU may have wider vectors. */
+    #define TFLM_CY_SIGN(NAME, TYPE) \
+      static void NAME(const TYPE *x, TYPE *y, int64_t n) { for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); }
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #define TFLM_CY_SIGNS(NAME, TYPE) \
+      TFLM_CY_SIGN(NAME##_base, TYPE) \
+      __attribute__((target("avx2"))) TFLM_CY_SIGN(NAME##_avx2, TYPE) \
+      static inline void NAME(const TYPE *x, TYPE *y, int64_t n) { \
+        if (__builtin_cpu_supports("avx2")) NAME##_avx2(x, y, n); \
+        else NAME##_base(x, y, n); \
+      }
+    #else
+    #define TFLM_CY_SIGNS(NAME, TYPE) TFLM_CY_SIGN(NAME, TYPE)
+    #endif
+    TFLM_CY_SIGNS(tflm_cy_sign_f32, float)
+    TFLM_CY_SIGNS(tflm_cy_sign_f64, double)
+    TFLM_CY_SIGNS(tflm_cy_sign_s32, int32_t)
+    """
+    void sign_f32 "tflm_cy_sign_f32"(const float* x, float* y, int64_t n) noexcept nogil
+    void sign_f64 "tflm_cy_sign_f64"(const double* x, double* y, int64_t n) noexcept nogil
+    void sign_s32 "tflm_cy_sign_s32"(const int32_t* x, int32_t* y, int64_t n) noexcept nogil
+
 cdef enum:
     NEAR = 1024                  # values that stay near from one pass to the next
 
@@ -52,9 +76,12 @@ cdef struct Buckets:
 
 cdef inline void sign_of(const void* params, const Signed* x, Signed* y, int64_t n) noexcept nogil:
     """1, -1 or 0; NaN and both zeros become 0."""
-    cdef int64_t i
-    for i in range(n):
-        y[i] = <Signed>(x[i] > 0) - <Signed>(x[i] < 0)
+    if Signed is float:
+        sign_f32(x, y, n)
+    elif Signed is double:
+        sign_f64(x, y, n)
+    else:
+        sign_s32(x, y, n)
 
 
 cdef inline void atan2_f32(const float* a, const float* b, float* y, int64_t n) noexcept nogil:

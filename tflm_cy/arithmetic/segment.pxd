@@ -15,6 +15,9 @@ cdef enum Joining:
     JOIN_SMALLEST = 3
     JOIN_BEFORE = 4              # a sum whose new value is the first operand: of two NaN it comes out
 
+cdef enum:
+    SHORT_ROW = 8                # values
+
 ctypedef fused Joined:
     float
     int32_t
@@ -64,12 +67,56 @@ cdef inline void join_row(int joining, Joined* row, const Joined* x, int64_t wid
             row[j] = joined(joining, row[j], x[j])
 
 
+cdef inline void join_values(int joining, const Joined* x, const int32_t* segments, int64_t rows, Joined* y) noexcept nogil:
+    """Rows of one value: what neighbours of one segment make stays in a register."""
+    cdef int64_t i = 0
+    cdef int32_t segment
+    cdef Joined value
+    while i < rows:
+        segment = segments[i]
+        if segment < 0:
+            i += 1
+            continue
+        value = y[segment]
+        while i < rows and segments[i] == segment:
+            value = joined(joining, value, x[i])
+            i += 1
+        y[segment] = value
+
+
+cdef inline void join_short_rows(
+    int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y,
+) noexcept nogil:
+    """With a literal `joining` its loop has no branch for it."""
+    cdef int64_t i, j
+    cdef Joined* row
+    if width == 1:
+        join_values(joining, x, segments, rows, y)
+        return
+    for i in range(rows):
+        row = y + segments[i] * width
+        for j in range(width if segments[i] >= 0 else 0):
+            row[j] = joined(joining, row[j], x[i * width + j])
+
+
 cdef inline void join_segments(
     int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
 ) noexcept nogil:
     cdef int64_t i
     for i in range(y_count):
         y[i] = neutral(joining, <Joined>0)
+    if width < SHORT_ROW:
+        if joining == JOIN_SUM:
+            join_short_rows(JOIN_SUM, x, segments, rows, width, y)
+        elif joining == JOIN_PRODUCT:
+            join_short_rows(JOIN_PRODUCT, x, segments, rows, width, y)
+        elif joining == JOIN_LARGEST:
+            join_short_rows(JOIN_LARGEST, x, segments, rows, width, y)
+        elif joining == JOIN_SMALLEST:
+            join_short_rows(JOIN_SMALLEST, x, segments, rows, width, y)
+        else:
+            join_short_rows(JOIN_BEFORE, x, segments, rows, width, y)
+        return
     for i in range(rows):
         if segments[i] < 0:
             continue

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """CONV_3D and CONV_3D_TRANSPOSE: float32, images [batch, depth, height, width, channel], the bias optional.
 
 CONV_3D_TRANSPOSE's inputs are the output's shape, filter, input, bias; its output is dynamic unless the shape is constant. Dilated ones have the reference's
@@ -25,6 +24,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
+from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed
 from tflm_cy.schema.option_slots cimport (
     CONV_3D_DILATION_D_FACTOR, CONV_3D_DILATION_H_FACTOR, CONV_3D_DILATION_W_FACTOR, CONV_3D_FUSED_ACTIVATION_FUNCTION,
     CONV_3D_PADDING, CONV_3D_STRIDE_D, CONV_3D_STRIDE_H, CONV_3D_STRIDE_W,
@@ -57,6 +57,9 @@ cdef struct Conv3D:
     ConvF32 chains
     ConvF32Unfused ordered
     const RowKernels* rows       # or NULL
+    bint fed                     # the filter or the bias is not constant
+    bint unserved                # of this invoke: by the definition
+    const float* no_bias         # zeros
 
 
 cdef Conv3D* read_options(Context context, Node* node) except NULL:
@@ -138,6 +141,8 @@ cdef int prepare_conv_3d(Context context, Node* node) except -1:
     if count(x) == 0 or count(w) == 0 or count(y) == 0:
         return 0
     use_product(context, node, op, w)
+    if op.fed and op.product != NONE:            # packed before the first range
+        return 0
     return context.parallelize(
         node, convolve_range, position_space(count(y) / op.volume.oc, 1, 0), count(w) / op.volume.oc * (0.03 if op.product != NONE else 1.) * count(y))
 
@@ -148,40 +153,61 @@ cdef const float* bias_of(Context context, const Node* node, int i) noexcept nog
 
 
 cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except -1:
-    """Windows, copied one behind the other, are rows of a matrix that meets the filter, if that is constant. Its kernels: chains of fused
-    multiply-adds that begin with the bias, for the optimized arithmetic; rounded products and sums for the reference, whose
-    zeros outside of the image make no NaN."""
+    """Windows, copied one behind the other, are rows of a matrix that meets the filter. Its kernels: chains of fused multiply-adds that begin
+    with the bias, for the optimized arithmetic; rounded products and sums for the reference, whose zeros outside of the image make no NaN.
+    A filter that is fed is packed by each invoke."""
     cdef const Tensor* bias = context.input(node, 2)
     cdef int64_t depth = count(w) / op.volume.oc
     cdef int64_t positions = count(context.output(node, 0)) / op.volume.oc
     cdef const float* biases = bias_of(context, node, 2)
     cdef ConvShape shape
-    if not is_constant(w) or (bias != NULL and not is_constant(bias)):
-        return 0
-    context.materialize(w)
-    if not op.fused and not all_finite(<const float*>w.data, count(w)):
-        return 0
+    op.fed = not is_constant(w) or (bias != NULL and not is_constant(bias))
+    if is_constant(w):
+        context.materialize(w)
+        if not op.fused and not all_finite(<const float*>w.data, count(w)):
+            return 0
     op.window_rows = min(max(WINDOW_BYTES / (depth * <int64_t>sizeof(float)), <int64_t>8), positions)
     shape = matrix_shape(op.window_rows, depth, op.volume.oc)
     if op.fused:
         op.chains.shape = shape
         op.chains.low, op.chains.high = -INFINITY, INFINITY        # the definition clamps: NaN its own way
-        if ready_conv_f32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
+        if op.fed:
+            op.chains.workers = 1
+            if plan_packed(&op.chains):
+                reserve_packed(context, &op.chains)
+                request_workers(context, &op.chains)
+                op.product = FUSED
+        elif ready_conv_f32(context, &op.chains, <const float*>w.data, biases, 1, op.volume.oc):
             op.product = FUSED
     else:
-        if biases == NULL:
-            biases = <const float*>context.persistent(op.volume.oc * sizeof(float))
+        if bias == NULL:
+            op.no_bias = biases = <const float*>context.persistent(op.volume.oc * sizeof(float))
         op.ordered.window.shape = shape
         op.ordered.window.low, op.ordered.window.high = op.volume.low, op.volume.high
         op.ordered.bias = biases
         op.ordered.column_stride, op.ordered.k_stride = 1, op.volume.oc
-        if ready_unfused(context, node, &op.ordered):
+        if op.fed:
+            if plan_packed(&op.ordered):
+                reserve_packed(context, &op.ordered)
+                op.product = ROUNDED
+        elif ready_unfused(context, node, &op.ordered):
             op.product = ROUNDED
             op.ordered.pack(&op.ordered, <const float*>w.data)
     if op.product != NONE:
         op.window_bytes = op.window_rows * depth * sizeof(float) + op.ordered.scratch_bytes
         op.windows = context.request_scratch(context.for_all_workers(op.window_bytes))
     return 0
+
+
+cdef bint pack_fed(Context context, const Node* node, Conv3D* op) noexcept nogil:
+    """False where the definition must serve."""
+    cdef const Tensor* w = context.input(node, 1)
+    cdef const float* bias = bias_of(context, node, 2)
+    if op.product == FUSED:
+        op.chains.pack(&op.chains, <const float*>w.data, bias, 1, op.volume.oc)
+        return True
+    op.ordered.bias = op.no_bias if bias == NULL else bias
+    return all_finite(<const float*>w.data, count(w)) and op.ordered.pack(&op.ordered, <const float*>w.data)
 
 
 cdef bint all_finite(const float* x, int64_t n) noexcept nogil:
@@ -203,7 +229,9 @@ cdef ConvShape matrix_shape(int64_t rows, int64_t depth, int64_t columns) noexce
 
 
 cdef int convolve(Context context, Node* node) noexcept nogil:
-    convolve_range(context, node, 0, count(context.output(node, 0)) / max((<Conv3D*>node.data).volume.oc, <ptrdiff_t>1), 0)
+    cdef Conv3D* op = <Conv3D*>node.data
+    op.unserved = op.fed and op.product != NONE and not pack_fed(context, node, op)
+    convolve_range(context, node, 0, count(context.output(node, 0)) / max(op.volume.oc, <ptrdiff_t>1), 0)
     return 0
 
 
@@ -216,7 +244,7 @@ cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end
     cdef unsigned long long mode = flush_denormals() if op.fused else 0
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
-        if op.product == NONE or not multiply(context, node, op, x, first, next, worker, y):
+        if op.product == NONE or op.unserved or not multiply(context, node, op, x, first, next, worker, y):
             compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next

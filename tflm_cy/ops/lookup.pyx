@@ -1,11 +1,9 @@
-"""Tables and words: HASHTABLE, _IMPORT, _FIND, _SIZE and _LOOKUP, LSH_PROJECTION, SKIP_GRAM.
+"""Rows that are looked up, and words: HASHTABLE_LOOKUP, LSH_PROJECTION, SKIP_GRAM.
 
-HASHTABLE names a table (int64 to string or string to int64) that lives as long as the interpreter; the first _IMPORT fills it, later ones do nothing.
-Neither is in BUILTIN_REF.
 HASHTABLE_LOOKUP searches sorted int32 keys: rows of a table, zeros or "" where a key is not found, and a uint8 hit for each.
 SKIP_GRAM joins words of the first string; its output is a vector of strings.
 
-Source: LiteRT:tflite/kernels/{hashtable,hashtable_find,hashtable_import,hashtable_size,hashtable_lookup,lsh_projection,skip_gram}.cc.
+Source: LiteRT:tflite/kernels/{hashtable_lookup,lsh_projection,skip_gram}.cc.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
@@ -15,12 +13,12 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.fingerprint cimport projected
 from tflm_cy.arithmetic.strings cimport has_strings
 from tflm_cy.graph.context cimport Context, Node, register
-from tflm_cy.graph.resource cimport Resources
-from tflm_cy.graph.tensor cimport FLOAT32, INT32, INT64, MAX_RANK, RESOURCE, STRING, Tensor, UINT8, bytes_of, count, type_name
+from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, STRING, Tensor, UINT8, bytes_of, count, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
-from tflm_cy.ops.operand cimport index_at, operand, result
+from tflm_cy.ops.held cimport held
+from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.option_slots cimport (
-    HASHTABLE_KEY_DTYPE, HASHTABLE_TABLE_ID, HASHTABLE_VALUE_DTYPE, LSH_PROJECTION_TYPE, SKIP_GRAM_INCLUDE_ALL_NGRAMS,
+    LSH_PROJECTION_TYPE, SKIP_GRAM_INCLUDE_ALL_NGRAMS,
     SKIP_GRAM_MAX_SKIP_SIZE, SKIP_GRAM_NGRAM_SIZE,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
@@ -30,30 +28,6 @@ from tflm_cy.graph.refusal import LateRefusalError
 cdef enum:
     SPARSE = 1                   # LSH_PROJECTION
     DENSE = 2
-
-cdef struct TableData:
-    void* resources              # Resources, which live as long as the interpreter
-    int32_t id
-    int32_t key_type
-
-
-ctypedef int (*Held)(Context context, Node* node) except -1
-
-
-cdef int held(Context context, Node* node, Held function) noexcept nogil:
-    """Run a function that needs the GIL; what it raises becomes the node's failure."""
-    cdef int status
-    with gil:
-        status = guarded(context, node, function)
-    return status
-
-
-cdef int guarded(Context context, Node* node, Held function) noexcept:
-    try:
-        return function(context, node)
-    except BaseException as error:
-        return context.fail_because(error)
-
 
 # ---------------------------------------------------------------- strings
 
@@ -84,168 +58,6 @@ cdef int write_strings(Context context, Tensor* y, list items) except -1:
         at += <int32_t>len(items[i])
     head[len(items) + 1] = at
     memcpy(<char*>y.data + 4 * (<int64_t>len(items) + 2), <const char*>body, len(body))
-    return 0
-
-
-# ---------------------------------------------------------------- HASHTABLE, HASHTABLE_IMPORT, HASHTABLE_FIND, HASHTABLE_SIZE
-
-cdef TableData* table_data(Context context, Node* node) except NULL:
-    cdef TableData* data = <TableData*>context.persistent(sizeof(TableData))
-    cdef Resources resources = context.resources()
-    data.resources = <void*>resources
-    node.data = data
-    return data
-
-
-cdef int prepare_hashtable(Context context, Node* node) except -1:
-    cdef int32_t[1] one
-    cdef int32_t value_type = table_i8(node.options, HASHTABLE_VALUE_DTYPE, 0)
-    cdef TableData* data
-    expect_arity_between(context, node, 0, 0, 1)
-    cdef Tensor* y = result(context, node, 0)
-    data = table_data(context, node)
-    data.id = table_i32(node.options, HASHTABLE_TABLE_ID, 0)
-    data.key_type = table_i8(node.options, HASHTABLE_KEY_DTYPE, 0)
-    if not ((data.key_type == INT64 and value_type == STRING) or (data.key_type == STRING and value_type == INT64)):
-        raise ValueError(f"HASHTABLE from {type_name(data.key_type)} to {type_name(value_type)} is not supported")
-    if y.type != RESOURCE:
-        raise ValueError(f"resource_handle_tensor->type != kTfLiteResource ({type_name(y.type)})")
-    one[0] = 1
-    context.set_shape(y, 1, one)
-    if y.bytes < 4:
-        raise ValueError("the handle of a table takes 4 bytes")
-    context.set_computed(y)
-    (<int32_t*>y.data)[0] = data.id
-    node.invoke = create
-    return 0
-
-
-cdef int create(Context context, Node* node) noexcept nogil:
-    return held(context, node, create_table)
-
-
-cdef int create_table(Context context, Node* node) except -1:
-    cdef const TableData* data = <const TableData*>node.data
-    (<Resources>data.resources).tables.setdefault(data.id, [data.key_type, None])
-    return 0
-
-
-cdef const Tensor* handle_of(Context context, Node* node) except NULL:
-    cdef Tensor* handle = operand(context, node, 0)
-    if handle.type != RESOURCE or handle.rank != 1 or handle.dims[0] != 1 or handle.bytes < 4:
-        raise ValueError(f"input_resource_id_tensor->type != kTfLiteResource ({type_name(handle.type)}), or not one handle")
-    return handle
-
-
-cdef int expect_pair(const Tensor* key, const Tensor* value) except -1:
-    if not ((key.type == INT64 and value.type == STRING) or (key.type == STRING and value.type == INT64)):
-        raise ValueError(f"a table from {type_name(key.type)} to {type_name(value.type)} is not supported")
-    return 0
-
-
-cdef list find_table(Context context, Node* node, const Tensor* key):
-    """[type of the keys, dict or None] of the table that the node's handle names."""
-    cdef const TableData* data = <const TableData*>node.data
-    cdef int64_t number = index_at(INT32, context.input(node, 0).data, 0)
-    cdef list table = (<Resources>data.resources).tables.get(number)
-    if table is None:
-        raise ValueError(f"lookup != nullptr was not true: there is no table {number}")
-    if key != NULL and table[0] != key.type:
-        raise ValueError(f"keys->type != key_type_: the keys of table {number} are {type_name(table[0])}")
-    return table
-
-
-cdef list values_of(const Tensor* x):
-    cdef int64_t i
-    if x.type == STRING:
-        return strings_of(x)
-    return [index_at(INT64, x.data, i) for i in range(count(x))]
-
-
-cdef int prepare_import(Context context, Node* node) except -1:
-    cdef int d
-    expect_arity_between(context, node, 3, 3, 0)
-    cdef Tensor* key = operand(context, node, 1)
-    cdef Tensor* value = operand(context, node, 2)
-    handle_of(context, node)
-    expect_pair(key, value)
-    if key.rank != value.rank or any([key.dims[d] != value.dims[d] for d in range(key.rank)]):
-        raise ValueError("HaveSameShapes(key_tensor, value_tensor) was not true")
-    table_data(context, node)
-    node.invoke = fill
-    return 0
-
-
-cdef int fill(Context context, Node* node) noexcept nogil:
-    return held(context, node, fill_table)
-
-
-cdef int fill_table(Context context, Node* node) except -1:
-    cdef list table = find_table(context, node, context.input(node, 1))
-    cdef dict found = {}
-    if table[1] is not None:
-        return 0
-    for key, value in zip(values_of(context.input(node, 1)), values_of(context.input(node, 2)), strict=True):
-        found.setdefault(key, value)
-    table[1] = found
-    return 0
-
-
-cdef int prepare_find(Context context, Node* node) except -1:
-    expect_arity_between(context, node, 3, 3, 1)
-    cdef Tensor* key = operand(context, node, 1)
-    cdef Tensor* default = operand(context, node, 2)
-    cdef Tensor* y = result(context, node, 0)
-    handle_of(context, node)
-    if default.type != y.type or count(default) < 1:
-        raise ValueError(f"default_value_tensor->type != output_tensor->type ({type_name(default.type)} and {type_name(y.type)}), or no value")
-    expect_pair(key, y)
-    context.set_shape(y, key.rank, key.dims)
-    table_data(context, node)
-    node.invoke = find
-    return 0
-
-
-cdef int find(Context context, Node* node) noexcept nogil:
-    return held(context, node, find_values)
-
-
-cdef int find_values(Context context, Node* node) except -1:
-    cdef Tensor* y = context.output(node, 0)
-    cdef dict known = find_table(context, node, context.input(node, 1))[1]
-    cdef list found
-    cdef int64_t i
-    if known is None:
-        raise ValueError("hashtable need to be initialized before using")
-    default = values_of(context.input(node, 2))[0]
-    found = [known.get(key, default) for key in values_of(context.input(node, 1))]
-    if y.type == STRING:
-        return write_strings(context, y, found)
-    for i in range(len(found)):
-        (<int64_t*>y.data)[i] = found[i]
-    return 0
-
-
-cdef int prepare_size(Context context, Node* node) except -1:
-    cdef int32_t[1] one
-    expect_arity_between(context, node, 1, 1, 1)
-    cdef Tensor* y = result(context, node, 0)
-    handle_of(context, node)
-    if y.type != INT64:
-        raise ValueError(f"output_tensor->type != kTfLiteInt64 ({type_name(y.type)})")
-    one[0] = 1
-    context.set_shape(y, 1, one)
-    table_data(context, node)
-    node.invoke = size
-    return 0
-
-
-cdef int size(Context context, Node* node) noexcept nogil:
-    return held(context, node, size_of_table)
-
-
-cdef int size_of_table(Context context, Node* node) except -1:
-    (<int64_t*>context.output(node, 0).data)[0] = len(find_table(context, node, NULL)[1] or ())
     return 0
 
 
@@ -468,11 +280,7 @@ cdef int write_grams(Context context, Node* node) except -1:
 
 
 OPERATORS = {
-    "HASHTABLE": register(prepare_hashtable, version=1, reference_version=0),
-    "HASHTABLE_FIND": register(prepare_find, version=1, reference_version=0),
-    "HASHTABLE_IMPORT": register(prepare_import, version=1, reference_version=0),
     "HASHTABLE_LOOKUP": register(prepare_lookup, version=1, reference_version=1),
-    "HASHTABLE_SIZE": register(prepare_size, version=1, reference_version=0),
     "LSH_PROJECTION": register(prepare_projection, version=1, reference_version=1),
     "SKIP_GRAM": register(prepare_skip_gram, version=1, reference_version=1),
 }

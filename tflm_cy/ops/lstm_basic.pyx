@@ -15,7 +15,7 @@ Source: LiteRT:tflite/kernels/lstm.cc.
 """
 from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int16_t, int32_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conv cimport Factor, factor_of
@@ -47,6 +47,8 @@ cdef struct BasicLstm:
     const RowKernels* fast
     Factor factor                # from sums to gates
     int32_t w_zero_point
+    int sums                     # scratch: of a batch, quantized
+    int row
 
 
 cdef int prepare_basic(Context context, Node* node) except -1:
@@ -145,6 +147,8 @@ cdef int prepare_quantized(Context context, Node* node, BasicLstm* s) except -1:
         node.invoke = refuse_bits
         return 0
     s.factor = factor_of(quantize_multiplier(real), True)
+    s.sums = context.request_scratch(4 * s.shape.cells * sizeof(int64_t) + 8)
+    s.row = context.request_scratch((s.shape.inputs + s.shape.cells) * sizeof(int16_t) + 8)
     node.invoke = run_quantized
     return 0
 
@@ -207,7 +211,8 @@ cdef int run_quantized(Context context, Node* node) noexcept nogil:
     basic_lstm_u8(
         &s.shape, <const uint8_t*>context.output(node, OPERANDS).data, <const uint8_t*>context.input(node, WEIGHTS).data, s.w_zero_point,
         <const int32_t*>context.input(node, BIAS).data, &s.factor, <const int16_t*>context.input(node, STATE).data,
-        <int16_t*>context.output(node, GATES).data, <int16_t*>context.output(node, NEW_STATE).data,
+        <int64_t*>context.scratch(s.sums), <int16_t*>context.scratch(s.row), <int16_t*>context.output(node, GATES).data,
+        <int16_t*>context.output(node, NEW_STATE).data,
         <uint8_t*>context.output(node, NEW_ACTIVATION).data,
     )
     keep_states(context, node)

@@ -10,10 +10,11 @@ ordered map: a NaN is the smallest value so far, and when the first value is one
 
 Source: LiteRT:tflite/kernels/{reverse_sequence,dynamic_update_slice,sparse_to_dense,dilate,unique}.cc.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count, count_range, is_constant,
@@ -79,6 +80,32 @@ cdef int prepare_reverse_sequence(Context context, Node* node) except -1:
     return 0
 
 
+ctypedef fused single:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+cdef inline int64_t step_to(int64_t length, int64_t a) noexcept nogil:
+    """From step a to the one that takes its place."""
+    return length - 1 - 2 * a if a < length else 0
+
+
+cdef inline void reverse_step(const Reversal* op, const Tensor* lengths, int64_t a, const single* x, single* y) noexcept nogil:
+    """One value of each batch, which follow each other."""
+    cdef int64_t row = op.middle * op.second
+    cdef const int32_t* short_lengths = <const int32_t*>lengths.data
+    cdef const int64_t* long_lengths = <const int64_t*>lengths.data
+    cdef int64_t b
+    if lengths.type == INT32:
+        for b in range(op.second):
+            y[b] = x[b + step_to(short_lengths[b], a) * row]
+    else:
+        for b in range(op.second):
+            y[b] = x[b + step_to(long_lengths[b], a) * row]
+
+
 cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
     cdef const Reversal* op = <const Reversal*>node.data
     cdef const Tensor* lengths = context.input(node, 1)
@@ -99,11 +126,18 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
                     length = max(<int64_t>0, index_at(lengths.type, lengths.data, a))
                     copy_runs(y, op.run, x + (length - 1) * op.run, -op.run, op.run, length)
                     copy_runs(y + length * op.run, op.run, x + length * op.run, op.run, op.run, op.second - length)
+                elif op.run == 1:
+                    reverse_step(op, lengths, a, <const uint8_t*>x, <uint8_t*>y)
+                elif op.run == 2:
+                    reverse_step(op, lengths, a, <const uint16_t*>x, <uint16_t*>y)
+                elif op.run == 4:
+                    reverse_step(op, lengths, a, <const uint32_t*>x, <uint32_t*>y)
+                elif op.run == 8:
+                    reverse_step(op, lengths, a, <const uint64_t*>x, <uint64_t*>y)
                 else:
                     for b in range(op.second):
                         length = index_at(lengths.type, lengths.data, b)
-                        copy_runs(
-                            y + b * op.run, row, x + b * op.run + (length - 1 - 2 * a if a < length else 0) * op.middle * row, row, op.run, 1)
+                        memcpy(y + b * op.run, x + b * op.run + step_to(length, a) * op.middle * row, op.run)
                 x += row
                 y += row
     return 0
@@ -329,28 +363,22 @@ cdef int dilate(Context context, Node* node) noexcept nogil:
     cdef const Tensor* x = context.input(node, 0)
     cdef const Tensor* dilations = context.input(node, 1)
     cdef Tensor* y = context.output(node, 0)
-    cdef int64_t[MAX_RANK] at
     cdef int64_t size = type_size(x.type)
-    cdef int last = x.rank - 1
-    cdef int64_t width = x.dims[last]
-    cdef int64_t row, to
+    cdef int64_t x_step = count(x) * size
+    cdef int64_t y_step = count(y) * size
+    cdef Walk walk
     cdef int d
     if y.bytes == 0 or count(x) == 0:
         return 0
-    fill(<char*>y.data, y.bytes, <const char*>context.input(node, 2).data, size)
+    if x_step != y_step:
+        fill(<char*>y.data, y.bytes, <const char*>context.input(node, 2).data, size)
+    begin_walk(&walk, size)
     for d in range(x.rank):
-        at[d] = 0
-    for row in range(count_range(x, 0, last)):
-        to = 0
-        for d in range(x.rank):
-            to = to * y.dims[d] + at[d] * index_at(INT32, dilations.data, d)
-        copy_runs(<char*>y.data + to * size, index_at(INT32, dilations.data, last) * size,
-                  <const char*>x.data + row * width * size, size, size, width)
-        for d in range(last - 1, -1, -1):
-            at[d] += 1
-            if at[d] < x.dims[d]:
-                break
-            at[d] = 0
+        x_step //= x.dims[d]
+        y_step //= y.dims[d]
+        add_axis(&walk, x.dims[d], y_step * index_at(INT32, dilations.data, d), x_step)
+    finish_walk(&walk)
+    walk_copy(&walk, <char*>y.data, <const char*>x.data)
     return 0
 
 

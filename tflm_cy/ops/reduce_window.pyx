@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """REDUCE_WINDOW and STABLEHLO_REDUCE_WINDOW: the values of each window become one.
 
 Types: bool, int8 to int64, uint8, float32, float64; rank 1 to 6. STABLEHLO_REDUCE_WINDOW does not call the subgraph that it names: its only

@@ -5,10 +5,11 @@ Nothing is rescaled: input and output are taken to be quantized alike.
 
 Source: LiteRT:tflite/kernels/{resize_bilinear,resize_nearest_neighbor}.cc.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32, doubles
 from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32, nearest_bytes
+from tflm_cy.arithmetic.resize_runs cimport MANY_CHANNELS, bilinear_runs
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity
@@ -102,16 +103,34 @@ cdef int prepare_bilinear(Context context, Node* node) except -1:
     if r.known_size and r.shape.align_corners and r.shape.half_pixel_centers:
         raise ValueError("If half_pixel_centers is True, align_corners must be False.")
     node.invoke = bilinear_optimized if node.arithmetic == OPTIMIZED else bilinear
-    choose_loop(r, context.input(node, 0).type, node.arithmetic == OPTIMIZED)
+    choose_loop(r, context.input(node, 0).type, context.input(node, 0).dims[3], node.arithmetic == OPTIMIZED)
     return want_kernel(context.input(node, 0))
 
 
-cdef void choose_loop(Resizing* r, int type, bint optimized) noexcept:
+cdef void resize_s8(const Resize* shape, const void* x, void* y) noexcept nogil:
+    bilinear_runs(shape, False, <const int8_t*>x, <int8_t*>y)
+
+
+cdef void resize_u8(const Resize* shape, const void* x, void* y) noexcept nogil:
+    bilinear_runs(shape, False, <const uint8_t*>x, <uint8_t*>y)
+
+
+cdef void resize_u8_weighted(const Resize* shape, const void* x, void* y) noexcept nogil:
+    bilinear_runs(shape, True, <const uint8_t*>x, <uint8_t*>y)
+
+
+cdef void choose_loop(Resizing* r, int type, int64_t depth, bint optimized) noexcept:
     r.loop = r.doubled = NULL
-    if type == INT8:
-        r.loop = kernels().loops.bilinear_s8
-    elif type == FLOAT32 or type == UINT8:
-        r.loop = kernels().loops.bilinear_optimized[type == UINT8] if optimized else kernels().loops.bilinear[type == UINT8]
+    if kernels().loops.bilinear[0] == NULL:
+        return
+    if (type == INT8 or type == UINT8) and depth >= MANY_CHANNELS:
+        r.loop = NULL
+    elif type == INT8:
+        r.loop = resize_s8
+    elif type == UINT8:
+        r.loop = resize_u8_weighted if optimized else resize_u8
+    elif type == FLOAT32:
+        r.loop = kernels().loops.bilinear_optimized[0] if optimized else kernels().loops.bilinear[0]
     if type == FLOAT32 and optimized:
         r.doubled = kernels().loops.double_f32
 

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """STABLEHLO operators on values and slices.
 
 | operator | types |

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """WHERE and TOPK_V2: where the true elements are, and which are the largest.
 
 WHERE: bool, float32, int8, uint8, int32, uint32, int64; rows of int64 coordinates, in order. NaN is true, -0.0 is
@@ -36,9 +35,9 @@ cdef int prepare_where(Context context, Node* node) except -1:
     want_bytes(x)
     adopt_type(y, INT64)
     if is_constant(x):
-        if walk_true(x, NULL) > 0x7FFFFFFF:
+        if count_true(x) > 0x7FFFFFFF:
             raise ValueError("WHERE finds more elements than a dimension can count")
-        dims[0] = <int32_t>walk_true(x, NULL)
+        dims[0] = <int32_t>count_true(x)
         dims[1] = x.rank
         context.set_shape(y, 2, dims)
         node.invoke = where
@@ -49,13 +48,13 @@ cdef int prepare_where(Context context, Node* node) except -1:
 
 
 cdef int where(Context context, Node* node) noexcept nogil:
-    walk_true(context.input(node, 0), <int64_t*>context.output(node, 0).data)
+    write_true(context.input(node, 0), <int64_t*>context.output(node, 0).data, context.output(node, 0).dims[0])
     return 0
 
 
 cdef int where_dynamic(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
-    cdef int64_t n = walk_true(x, NULL)
+    cdef int64_t n = count_true(x)
     cdef int32_t[2] dims
     if n > 0x7FFFFFFF:
         return context.fail(b"WHERE finds more elements than a dimension can count")
@@ -73,38 +72,66 @@ ctypedef fused Element:
     float
 
 
-cdef int64_t walk_true(const Tensor* x, int64_t* rows) noexcept nogil:
-    """Count the elements that are not zero; write their coordinates when there is room."""
+cdef int64_t count_true(const Tensor* x) noexcept nogil:
+    """How many elements are not zero."""
     if x.type == FLOAT32:
-        return walk_elements(<const float*>x.data, x, rows)
+        return count_elements(<const float*>x.data, count(x))
     if x.type == INT64:
-        return walk_elements(<const int64_t*>x.data, x, rows)
+        return count_elements(<const int64_t*>x.data, count(x))
     if x.type == INT32 or x.type == UINT32:
-        return walk_elements(<const int32_t*>x.data, x, rows)
-    return walk_elements(<const uint8_t*>x.data, x, rows)
+        return count_elements(<const int32_t*>x.data, count(x))
+    return count_elements(<const uint8_t*>x.data, count(x))
 
 
-cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t* rows) noexcept nogil:
-    cdef int64_t[MAX_RANK] at
-    cdef int64_t n = x.dims[x.rank - 1] if x.rank > 0 else 1
+cdef inline int64_t count_elements(const Element* data, int64_t n) noexcept nogil:
     cdef int64_t found = 0
-    cdef int64_t i, row
+    cdef int64_t i
+    for i in range(n):
+        found += data[i] != 0
+    return found
+
+
+cdef void write_true(const Tensor* x, int64_t* rows, int64_t total) noexcept nogil:
+    """The coordinates of `total` elements that are not zero."""
+    if x.type == FLOAT32:
+        write_elements(<const float*>x.data, x, rows, total)
+    elif x.type == INT64:
+        write_elements(<const int64_t*>x.data, x, rows, total)
+    elif x.type == INT32 or x.type == UINT32:
+        write_elements(<const int32_t*>x.data, x, rows, total)
+    else:
+        write_elements(<const uint8_t*>x.data, x, rows, total)
+
+
+cdef inline int64_t* write_row(const Element* data, int64_t n, const int64_t* at, int outer, int64_t* rows, const int64_t* end) noexcept nogil:
+    """Of one row of the condition. No branch is taken for an element: the coordinates of one that is zero are overwritten by the next."""
+    cdef int64_t i = 0
     cdef int d
-    if rows == NULL:
-        for i in range(count(x)):
-            found += data[i] != 0
-        return found
+    while i < n and rows != end:
+        for d in range(outer):
+            rows[d] = at[d]
+        rows[outer] = i
+        rows += (outer + 1) & -<int64_t>(data[i] != 0)
+        i += 1
+    return rows
+
+
+cdef inline void write_elements(const Element* data, const Tensor* x, int64_t* rows, int64_t total) noexcept nogil:
+    cdef int64_t[MAX_RANK] at
+    cdef const int64_t* end = rows + total * x.rank
+    cdef int64_t n = x.dims[x.rank - 1]
+    cdef int d
     for d in range(x.rank):
         at[d] = 0
-    for row in range(count(x) // max(n, 1)):
-        for i in range(n):
-            if data[i] != 0:
-                for d in range(x.rank - 1):
-                    rows[d] = at[d]
-                if x.rank > 0:
-                    rows[x.rank - 1] = i
-                rows += x.rank
-                found += 1
+    while rows != end:
+        if x.rank == 1:                  # literals, for the compiler
+            rows = write_row(data, n, at, 0, rows, end)
+        elif x.rank == 2:
+            rows = write_row(data, n, at, 1, rows, end)
+        elif x.rank == 3:
+            rows = write_row(data, n, at, 2, rows, end)
+        else:
+            rows = write_row(data, n, at, x.rank - 1, rows, end)
         data += n
         d = x.rank - 2
         while d >= 0:
@@ -113,7 +140,6 @@ cdef inline int64_t walk_elements(const Element* data, const Tensor* x, int64_t*
                 break
             at[d] = 0
             d -= 1
-    return found
 
 
 cdef int prepare_topk(Context context, Node* node) except -1:

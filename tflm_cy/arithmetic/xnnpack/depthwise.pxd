@@ -51,34 +51,55 @@ cdef inline const float* tap_at(
     return image + (iy * g.iw + ix) * g.ic if 0 <= iy < g.ih and 0 <= ix < g.iw else zeros
 
 
-cdef inline const float* surplus_tap(
-    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t t,
-) noexcept nogil:
-    """Entry t of the table counted from this window's first."""
-    cdef ptrdiff_t columns_apart = g.kw if g.dilation_w > 1 else min(g.stride_w, g.kw)
-    cdef ptrdiff_t length = (g.ow - 1) * columns_apart + g.kw           # columns of the table of one output row
-    cdef ptrdiff_t column = ox * columns_apart + t / g.kh
+cdef inline ptrdiff_t columns_apart(const ConvShape* g) noexcept nogil:
+    """From the first column of a window to that of the next one, in the table of an output row."""
+    return g.kw if g.dilation_w > 1 else min(g.stride_w, g.kw)
+
+
+cdef inline ptrdiff_t table_length(const ConvShape* g) noexcept nogil:
+    """Entries of an output row with the surplus ones of its last window; of more taps than a tile has: of one window."""
+    cdef ptrdiff_t taps = g.kh * g.kw
+    return taps if taps > LARGEST_TILE else ((g.ow - 1) * columns_apart(g) + g.kw) * g.kh + tile_size(taps) - taps
+
+
+cdef inline const float* surplus_tap(const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t t) noexcept nogil:
+    """Entry t of the table counted from the last window of row oy."""
+    cdef ptrdiff_t apart = columns_apart(g)
+    cdef ptrdiff_t length = (g.ow - 1) * apart + g.kw
+    cdef ptrdiff_t column = (g.ow - 1) * apart + t / g.kh
     cdef ptrdiff_t row = oy + column / length
     cdef ptrdiff_t window
     column = column % length
     if row >= g.oh:
         return tap_at(g, image, zeros, g.oh - 1, g.ow - 1, g.kh - 1, g.kw - 1)
-    window = min(column / columns_apart, g.ow - 1)
-    return tap_at(g, image, zeros, row, window, t % g.kh, column - window * columns_apart)
+    window = min(column / apart, g.ow - 1)
+    return tap_at(g, image, zeros, row, window, t % g.kh, column - window * apart)
 
 
-cdef inline void depthwise_taps(
-    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, ptrdiff_t tile, const float** at,
+cdef inline void fill_table(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t tile, const float** table,
 ) noexcept nogil:
+    """Of an output row: filter column after filter column, window after window."""
+    cdef ptrdiff_t apart = columns_apart(g)
     cdef ptrdiff_t taps = g.kh * g.kw
-    cdef ptrdiff_t t
-    for t in range(taps):
-        if taps > LARGEST_TILE:
-            at[t] = tap_at(g, image, zeros, oy, ox, t / g.kw, t % g.kw)
-        else:
-            at[t] = tap_at(g, image, zeros, oy, ox, t % g.kh, t / g.kh)
+    cdef ptrdiff_t ox, kx, ky, t
+    for ox in range(g.ow):
+        for kx in range(apart if ox < g.ow - 1 else g.kw):
+            for ky in range(g.kh):
+                table[0] = tap_at(g, image, zeros, oy, ox, ky, kx)
+                table += 1
     for t in range(taps, tile):
-        at[t] = surplus_tap(g, image, zeros, oy, ox, t)
+        table[0] = surplus_tap(g, image, zeros, oy, t)
+        table += 1
+
+
+cdef inline void window_taps(const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, const float** at) noexcept nogil:
+    """Of a filter of more taps than a tile has."""
+    cdef ptrdiff_t ky, kx
+    for ky in range(g.kh):
+        for kx in range(g.kw):
+            at[0] = tap_at(g, image, zeros, oy, ox, ky, kx)
+            at += 1
 
 
 cdef inline void depthwise_pixel(
@@ -105,6 +126,17 @@ cdef inline void depthwise_pixel(
         store8(y + c + 16, min8(high, max8(low, d)))
         store8(y + c + 24, min8(high, max8(low, e)))
         c += 32
+    while c + 16 <= channels:
+        a = load8(bias + c)
+        b = load8(bias + c + 8)
+        p = w + c
+        for t in range(tile):
+            a = fma_first8(load8(at[t] + c), load8(p), a)
+            b = fma_first8(load8(at[t] + c + 8), load8(p + 8), b)
+            p += channels
+        store8(y + c, min8(high, max8(low, a)))
+        store8(y + c + 8, min8(high, max8(low, b)))
+        c += 16
     while c < channels and channels >= 8:            # the last eight, some of them again
         c = min(c, channels - 8)
         a = load8(bias + c)
@@ -145,17 +177,21 @@ cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* packed, const float* bias, const float* zeros, float low, float high,
     const float** at, ptrdiff_t first, ptrdiff_t end, float* y,
 ) noexcept nogil:
-    """Output rows first .. end - 1 of all images. packed: tile_size(kh * kw) rows of channels; at: as many pointers; zeros: one row of channels."""
+    """Output rows first .. end - 1 of all images. packed: tile_size(kh * kw) rows of channels; at: table_length pointers; zeros: one row of channels."""
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
+    cdef ptrdiff_t step = columns_apart(g) * g.kh if tile <= LARGEST_TILE else 0
     cdef ptrdiff_t row, ox
     cdef const float* image
     y += first * g.ow * g.ic
     for row in range(first, end):
         image = x + row / g.oh * g.ih * g.iw * g.ic
+        if tile <= LARGEST_TILE:
+            fill_table(g, image, zeros, row % g.oh, tile, at)
         for ox in range(g.ow):
-            depthwise_taps(g, image, zeros, row % g.oh, ox, tile, at)
+            if tile > LARGEST_TILE:
+                window_taps(g, image, zeros, row % g.oh, ox, at)
             if AARCH64 and tile >= LARGEST_TILE:
-                depthwise_pixel_two_sums(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+                depthwise_pixel_two_sums(at + ox * step, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
             else:
-                depthwise_pixel(at, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
+                depthwise_pixel(at + ox * step, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
             y += g.ic

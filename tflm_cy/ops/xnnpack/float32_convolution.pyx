@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, tile_size
+from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, table_length, tile_size
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
@@ -163,7 +163,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     pack_taps(g, <const float*>context.input(node, 1).data, tap_stride, channel_stride, op.packed)
     op.bias = <const float*>context.input(node, 2).data
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
-    op.taps_bytes = sizeof(float*) * tile
+    op.taps_bytes = sizeof(float*) * table_length(g)
     op.taps = context.request_scratch(context.for_all_workers(op.taps_bytes))
     node.invoke = convolve_depthwise
     return context.parallelize(node, depthwise_range, iteration_space(g.batches * g.oh, 1), <double>g.batches * g.oh * g.ow * (tile * (3 + g.ic / 16.)))
