@@ -68,20 +68,11 @@ cdef inline void join_row(int joining, Joined* row, const Joined* x, int64_t wid
 
 
 cdef inline void join_values(int joining, const Joined* x, const int32_t* segments, int64_t rows, Joined* y) noexcept nogil:
-    """Rows of one value: what neighbours of one segment make stays in a register."""
-    cdef int64_t i = 0
-    cdef int32_t segment
-    cdef Joined value
-    while i < rows:
-        segment = segments[i]
-        if segment < 0:
-            i += 1
-            continue
-        value = y[segment]
-        while i < rows and segments[i] == segment:
-            value = joined(joining, value, x[i])
-            i += 1
-        y[segment] = value
+    """Rows of one value."""
+    cdef int64_t i
+    for i in range(rows):
+        if segments[i] >= 0:
+            y[segments[i]] = joined(joining, y[segments[i]], x[i])
 
 
 cdef inline void join_short_rows(
