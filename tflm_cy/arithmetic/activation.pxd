@@ -33,7 +33,7 @@ cdef struct HardSwish:
 cdef struct Sigmoid16:
     int32_t multiplier
     int32_t shift
-    uint16_t table[256]          # round(65536 / (1 + exp(-i / 24))), nudged as the shipped table
+    uint32_t[256] steps          # round(65536 / (1 + exp(-i / 24))), nudged as the shipped table; in the upper half the distance to the next
 
 
 # ---- float32, one value
@@ -276,26 +276,30 @@ cdef inline void fill_sigmoid_table(uint16_t* table) noexcept nogil:
         table[nudged[i]] += 1
 
 
-cdef inline int32_t scaled_16(int16_t x, const Sigmoid16* s) noexcept nogil:
-    """x in units of 1 / (3 * 4096); wraps."""
-    cdef uint32_t half = <uint32_t>1 << (s.shift - 1) if s.shift > 0 else 0
-    return <int32_t>(<uint32_t>x * <uint32_t>s.multiplier + half) >> s.shift
+cdef inline void fill_sigmoid(Sigmoid16* s) noexcept nogil:
+    """Entries with their distances to the next ones, so that one load fetches both."""
+    cdef uint16_t[256] table
+    cdef int i
+    fill_sigmoid_table(table)
+    for i in range(255):
+        s.steps[i] = <uint32_t>table[i] | <uint32_t>(table[i + 1] - table[i]) << 16
 
 
 cdef inline void logistic_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
-    """Linear between the table's entries, 9 bits apart; the left half by symmetry."""
-    cdef const Sigmoid16* s = <const Sigmoid16*>params
+    """Linear between the table's entries, 9 bits apart; the left half by symmetry. Products wrap; x is in units of 1 / (3 * 4096) then."""
+    cdef const uint32_t* steps = (<const Sigmoid16*>params).steps
+    cdef uint32_t multiplier = <uint32_t>(<const Sigmoid16*>params).multiplier
+    cdef int32_t shift = (<const Sigmoid16*>params).shift
+    cdef uint32_t half = <uint32_t>1 << (shift - 1) if shift > 0 else 0
     cdef int32_t v
-    cdef uint32_t sign, magnitude, entry, a, b, r
+    cdef uint32_t sign, magnitude, step, r
     cdef int64_t i
     for i in range(n):
-        v = scaled_16(x[i], s)
+        v = <int32_t>(<uint32_t>x[i] * multiplier + half) >> shift
         sign = <uint32_t>(v >> 31)                             # all ones below 0
         magnitude = (<uint32_t>v ^ sign) - sign
-        entry = min(magnitude >> 9, <uint32_t>254)
-        a = s.table[entry]
-        b = s.table[entry + 1]
-        r = (a << 9) + (magnitude & 0x1FF) * (b - a)
+        step = steps[min(magnitude >> 9, <uint32_t>254)]
+        r = ((step & 0xFFFF) << 9) + (magnitude & 0x1FF) * (step >> 16)
         r = r if magnitude >> 9 < 255 else <uint32_t>0x7FFF << 10
         r = ((r ^ sign) - sign) + (((<uint32_t>1 << 25) - 1) & sign) + (1 << 9)
         y[i] = <int16_t>(r >> 10)
@@ -303,18 +307,19 @@ cdef inline void logistic_s16(const void* params, const int16_t* x, int16_t* y, 
 
 cdef inline void tanh_s16(const void* params, const int16_t* x, int16_t* y, int64_t n) noexcept nogil:
     """2 * logistic(2x) - 1 with the same table, 8 bits apart."""
-    cdef const Sigmoid16* s = <const Sigmoid16*>params
+    cdef const uint32_t* steps = (<const Sigmoid16*>params).steps
+    cdef uint32_t multiplier = <uint32_t>(<const Sigmoid16*>params).multiplier
+    cdef int32_t shift = (<const Sigmoid16*>params).shift
+    cdef uint32_t half = <uint32_t>1 << (shift - 1) if shift > 0 else 0
     cdef int32_t v, r
-    cdef uint32_t sign, magnitude, entry, a, b
+    cdef uint32_t sign, magnitude, step
     cdef int64_t i
     for i in range(n):
-        v = scaled_16(x[i], s)
+        v = <int32_t>(<uint32_t>x[i] * multiplier + half) >> shift
         sign = <uint32_t>(v >> 31)                             # all ones below 0
         magnitude = (<uint32_t>v ^ sign) - sign
-        entry = min(magnitude >> 8, <uint32_t>254)
-        a = s.table[entry]
-        b = s.table[entry + 1]
-        r = <int32_t>((a << 8) + (magnitude & 0xFF) * (b - a))
+        step = steps[min(magnitude >> 8, <uint32_t>254)]
+        r = <int32_t>(((step & 0xFFFF) << 8) + (magnitude & 0xFF) * (step >> 16))
         r = r if magnitude >> 8 < 255 else 0xFFFF << 8
         r = <int32_t>((<uint32_t>(r - (1 << 23)) ^ sign) + (1 << 7))
         y[i] = <int16_t>(r >> 8)

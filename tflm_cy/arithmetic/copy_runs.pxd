@@ -50,9 +50,31 @@ cdef extern from *:
       w = tflm_cy_turned_2(w);
       return (w >> 8 & 0x00FF00FF00FF00FFull) | (w & 0x00FF00FF00FF00FFull) << 8;
     }
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #include <immintrin.h>
+    /* Blocks of 32 bytes; returns how many bytes they are. `end` is behind what is copied first. */
+    __attribute__((target("avx2"))) static int64_t tflm_cy_copy_back_avx2(char *dst, const char *end, int64_t bytes, int size) {
+      /* byte i comes from 15 - i, and within an element of 1, 2, 4 or 8 bytes in its own order */
+      const __m128i bytes_back = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+      const __m256i lanes = _mm256_broadcastsi128_si256(_mm_xor_si128(bytes_back, _mm_set1_epi8((char)(size - 1))));
+      int64_t done = 0;
+      for (; done + 32 <= bytes; done += 32) {
+        const __m256i v = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(end - done - 32)), lanes);
+        _mm256_storeu_si256((__m256i *)(dst + done), _mm256_permute4x64_epi64(v, 0x4E));
+      }
+      return done;
+    }
+    #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
+      ((BYTES) >= 64 && __builtin_cpu_supports("avx2") ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
+    #else
+    #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
+    #endif
     #define TFLM_CY_COPY_BACK(N) \
       static inline void copy_back_##N(char *dst, const char *src, int64_t n) { \
-        src += N; \
+        const int64_t blocks = TFLM_CY_BACK_BLOCKS(dst, src + N, n * N, N); \
+        src += N - blocks; \
+        dst += blocks; \
+        n -= blocks / N; \
         for (; n >= 8 / N; n -= 8 / N, dst += 8) { \
           uint64_t w; \
           memcpy(&w, src -= 8, 8); \

@@ -103,7 +103,7 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation, const RowKernel
             x = <float>1 if v[i] > 1 else v[i]
             v[i] = x if x > -1 else <float>-1
     elif activation == ACT_TANH and fast != NULL:
-        fast.tanh(v, n)
+        fast.tanh(v, v, n)
     elif activation == ACT_TANH:
         for i in range(n):
             v[i] = eigen_tanh(v[i])
@@ -115,7 +115,7 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation, const RowKernel
 cdef inline void logistic_in_place(float* v, ptrdiff_t n, const RowKernels* fast=NULL) noexcept nogil:
     cdef ptrdiff_t i
     if fast != NULL:
-        fast.logistic(v, n)
+        fast.logistic(v, v, n)
         return
     for i in range(n):
         v[i] = eigen_logistic(v[i])

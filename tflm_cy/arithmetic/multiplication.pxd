@@ -3,11 +3,11 @@
 Divisors are checked before: no kernel here sees an integer 0 to divide by.
 Source: LiteRT:tflite/kernels/internal/reference/{mul,div}.h, floor_{div,mod}.cc, pow.cc; QuantizedDiv by gemmlowp's Newton reciprocal.
 """
-from libc.math cimport floor, fmodf, pow, powf
+from libc.math cimport floor, floorf, fmodf, pow, powf
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.addition cimport Range64
-from tflm_cy.arithmetic.conversion cimport cut32_f64
+from tflm_cy.arithmetic.conversion cimport cut32, cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
@@ -107,12 +107,12 @@ cdef inline void mul_q(const void* params, const Quantized* a, const Quantized* 
 
 
 cdef inline void div_s32(const void* params, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
-    """Truncates; INT32_MIN / -1 wraps."""
+    """Truncates; INT32_MIN / -1 wraps. By doubles, in which the quotient of two int32 rounds to no other whole number."""
     cdef int32_t low = <int32_t>(<const Range64*>params).low
     cdef int32_t high = <int32_t>(<const Range64*>params).high
     cdef int64_t i
     for i in range(n):
-        y[i] = clamp32(<int32_t>(<int64_t>a[i] / <int64_t>b[i]), low, high)
+        y[i] = clamp32(cut32_f64(<double>a[i] / <double>b[i]), low, high)
 
 
 cdef inline int leading_zeros_32(uint32_t x) noexcept nogil:
@@ -185,10 +185,13 @@ cdef inline int32_t low_bits(double x) noexcept nogil:
 
 
 cdef inline void floor_div_whole(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
-    """Through the double quotient; not for int64."""
+    """Through the double quotient; not for int64. Of 16 bits float32 has enough: what is no whole number differs from one by 2^-15 of itself."""
     cdef int64_t i
     for i in range(n):
-        y[i] = <Divided>cut32_f64(floor(<double>a[i] / <double>b[i]))
+        if sizeof(Divided) <= 2:
+            y[i] = <Divided>cut32(floorf(<float>a[i] / <float>b[i]))
+        else:
+            y[i] = <Divided>cut32_f64(floor(<double>a[i] / <double>b[i]))
 
 
 cdef inline void floor_div_blocks(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:

@@ -4,7 +4,7 @@ A definition that takes a `const RowKernels*` computes by itself where it is NUL
 definition computes such an output again.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
 
 cdef struct RowScale:            # of a quantized row: real value = scale * (quantized - zero_point)
     float scale
@@ -16,6 +16,8 @@ ctypedef void (*MultiplyRows)(
     int32_t* sums, ptrdiff_t sum_step,
 ) noexcept nogil
 
+ctypedef void (*HalfFunction)(const uint16_t* x, uint16_t* y, ptrdiff_t n) noexcept nogil
+
 cdef struct RowKernels:
     MultiplyRows multiply
     void (*quantize)(const float* v, ptrdiff_t n, bint asymmetric, int16_t* q, RowScale* s) noexcept nogil       # hybrid.pxd
@@ -23,9 +25,21 @@ cdef struct RowKernels:
     void (*multiply_vector)(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, float* y) noexcept nogil      # eigen.pxd
     bint (*multiply_panels)(
         const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t block) noexcept nogil
-    void (*logistic)(float* v, ptrdiff_t n) noexcept nogil
-    void (*tanh)(float* v, ptrdiff_t n) noexcept nogil
+    void (*logistic)(const float* x, float* y, ptrdiff_t n) noexcept nogil            # y may be x
+    void (*tanh)(const float* x, float* y, ptrdiff_t n) noexcept nogil
     void (*scale_rows)(                              # hybrid_scaling.pxd
         const void* params, ptrdiff_t group, const int32_t* sums, ptrdiff_t sum_row, ptrdiff_t rows, unsigned char* y, ptrdiff_t y_row,
     ) noexcept nogil
     void (*narrow)(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil                # to int8, which holds the values
+    void (*exp_scaled)(const float* x, float* y, ptrdiff_t n, float top, float beta) noexcept nogil     # eigen.pxd: exp((x - top) * beta)
+    float (*row_sum)(const float* p, ptrdiff_t n, ptrdiff_t start) noexcept nogil      # optimized/reduction.pxd: n - start >= 8; NaN: any
+    void (*scale_row)(float* y, ptrdiff_t n, float scale) noexcept nogil                               # y * scale
+    void (*subtract_row)(const float* x, float* y, ptrdiff_t n, float a, float b) noexcept nogil       # x - a - b
+    bint (*row_largest)(const float* x, ptrdiff_t n, float* largest) noexcept nogil    # False: a short row, NaN, or zero is the largest
+    void (*power)(const float* x, float* y, ptrdiff_t n, float exponent) noexcept nogil                # optimized/power.pxd; y is not x
+    HalfFunction logistic_half                       # optimized/activation.pxd, of float16; NULL: no vectors
+    HalfFunction tanh_half                           # without a tail of libm's
+    void (*add_scaled_products)(                     # transpose_conv.pxd
+        const int16_t* q, int32_t zero_point, ptrdiff_t n, const int8_t* turned, ptrdiff_t oc, const float* scales, float scale, float* sums,
+        ptrdiff_t columns,
+    ) noexcept nogil

@@ -14,6 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
 
 cdef enum:
@@ -136,7 +137,7 @@ cdef inline void add_scaled_products(
 
 cdef inline void transpose_conv_hybrid_image(
     const ConvShape* g, const int16_t* image, int32_t zero_point, float scale, const int8_t* turned, const float* scales,
-    const float* bias, float low, float high, Run* runs, float* sums, float* y,
+    const float* bias, float low, float high, Run* runs, float* sums, float* y, const RowKernels* fast=NULL,
 ) noexcept nogil:
     """One quantized image; every single product is scaled and added as a float: sum += ((float)(q * w) * weight scale) * image scale.
     turned: turn_filters."""
@@ -152,8 +153,12 @@ cdef inline void transpose_conv_hybrid_image(
                 for c in range(n):
                     some[c] = 0
                 for r in range(count):
-                    add_scaled_products(
-                        image + runs[r].x, zero_point, g.ic, turned + runs[r].k * g.oc + first, g.oc, scales + first, scale, some, n)
+                    if fast != NULL:
+                        fast.add_scaled_products(
+                            image + runs[r].x, zero_point, g.ic, turned + runs[r].k * g.oc + first, g.oc, scales + first, scale, some, n)
+                    else:
+                        add_scaled_products(
+                            image + runs[r].x, zero_point, g.ic, turned + runs[r].k * g.oc + first, g.oc, scales + first, scale, some, n)
                 for c in range(n):
                     sums[first + c] = some[c]
                 first += n

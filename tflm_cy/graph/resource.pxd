@@ -33,7 +33,7 @@ cdef class Resources:
     cdef readonly dict identifiers          # (container, shared name) -> number
     cdef readonly list resources            # number -> Resource
     cdef readonly set initialized           # subgraphs that CALL_ONCE has run
-    cdef readonly dict tables               # number -> [type of the keys, dict or None as long as it is not filled]
+    cdef readonly dict tables               # number -> ops.hashtable's HashTable
     cdef readonly dict handles              # number of a handle -> what a delegate has put there
     cdef int live_views                     # views of any tensor that are alive
     cdef bint engaged                       # the invoke that is under way has the pool of threads

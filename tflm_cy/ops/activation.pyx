@@ -13,7 +13,7 @@ Source: LiteRT:tflite/kernels/activations.cc.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport (
-    HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid_table, gelu_approximate_run, hard_swish, hard_swish_run,
+    HardSwish, Sigmoid16, TwoSided, clip_run, elu_f32, elu_run, fill_sigmoid, gelu_approximate_run, hard_swish, hard_swish_run,
     leaky_relu_run,
     logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
     table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
@@ -31,6 +31,7 @@ from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
+from tflm_cy.ops.activation_rows cimport use_rows
 from tflm_cy.ops.elementwise cimport (
     Binary, Unary, UnaryKernel, check_same_type, check_zero_point_0, gives_zeros, prepare_binary, prepare_unary,
     required_input, rescale_of, type_limits, use_lookup,
@@ -330,8 +331,12 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
     cdef Unary* op = prepare_activation(context, node, &x, &y, name)
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>logistic_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>logistic_run
+        if node.arithmetic == OPTIMIZED:
+            use_rows(op, FLOAT32, False)
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>logistic_half_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>logistic_half_run
+        if node.arithmetic == OPTIMIZED:
+            use_rows(op, FLOAT16, False)
     elif x.type == INT8 or x.type == UINT8:
         if y.scale != 1.0 / 256:
             raise ValueError(f"{name}: the output scale must be 1/256, is {y.scale} (output->params.scale == 1. / 256 was not true)")
@@ -361,8 +366,12 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
     cdef int kind
     if x.type == FLOAT32:
         op.kernel = <UnaryKernel>tanh_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_run
+        if node.arithmetic == OPTIMIZED:
+            use_rows(op, FLOAT32, True)
     elif x.type == FLOAT16:
         op.kernel = <UnaryKernel>tanh_half_run_eigen if node.arithmetic == OPTIMIZED else <UnaryKernel>tanh_half_run
+        if node.arithmetic == OPTIMIZED:
+            use_rows(op, FLOAT16, True)
     elif x.type == INT8 or x.type == UINT8:
         if gives_zeros(node, x, y):
             return 0
@@ -401,7 +410,7 @@ cdef int use_sigmoid_16(Context context, Unary* op, const Tensor* x, int largest
     cdef int kind
     cdef bint exact = power_of_two(x.scale, &log2)
     cdef double multiplier = <double>x.scale * 4096.0 * 3.0
-    fill_sigmoid_table(s.table)
+    fill_sigmoid(s)
     op.params = s
     if exact and 0 <= log2 + 12 <= largest_shift:
         s.multiplier = 3 << (log2 + 12)

@@ -11,7 +11,7 @@ from libc.math cimport fabs, log2, round
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
-from tflm_cy.arithmetic.activation cimport fill_sigmoid_table
+from tflm_cy.arithmetic.activation cimport fill_sigmoid
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, LstmShape
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
@@ -179,8 +179,8 @@ cdef int prepare_micro(Context context, Node* node, Lstm* s) except -1:
     m.forget = product_scale(fraction, c.scale, c.scale)
     m.enter = product_scale(fraction, fraction, c.scale)
     m.leave = product_scale(fraction, fraction, h.scale)
-    fill_sigmoid_table(m.gate.table)
-    fill_sigmoid_table(m.cell.table)
+    fill_sigmoid(&m.gate)
+    fill_sigmoid(&m.cell)
     left = 12 + q.cell_log2
     m.gate.multiplier = 3
     m.cell.multiplier = 3 << max(left, 0)

@@ -12,7 +12,8 @@ from tflm_cy.arithmetic.normalization cimport (
     l2_normalize_row_u8,
     local_response_row_f32,
 )
-from tflm_cy.arithmetic.optimized.normalization cimport local_response_row_eigen
+from tflm_cy.arithmetic.optimized.normalization cimport local_response_eigen
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, Tensor, count_range, type_name
 from tflm_cy.ops.arity cimport expect_arity
@@ -21,6 +22,7 @@ from tflm_cy.schema.option_slots cimport (
     LOCAL_RESPONSE_NORMALIZATION_BIAS, LOCAL_RESPONSE_NORMALIZATION_RADIUS,
 )
 from tflm_cy.schema.table cimport table_f32, table_i8, table_i32
+from tflm_cy.simd.table cimport row_kernels
 
 cdef struct Rows:
     int64_t rows
@@ -33,6 +35,7 @@ cdef struct LocalResponse:
     float bias
     float alpha
     float beta
+    const RowKernels* fast
 
 
 cdef int prepare_l2(Context context, Node* node) except -1:
@@ -97,6 +100,7 @@ cdef int prepare_local_response(Context context, Node* node) except -1:
     r.bias = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_BIAS, 0)
     r.alpha = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_ALPHA, 0)
     r.beta = table_f32(node.options, LOCAL_RESPONSE_NORMALIZATION_BETA, 0)
+    r.fast = row_kernels()
     context.set_shape(y, 4, x.dims)
     node.data = r
     node.invoke = local_response_f32_optimized if node.arithmetic == OPTIMIZED else local_response_f32
@@ -149,11 +153,7 @@ cdef int local_response_f32_optimized(Context context, Node* node) noexcept nogi
     cdef LocalResponse* r = <LocalResponse*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t whole = r.rows * r.depth / 8 * 8
-    cdef int64_t row
-    for row in range(r.rows):
-        local_response_row_eigen(
-            x + row * r.depth, y + row * r.depth, r.depth, r.radius, r.bias, r.alpha, r.beta, whole - row * r.depth)
+    local_response_eigen(x, y, r.rows, r.depth, r.radius, r.bias, r.alpha, r.beta, r.fast)
     return 0
 
 

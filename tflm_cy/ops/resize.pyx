@@ -121,7 +121,7 @@ cdef void resize_u8_weighted(const Resize* shape, const void* x, void* y) noexce
 
 cdef void choose_loop(Resizing* r, int type, int64_t depth, bint optimized) noexcept:
     r.loop = r.doubled = NULL
-    if kernels().loops.bilinear[0] == NULL:
+    if kernels().loops.bilinear == NULL:
         return
     if (type == INT8 or type == UINT8) and depth >= MANY_CHANNELS:
         r.loop = NULL
@@ -130,7 +130,7 @@ cdef void choose_loop(Resizing* r, int type, int64_t depth, bint optimized) noex
     elif type == UINT8:
         r.loop = resize_u8_weighted if optimized else resize_u8
     elif type == FLOAT32:
-        r.loop = kernels().loops.bilinear_optimized[0] if optimized else kernels().loops.bilinear[0]
+        r.loop = kernels().loops.bilinear_optimized if optimized else kernels().loops.bilinear
     if type == FLOAT32 and optimized:
         r.doubled = kernels().loops.double_f32
 

@@ -20,6 +20,7 @@ from tflm_cy.arithmetic.optimized.softmax cimport (
     softmax_row_eigen,
     softmax_row_table,
 )
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.softmax cimport (
     ExpTable,
     LogRange,
@@ -37,6 +38,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count_ran
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.schema.option_slots cimport SOFTMAX_BETA
 from tflm_cy.schema.table cimport table_f32
+from tflm_cy.simd.table cimport row_kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
 
@@ -48,6 +50,7 @@ cdef struct Softmax:
     ExpTable exps                # 8 bit
     Tables16 tables              # int16
     float exponentials[256]      # 8 bit, optimized arithmetic
+    const RowKernels* fast       # float32, optimized arithmetic
 
 
 cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
@@ -61,6 +64,7 @@ cdef Softmax* prepare_shapes(Context context, Node* node) except NULL:
     s.depth = x.dims[x.rank - 1]
     s.rows = count_range(x, 0, x.rank - 1) if s.depth else 0
     context.set_shape(context.output(node, 0), x.rank, x.dims)
+    s.fast = row_kernels()
     node.data = s
     return s
 
@@ -166,7 +170,7 @@ cdef int softmax_f32_optimized(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
     for row in range(s.rows):
-        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.beta)
+        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.beta, s.fast)
     return 0
 
 
@@ -199,7 +203,7 @@ cdef int log_softmax_f32_optimized(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
     for row in range(s.rows):
-        log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth)
+        log_softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.fast)
     return 0
 
 

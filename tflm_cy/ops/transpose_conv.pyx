@@ -461,7 +461,7 @@ cdef int convolve_hybrid(Context context, Node* node) noexcept nogil:
         quantize_row_by(op.rows, True, x, size, image, &s)
         transpose_conv_hybrid_image(
             g, image, s.zero_point, s.scale, turned, op.scales, bias, op.range.low, op.range.high,
-            <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), y,
+            <Run*>context.scratch(op.runs), <float*>context.scratch(op.sums), y, op.rows,
         )
         x += size
         y += g.oh * g.ow * g.oc

@@ -1,5 +1,5 @@
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
@@ -242,15 +242,18 @@ cdef void plan_chunks(DepthwiseI8* d) noexcept nogil:
 cdef void widen_row(const DepthwiseI8* d, const uint8_t* x, uint8_t* line) noexcept nogil:
     """A row with each channel repeated for its outputs, or with room behind the channels."""
     cdef ptrdiff_t multiplier = d.shape.oc / d.shape.ic
-    cdef ptrdiff_t pixel, c, i
+    cdef ptrdiff_t eights = (d.shape.oc - 8) / multiplier + 1 if multiplier <= 8 <= d.shape.oc else 0
+    cdef ptrdiff_t pixel, c
+    cdef uint64_t eight
     for pixel in range(d.shape.iw):
         if multiplier == 1:
             memcpy(line, x, d.shape.ic)
         else:
-            i = 0
-            for c in range(d.shape.ic):
-                memset(line + i, x[c], multiplier)
-                i += multiplier
+            for c in range(eights):
+                eight = <uint64_t>0x0101010101010101 * x[c]         # what is too much is written over
+                memcpy(line + c * multiplier, &eight, 8)
+            for c in range(eights, d.shape.ic):
+                memset(line + c * multiplier, x[c], multiplier)
         x += d.shape.ic
         line += d.channels
 

@@ -33,8 +33,7 @@ cdef struct LoopKernels:
     # float32, int8, uint8
     PoolLoop[3] average_pool
     PoolLoop[3] max_pool
-    # float32, uint8
-    ResizeLoop[2] bilinear
-    ResizeLoop[2] bilinear_optimized
+    # float32
+    ResizeLoop bilinear
+    ResizeLoop bilinear_optimized
     ResizeLoop double_f32
-    ResizeLoop bilinear_s8

@@ -9,7 +9,7 @@ from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct
 from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32
 from tflm_cy.arithmetic.pool_2d cimport AVERAGE, MAXIMUM, Pool2D, pool_2d
 from tflm_cy.arithmetic.rescale cimport Rescale as ReadyRescale
-from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32
+from tflm_cy.arithmetic.resize cimport Resize, bilinear_f32
 from tflm_cy.simd.loops cimport LoopKernels, PoolLoop, ResizeLoop
 
 cdef extern from "loops.h" nogil:
@@ -171,20 +171,8 @@ cdef void bilinear_f32_loop(const Resize* r, const void* x, void* y) noexcept no
     bilinear_f32(r, <const float*>x, <float*>y)
 
 
-cdef void bilinear_u8_loop(const Resize* r, const void* x, void* y) noexcept nogil:
-    bilinear_f32(r, <const uint8_t*>x, <uint8_t*>y)
-
-
-cdef void bilinear_s8_loop(const Resize* r, const void* x, void* y) noexcept nogil:
-    bilinear_10(r, <const int8_t*>x, <int8_t*>y)
-
-
 cdef void weighted_f32_loop(const Resize* r, const void* x, void* y) noexcept nogil:
     bilinear_weighted(r, <const float*>x, <float*>y)
-
-
-cdef void weighted_u8_loop(const Resize* r, const void* x, void* y) noexcept nogil:
-    bilinear_weighted(r, <const uint8_t*>x, <uint8_t*>y)
 
 
 cdef void double_f32_loop(const Resize* r, const void* x, void* y) noexcept nogil:
@@ -205,7 +193,6 @@ cdef void fill_loops(LoopKernels* table) noexcept:
     table.mul_8_in_blocks = [mul_s8_blocks_loop, mul_u8_blocks_loop]
     table.average_pool = [average_f32_loop, average_s8_loop, average_u8_loop]
     table.max_pool = [max_f32_loop, max_s8_loop, max_u8_loop]
-    table.bilinear = [bilinear_f32_loop, bilinear_u8_loop]
-    table.bilinear_optimized = [weighted_f32_loop, weighted_u8_loop]
+    table.bilinear = bilinear_f32_loop
+    table.bilinear_optimized = weighted_f32_loop
     table.double_f32 = double_f32_loop
-    table.bilinear_s8 = bilinear_s8_loop

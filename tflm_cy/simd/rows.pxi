@@ -1,9 +1,12 @@
+from libc.math cimport roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport scale_rows
-from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.arithmetic.optimized.power cimport eigen_power
+from tflm_cy.arithmetic.transpose_conv cimport add_scaled_products
+from tflm_cy.arithmetic.row_kernels cimport HalfFunction, RowKernels, RowScale
 
 cdef extern from "gemv_i16.h" nogil:
     void multiply_rows16(
@@ -14,8 +17,20 @@ cdef extern from "gemv_eigen.h" nogil:
     void multiply_vector_eigen(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, float* y) noexcept
     void accumulate_rows_lanes(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, const float* start, float* y) noexcept
     bint multiply_panels_eigen(const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t block) noexcept
-    void logistic_eigen(float* v, ptrdiff_t n) noexcept
-    void tanh_eigen(float* v, ptrdiff_t n) noexcept
+
+cdef extern from "functions_eigen.h" nogil:
+    void logistic_eigen(const float* x, float* y, ptrdiff_t n) noexcept
+    void tanh_eigen(const float* x, float* y, ptrdiff_t n) noexcept
+    void exp_scaled_eigen(const float* x, float* y, ptrdiff_t n, float top, float beta) noexcept
+    void scale_row_eigen(float* y, ptrdiff_t n, float scale) noexcept
+    void subtract_row_eigen(const float* x, float* y, ptrdiff_t n, float a, float b) noexcept
+    float row_sum_eigen(const float* p, ptrdiff_t n, ptrdiff_t start) noexcept
+    bint row_largest_eigen(const float* x, ptrdiff_t n, float* largest) noexcept
+    bint power_eigen(const float* x, float* y, float exponent) noexcept
+    HalfFunction logistic_half_eigen
+    HalfFunction tanh_half_eigen
+    enum:
+        VL
 
 
 cdef void quantize_row_for_isa(const float* v, ptrdiff_t n, bint asymmetric, int16_t* q, RowScale* s) noexcept nogil:
@@ -33,10 +48,35 @@ cdef void scale_rows_for_isa(
     scale_rows(params, group, sums, sum_row, rows, y, y_row)
 
 
+cdef void add_scaled_products_for_isa(
+    const int16_t* q, int32_t zero_point, ptrdiff_t n, const int8_t* turned, ptrdiff_t oc, const float* scales, float scale, float* sums,
+    ptrdiff_t columns,
+) noexcept nogil:
+    """The definition, too."""
+    add_scaled_products(q, zero_point, n, turned, oc, scales, scale, sums, columns)
+
+
 cdef void narrow_row(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil:
     cdef ptrdiff_t i
     for i in range(n):
         y[i] = <int8_t>q[i]
+
+
+cdef bint largest_of_row(const float* x, ptrdiff_t n, float* largest) noexcept nogil:
+    return n >= VL and row_largest_eigen(x, n, largest)
+
+
+cdef void power_row(const float* x, float* y, ptrdiff_t n, float exponent) noexcept nogil:
+    cdef bint fractional = roundf(exponent) != exponent
+    cdef ptrdiff_t i = 0
+    cdef ptrdiff_t j
+    while i < n:
+        if fractional and i + VL <= n and power_eigen(x + i, y + i, exponent):
+            i += VL
+            continue
+        for j in range(i, min(i + VL, n)):
+            y[j] = eigen_power(x[j], exponent)
+        i += VL
 
 
 cdef void fill_rows(RowKernels* table) noexcept:
@@ -49,3 +89,12 @@ cdef void fill_rows(RowKernels* table) noexcept:
     table.tanh = tanh_eigen
     table.scale_rows = scale_rows_for_isa
     table.narrow = narrow_row
+    table.add_scaled_products = add_scaled_products_for_isa
+    table.exp_scaled = exp_scaled_eigen
+    table.row_sum = row_sum_eigen
+    table.scale_row = scale_row_eigen
+    table.subtract_row = subtract_row_eigen
+    table.row_largest = largest_of_row
+    table.power = power_row
+    table.logistic_half = logistic_half_eigen
+    table.tanh_half = tanh_half_eigen

@@ -5,14 +5,20 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h; Eigen:src/Core
 """
 from libc.math cimport sqrtf
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.nan_order cimport mul_first
+from tflm_cy.arithmetic.nan_order cimport add_first, mul_runs
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, add_last, tap_count, taps_at
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
+
+cdef enum:
+    FACTORS = 256                # powers that are computed at once
 
 cdef extern from "reciprocal.h" nogil:
     float tflm_cy_reciprocal(float x)
+    int64_t inverses "tflm_cy_inverses"(float* y, int64_t n, bint of_roots)         # `inverse` of each, in whole vectors: of how many
 
 
 cdef inline float inverse(float a) noexcept nogil:
@@ -62,26 +68,44 @@ cdef inline void local_response_scales(
     cdef float total = 0
     cdef int64_t c
     for c in range(min(radius, depth)):
-        total = total + scaled_square(x, depth, c, alpha)
+        total = add_first(total, scaled_square(x, depth, c, alpha))
     for c in range(depth):
-        total = total + scaled_square(x, depth, c + radius, alpha)
+        total = add_first(total, scaled_square(x, depth, c + radius, alpha))
         y[c] = bias + total
         total = total - scaled_square(x, depth, c - radius, alpha)
 
 
-cdef inline void local_response_row_eigen(
-    const float* x, float* y, int64_t depth, int64_t radius, float bias, float alpha, float beta, int64_t whole,
+cdef inline void local_response_factors(float* y, int64_t n, float beta, const RowKernels* fast) noexcept nogil:
+    """y = y^-beta in place: inverses for a beta of 1 and 0.5."""
+    cdef float[FACTORS] powers
+    cdef int64_t c, block
+    if beta == 1 or beta == <float>0.5:
+        for c in range(inverses(y, n, beta != 1) if fast != NULL else 0, n):
+            y[c] = inverse(y[c] if beta == 1 else sqrtf(y[c]))
+        return
+    if fast == NULL:
+        for c in range(n):
+            y[c] = eigen_power(y[c], -beta)
+        return
+    while n > 0:
+        block = min(n, <int64_t>FACTORS)
+        fast.power(y, powers, block, -beta)
+        memcpy(y, powers, block * sizeof(float))
+        y += block
+        n -= block
+
+
+cdef inline void local_response_eigen(
+    const float* x, float* y, int64_t rows, int64_t depth, int64_t radius, float bias, float alpha, float beta, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """Slow for any beta but 1 and 0.5. Of two NaNs an inverse stays before the value, the value before another power, and before both
-    beyond the `whole` first values, which the blocks of eight of the whole tensor hold.
+    """Of two NaNs an inverse stays before the value, the value before another power, and before both beyond the last whole block of eight of the
+    whole tensor.
     """
-    cdef float scale
-    cdef int64_t c
-    local_response_scales(x, y, depth, radius, bias, alpha)
-    for c in range(depth):
-        if beta == 1 or beta == <float>0.5:
-            scale = inverse(y[c] if beta == 1 else sqrtf(y[c]))
-            y[c] = mul_first(scale, x[c]) if c < whole else mul_first(x[c], scale)
-        else:
-            scale = eigen_power(y[c], -beta)
-            y[c] = mul_first(x[c], scale)
+    cdef int64_t row
+    cdef int64_t n = rows * depth
+    cdef int64_t first = n - n % 8 if beta == 1 or beta == <float>0.5 else 0
+    for row in range(rows):
+        local_response_scales(x + row * depth, y + row * depth, depth, radius, bias, alpha)
+    local_response_factors(y, n, beta, fast)
+    mul_runs(y, x, y, first)
+    mul_runs(x + first, y + first, y + first, n - first)

@@ -13,6 +13,7 @@ from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
+from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
 
@@ -111,31 +112,63 @@ cdef inline float largest_f32(const float* x, int64_t depth, int64_t start) noex
     return top
 
 
-cdef inline void softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth, float beta) noexcept nogil:
+cdef inline float largest_of_row(const float* x, int64_t depth, int64_t start, const RowKernels* fast) noexcept nogil:
+    cdef float top = 0
+    if fast != NULL and fast.row_largest(x, depth, &top):
+        return top
+    return largest_f32(x, depth, start)
+
+
+cdef inline float sum_of_row(const float* y, int64_t depth, int64_t start, const RowKernels* fast) noexcept nogil:
+    """`fast` says only that the sum is NaN, not which one."""
+    cdef float total
+    if fast != NULL and depth - start >= 8:
+        total = fast.row_sum(y, depth, start)
+        if total == total:
+            return total
+    return row_sum_f32(y, depth, start)
+
+
+cdef inline void exponentials(const float* x, float* y, int64_t n, float top, float beta, const RowKernels* fast) noexcept nogil:
+    cdef int64_t c
+    if fast != NULL:
+        fast.exp_scaled(x, y, n, top, beta)
+        return
+    for c in range(n):
+        y[c] = eigen_exp((x[c] - top) * beta)
+
+
+cdef inline void softmax_row_eigen(
+    const float* x, float* y, int64_t row, int64_t depth, float beta, const RowKernels* fast=NULL,
+) noexcept nogil:
     """`row` counts from the start of the tensor."""
-    cdef float top = largest_f32(x, depth, aligned_start(row, depth))
+    cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
     cdef float scale
     cdef int64_t c
-    for c in range(depth):
-        y[c] = eigen_exp((x[c] - top) * beta)
-    scale = <float>1 / row_sum_f32(y, depth, aligned_start(row, depth))
-    for c in range(depth):
-        y[c] = y[c] * scale
+    exponentials(x, y, depth, top, beta, fast)
+    scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
+    if fast != NULL:
+        fast.scale_row(y, depth, scale)
+    else:
+        for c in range(depth):
+            y[c] = y[c] * scale
     if scale != scale:             # wins over a NaN that is the element's own
         for c in range(depth):
             y[c] = scale
 
 
-cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth) noexcept nogil:
+cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth, const RowKernels* fast=NULL) noexcept nogil:
     """The exponentials beyond the last whole block of eight are the C library's."""
-    cdef float top = largest_f32(x, depth, aligned_start(row, depth))
+    cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
     cdef float less
     cdef int64_t body = depth - depth % 8
     cdef int64_t c
-    for c in range(body):
-        y[c] = eigen_exp(x[c] - top)
+    exponentials(x, y, body, top, 1, fast)
     for c in range(body, depth):
         y[c] = expf(x[c] - top)
-    less = logf(row_sum_f32(y, depth, 0))
+    less = logf(sum_of_row(y, depth, 0, fast))
+    if fast != NULL:
+        fast.subtract_row(x, y, depth, top, less)
+        return
     for c in range(depth):
         y[c] = x[c] - top - less

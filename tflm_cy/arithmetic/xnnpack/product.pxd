@@ -365,22 +365,30 @@ cdef inline void transpose_conv_f32(
 cdef inline void spread_taps(
     const ConvShape* g, const float* image, const float* zeros, bint every, ptrdiff_t oy, ptrdiff_t ox, Taps* t, int row,
 ) noexcept nogil:
-    cdef ptrdiff_t ky, kx, ty, tx
-    cdef bint phase_y, phase
+    """Of the output's phase are filter rows first_y, first_y + stride .., which see input rows iy, iy - 1 .., and columns likewise."""
+    cdef ptrdiff_t first_y = (oy + g.pad_h) % g.stride_h
+    cdef ptrdiff_t first_x = (ox + g.pad_w) % g.stride_w
+    cdef ptrdiff_t iy = (oy + g.pad_h) / g.stride_h
+    cdef ptrdiff_t last_ix = (ox + g.pad_w) / g.stride_w
+    cdef ptrdiff_t ky = 0 if every else first_y
+    cdef ptrdiff_t kx, next_x, ix
     cdef ptrdiff_t count = 0
-    for ky in range(g.kh):
-        ty = oy + g.pad_h - ky
-        phase_y = ty % g.stride_h == 0
-        if not phase_y and not every:
-            continue
-        for kx in range(g.kw):
-            tx = ox + g.pad_w - kx
-            phase = phase_y and tx % g.stride_w == 0
-            if not phase and not every:
-                continue
+    cdef const float* line
+    while ky < g.kh:
+        line = image + iy * g.iw * g.ic if ky == first_y and 0 <= iy < g.ih else NULL
+        next_x = first_x
+        ix = last_ix
+        kx = 0 if every else first_x
+        while kx < g.kw:
             t.k[count] = (ky * g.kw + kx) * g.ic
-            t.x[ROWS * count + row] = zeros
-            if phase and 0 <= ty and ty / g.stride_h < g.ih and 0 <= tx and tx / g.stride_w < g.iw:
-                t.x[ROWS * count + row] = image + (ty / g.stride_h * g.iw + tx / g.stride_w) * g.ic
+            t.x[ROWS * count + row] = line + ix * g.ic if line != NULL and kx == next_x and 0 <= ix < g.iw else zeros
             count += 1
+            if kx == next_x:
+                next_x += g.stride_w
+                ix -= 1
+            kx += 1 if every else g.stride_w
+        if ky == first_y:
+            first_y += g.stride_h
+            iy -= 1
+        ky += 1 if every else g.stride_h
     t.count = count

@@ -1,0 +1,290 @@
+/* Eigen's functions of float32 (arithmetic/eigen.pxd, arithmetic/optimized/power.pxd), VL values at a time: each step is the definition's, so a NaN that
+ * goes in comes out with its bits. Where a power needs more than these steps the caller is told, and computes the vector by the definition.
+ *
+ * The sum of a row adds up in row_sum_f32's order; if it is NaN, the definition says which one. */
+#ifndef TFLM_CY_SIMD_FUNCTIONS_EIGEN_H
+#define TFLM_CY_SIMD_FUNCTIONS_EIGEN_H
+
+#include "simd.h"
+
+typedef float Floats __attribute__((vector_size(4 * VL)));
+typedef int32_t Whole __attribute__((vector_size(4 * VL)));
+typedef uint32_t Bits __attribute__((vector_size(4 * VL)));
+
+#define FLOATS(X) ((Floats){0} + (float)(X)) /* not for zeros whose sign counts */
+SIMD_INLINE Floats floats_if(Whole mask, Floats a, Floats b) { return (Floats)((mask & (Whole)a) | (~mask & (Whole)b)); }
+SIMD_INLINE Floats floats_load(const float *p, ptrdiff_t n) {
+  Floats a;
+  const vf v = n >= VL ? vf_load(p) : vf_load_part(p, n);
+  memcpy(&a, &v, sizeof a);
+  return a;
+}
+SIMD_INLINE void floats_store(float *p, Floats a, ptrdiff_t n) {
+  vf v;
+  memcpy(&v, &a, sizeof a);
+  if (n >= VL) vf_store(p, v);
+  else vf_store_part(p, v, n);
+}
+
+/* a * b + c: machine.pxd's product_plus. */
+SIMD_INLINE Floats floats_plus(Floats a, Floats b, Floats c) {
+#ifdef __aarch64__
+  for (int l = 0; l < VL; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+
+/* 2^exponent of -126 .. 127 */
+SIMD_INLINE Floats floats_two_to(Whole exponent) { return (Floats)(((Bits)exponent + 127) << 23); }
+
+SIMD_INLINE Floats logistic_floats(Floats a) {
+  const Floats most = FLOATS(16.6355324f), least = FLOATS(-110.0f);
+  Floats x = floats_if(most < a, most, a), t, m, r, r2, even, odd, p, e;
+  Whole exponent;
+  x = floats_if(x < least, least, x) * 0.5f;
+  t = floats_plus(x, FLOATS(1.44269504088896341f), FLOATS(0.5f));
+  exponent = __builtin_convertvector(t, Whole);
+  exponent = exponent + (Whole)(__builtin_convertvector(exponent, Floats) > t);
+  m = __builtin_convertvector(exponent, Floats);
+  r = floats_plus(m, FLOATS(2.12194440e-4f), floats_plus(m, FLOATS(-0.693359375f), x));
+  r2 = r * r;
+  even = floats_plus(r2, FLOATS(4.1898667812347412109375e-2f), FLOATS(0.49999141693115234375f));
+  odd = floats_plus(r2, FLOATS(8.33471305668354034423828125e-3f), FLOATS(0.16666877269744873046875f));
+  p = floats_plus(r2, floats_plus(r, odd, even), r + 1.0f);
+  e = p * floats_two_to(exponent);
+  e = e * e;
+  return floats_if(a < FLOATS(-104.0f), FLOATS(0), e / (1.0f + e));
+}
+
+SIMD_INLINE Floats tanh_floats(Floats a) {
+  const Floats most = FLOATS(7.90738964080810547f);
+  Floats x = floats_if(most < a, most, a), x2, p, q;
+  x = floats_if(x < -most, -most, x);
+  x2 = x * x;
+  p = floats_plus(FLOATS(1.394553628e-8f), x2, FLOATS(2.102733560e-5f));
+  p = floats_plus(p, x2, FLOATS(3.520756727e-3f));
+  p = floats_plus(p, x2, FLOATS(1.340216100e-1f));
+  q = floats_plus(FLOATS(8.015776984e-7f), x2, FLOATS(3.326951409e-4f));
+  q = floats_plus(q, x2, FLOATS(2.597254514e-2f));
+  q = floats_plus(q, x2, FLOATS(4.673548340e-1f));
+  q = floats_plus(q, x2, FLOATS(1));
+  return floats_plus(x2 * x, p, x) / q;
+}
+
+SIMD_INLINE Floats exp_floats(Floats a) {
+  const Floats most = FLOATS(88.723f), least = FLOATS(-110.0f);
+  Floats x = floats_if(most < a, most, a), t, m, r, r2, even, odd, p;
+  Whole exponent, first;
+  x = floats_if(x < least, least, x);
+  t = floats_plus(x, FLOATS(1.44269504088896341f), FLOATS(0.5f));
+  exponent = __builtin_convertvector(t, Whole);
+  exponent = exponent + (Whole)(__builtin_convertvector(exponent, Floats) > t);
+  m = __builtin_convertvector(exponent, Floats);
+  r = floats_plus(m, FLOATS(2.12194440e-4f), floats_plus(m, FLOATS(-0.693359375f), x));
+  r2 = r * r;
+  even = floats_plus(r2, FLOATS(1.37449637986719608306884765625e-3f), FLOATS(4.166965186595916748046875e-2f));
+  even = floats_plus(r2, even, FLOATS(0.49999988079071044921875f));
+  odd = floats_plus(r2, FLOATS(8.36894474923610687255859375e-3f), FLOATS(0.16666518151760101318359375f));
+  p = floats_plus(r2, floats_plus(r, odd, even), r + 1.0f);
+  first = exponent >> 1;
+  p = p * floats_two_to(first) * floats_two_to(exponent - first);
+  p = floats_if(p < a, a, p);
+  return floats_if(a < FLOATS(-104.0f), FLOATS(0), p);
+}
+
+#define FUNCTION_EIGEN(NAME)                                                                     \
+  static void NAME##_eigen(const float *x, float *y, ptrdiff_t n) {                              \
+    for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, NAME##_floats(floats_load(x + i, n - i)), n - i); \
+  }
+FUNCTION_EIGEN(logistic)
+FUNCTION_EIGEN(tanh)
+
+/* y = exp((x - top) * beta) */
+static void exp_scaled_eigen(const float *x, float *y, ptrdiff_t n, float top, float beta) {
+  for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, exp_floats((floats_load(x + i, n - i) - top) * beta), n - i);
+}
+
+/* y *= scale; and y = x - a - b */
+static void scale_row_eigen(float *y, ptrdiff_t n, float scale) {
+  for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, floats_load(y + i, n - i) * scale, n - i);
+}
+static void subtract_row_eigen(const float *x, float *y, ptrdiff_t n, float a, float b) {
+  for (ptrdiff_t i = 0; i < n; i += VL) floats_store(y + i, floats_load(x + i, n - i) - a - b, n - i);
+}
+
+/* row_sum_f32 of a row with at least one block of eight. */
+static float row_sum_eigen(const float *p, ptrdiff_t n, ptrdiff_t start) {
+  typedef float Eight __attribute__((vector_size(32)));
+  const ptrdiff_t blocks = (n - start) / 8;
+  Eight a, b, c;
+  float total;
+  memcpy(&a, p + start, 32);
+  if (blocks > 1) {
+    memcpy(&b, p + start + 8, 32);
+    for (ptrdiff_t i = 2; i + 2 <= blocks; i += 2) {
+      memcpy(&c, p + start + 8 * i, 32);
+      a = a + c;
+      memcpy(&c, p + start + 8 * i + 8, 32);
+      b = b + c;
+    }
+    a = b + a;
+    if (blocks & 1) {
+      memcpy(&c, p + start + 8 * (blocks - 1), 32);
+      a = a + c;
+    }
+  }
+  total = ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+  for (ptrdiff_t i = 0; i < start; i++) total = total + p[i];
+  for (ptrdiff_t i = start + 8 * blocks; i < n; i++) total = total + p[i];
+  return total;
+}
+
+/* The largest of n >= VL values; 0: a NaN is among them, or it is a zero, whose sign depends on the order. */
+static int row_largest_eigen(const float *x, ptrdiff_t n, float *largest) {
+  Floats top = floats_load(x, VL), v;
+  Whole nan = top != top;
+  int32_t found = 0;
+  float best;
+  for (ptrdiff_t i = VL; i < n; i += VL) { /* the last vector ends with the row */
+    v = floats_load(x + (i + VL <= n ? i : n - VL), VL);
+    nan |= v != v;
+    top = floats_if(v > top, v, top);
+  }
+  best = top[0];
+  for (int l = 0; l < VL; l++) {
+    best = top[l] > best ? top[l] : best;
+    found |= nan[l];
+  }
+  *largest = best;
+  return !found && best != 0;
+}
+
+/* ---- powers, in sums of two floats */
+typedef struct { Floats high, low; } Pairs;
+
+SIMD_INLINE Pairs pairs_sum(Floats x, Floats y) {
+  Pairs s;
+  s.high = x + y;
+  s.low = y - (s.high - x);
+  return s;
+}
+SIMD_INLINE Pairs pairs_split(Floats x) {
+  const Floats gamma = 4097.0f * x;
+  Pairs s;
+  s.high = (x - gamma) + gamma;
+  s.low = x - s.high;
+  return s;
+}
+SIMD_INLINE Pairs pairs_product(Floats x, Floats y) {
+  const Pairs a = pairs_split(x), b = pairs_split(y);
+  Pairs p;
+  p.high = x * y;
+  p.low = a.high * b.high - p.high;
+  p.low = a.high * b.low + p.low;
+  p.low = a.low * b.high + p.low;
+  p.low = a.low * b.low + p.low;
+  return p;
+}
+SIMD_INLINE Pairs pairs_times(Pairs x, Floats y) {
+  const Pairs c = pairs_product(x.high, y), t = pairs_sum(c.high, x.low * y);
+  return pairs_sum(t.high, t.low + c.low);
+}
+SIMD_INLINE Pairs pairs_plus(double value, Pairs y) { /* value + y */
+  const Floats high = FLOATS((float)value), low = FLOATS((float)(value - (double)(float)value));
+  const Pairs r = pairs_sum(high, y.high);
+  return pairs_sum(r.high, (y.low + r.low) + low);
+}
+SIMD_INLINE Floats floats_rounded(Floats x) { /* below 2^31 */
+  const Whole whole = __builtin_convertvector(x + floats_if(x < FLOATS(0), FLOATS(-0.49999997f), FLOATS(0.49999997f)), Whole);
+  return __builtin_convertvector(whole, Floats);
+}
+
+/* fractional_power of normal numbers whose power is one; the lanes of others are set in `others`. */
+SIMD_INLINE Floats power_floats(Floats a, Floats y, Whole *others) {
+  const Bits bits = (Bits)a;
+  Whole exponent = (Whole)(bits >> 23) - 126, low;
+  Floats m = (Floats)((bits & 0x7FFFFFu) | 0x3F000000u), x, p, whole, rest, more;
+  Pairs s, f, g;
+  low = m < FLOATS(0.70710678118654752440f);
+  m = floats_if(low, 2.0f * m, m);
+  exponent = exponent + low;
+  x = m - 1.0f;
+  p = FLOATS(9.7010828554630279541015625e-02f);
+  p = p * x + -1.6896486282348632812500000e-01f;
+  p = p * x + 1.7200836539268493652343750e-01f;
+  p = p * x + -1.7892272770404815673828125e-01f;
+  p = p * x + 2.0505344867706298828125000e-01f;
+  p = p * x + -2.4046677350997924804687500e-01f;
+  p = p * x + 2.8857553005218505859375000e-01f;
+  p = p * x + -3.6067414283752441406250000e-01f;
+  p = p * x + 4.8089790344238281250000000e-01f;
+  s = pairs_plus(-7.2134751588268664068692714863573201000690460205078125e-01, pairs_product(x, p));
+  s = pairs_plus(1.442695041742110273474963832995854318141937255859375e+00, pairs_times(s, x));
+  s = pairs_times(pairs_times(s, x), y);
+  g = pairs_product(__builtin_convertvector(exponent, Floats), y);
+  f = pairs_sum(g.high, s.high);
+  f = pairs_sum(f.high, (s.low + f.low) + g.low);
+  *others = ~((a >= FLOATS(0x1p-126f)) & (a < FLOATS(INFINITY)) & (f.high > FLOATS(-120)) & (f.high < FLOATS(120)));
+  f.high = floats_if(*others, FLOATS(0), f.high);
+  whole = floats_rounded(f.high);
+  rest = f.high - whole + f.low;
+  more = floats_rounded(rest);
+  g = pairs_product(FLOATS(0.693147180559945309417232121458f), rest - more);
+  rest = exp_floats(g.high) * (1.0f + g.low);
+  rest = rest * floats_two_to(__builtin_convertvector(whole + more, Whole) & ~*others);
+  return floats_if(a == FLOATS(1), FLOATS(1), rest);
+}
+
+/* y = x^exponent for VL values; 0: some need the definition. */
+static int power_eigen(const float *x, float *y, float exponent) {
+  Whole others;
+  const Floats p = power_floats(floats_load(x, VL), FLOATS(exponent), &others);
+  int32_t found = 0;
+  for (int l = 0; l < VL; l++) found |= others[l];
+  floats_store(y, p, VL);
+  return !found;
+}
+
+/* ---- float16 */
+#if SIMD_ISA == 512
+#define FLOATS_OF_HALVES(p) ((Floats)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p))))
+#define FLOATS_TO_HALVES(p, a) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph((__m512)(a), 8))
+#define FLOATS_AS_HALVES(a) ((Floats)_mm512_cvtph_ps(_mm512_cvtps_ph((__m512)(a), 8)))
+#elif SIMD_ISA == 256
+#define FLOATS_OF_HALVES(p) ((Floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))))
+#define FLOATS_TO_HALVES(p, a) _mm_storeu_si128((__m128i *)(p), _mm256_cvtps_ph((__m256)(a), 8))
+#define FLOATS_AS_HALVES(a) ((Floats)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)(a), 8)))
+#endif
+
+#ifdef FLOATS_OF_HALVES
+SIMD_INLINE Floats logistic_half_floats(Floats x) {
+  const Floats e = FLOATS_AS_HALVES(exp_floats(x)), sum = FLOATS_AS_HALVES(1.0f + e);
+  return floats_if(e == FLOATS(INFINITY), FLOATS(1), e / sum);
+}
+
+#define HALVES_EIGEN(NAME, FUNCTION)                                       \
+  static void NAME(const uint16_t *x, uint16_t *y, ptrdiff_t n) {          \
+    ptrdiff_t i = 0;                                                       \
+    uint16_t part[VL] = {0};                                               \
+    for (; i + VL <= n; i += VL) {                                         \
+      const Floats a = FUNCTION(FLOATS_OF_HALVES(x + i));                  \
+      FLOATS_TO_HALVES(y + i, a);                                          \
+    }                                                                      \
+    if (i == n) return;                                                    \
+    memcpy(part, x + i, (size_t)(n - i) * 2);                              \
+    const Floats a = FUNCTION(FLOATS_OF_HALVES(part));                     \
+    FLOATS_TO_HALVES(part, a);                                             \
+    memcpy(y + i, part, (size_t)(n - i) * 2);                              \
+  }
+HALVES_EIGEN(logistic_half_vectors, logistic_half_floats)
+HALVES_EIGEN(tanh_half_vectors, tanh_floats)
+#define HALF_FUNCTION_EIGEN(NAME) NAME##_vectors
+#else
+#define HALF_FUNCTION_EIGEN(NAME) NULL /* the definition serves */
+#endif
+typedef void (*HalfFunctionEigen)(const uint16_t *, uint16_t *, ptrdiff_t);
+static const HalfFunctionEigen logistic_half_eigen = HALF_FUNCTION_EIGEN(logistic_half), tanh_half_eigen = HALF_FUNCTION_EIGEN(tanh_half);
+
+#endif
