@@ -24,16 +24,22 @@ class Finder:
         """The spec of a compiled module, or None."""
         if name not in MODULES:
             return None
-        package = sys.modules.get(name.rpartition(".")[0])
-        loader = AVX2Loader if name in AVX2 and getattr(package, "AVX2", False) else ExtensionFileLoader
+        loader = TwiceLoader if name in AVX2 else ExtensionFileLoader
         return ModuleSpec(name, loader(name, PATH), origin=PATH)
 
 
-class AVX2Loader(ExtensionFileLoader):
-    """Of a module's second body, whose entry has a name of its own."""
+class TwiceLoader(ExtensionFileLoader):
+    """Of a module that has a second body, whose entry has a name of its own."""
 
     def create_module(self, spec):
-        """Create the module under the name that everybody knows."""
+        """Create the module under the name that everybody knows.
+
+        The package is asked here, because its answer may import: `find_spec` runs under the lock of all imports (before CPython 3.12), and
+        two threads that import there wait for each other.
+        """
+        package = sys.modules.get(spec.name.rpartition(".")[0])
+        if not getattr(package, "AVX2", False):
+            return super().create_module(spec)
         module = super().create_module(ModuleSpec(f"{spec.name}_avx2", self, origin=PATH))
         module.__name__ = spec.name
         return module
