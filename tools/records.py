@@ -40,9 +40,9 @@ class Records:
 
     @staticmethod
     def key(inputs, *settings) -> str:
-        """Return the digest of files and settings."""
+        """Return the digest of files and settings: in a copy of the checkout, below another folder, the same."""
         digest = hashlib.sha256(repr(settings).encode())
-        for path in sorted(map(str, inputs)):
+        for path in sorted(map(os.path.relpath, inputs)):
             digest.update(f"{path}\0{_contents(path, *_state(path))}\0".encode())
         return digest.hexdigest()
 

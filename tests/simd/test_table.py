@@ -1,8 +1,11 @@
 """The choice of the vector kernels."""
 
 import os
+import platform
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +31,19 @@ def test_an_unknown_name_is_refused():
 
 def test_portable_and_scalar_run_everywhere():
     assert table.available()[-2:] == ["portable", "scalar"]
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64", reason="/proc/cpuinfo names no flags of x86-64 here"
+)
+@pytest.mark.skipif(
+    "TFLM_CY_EMULATE" in os.environ, reason="emulated kernels run on CPUs that have not their instructions"
+)
+def test_what_the_cpu_has_is_available():
+    flags = set(re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)[1].split())
+    has_avx2 = flags >= {"avx2", "fma", "bmi2", "f16c"}
+    assert ("avx2" in table.available()) == has_avx2
+    assert table.available()[0] not in ("portable", "scalar") or not has_avx2
 
 
 def test_only_the_chosen_module_is_imported():

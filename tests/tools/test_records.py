@@ -34,6 +34,16 @@ def test_times_do_not_count_and_contents_do(tmp_path, source):
     assert not records.is_fresh(target, records.key([source], "-O2"))
 
 
+def test_the_folder_of_the_checkout_does_not_count(tmp_path, monkeypatch):
+    keys = []
+    for checkout in (tmp_path / "one", tmp_path / "another"):
+        (checkout / "tools").mkdir(parents=True)
+        (checkout / "tools" / "a.py").write_text("x = 1\n")
+        monkeypatch.chdir(checkout)
+        keys += [Records.key([checkout / "tools" / "a.py"], "-O2"), Records.key([Path("tools/a.py")], "-O2")]
+    assert len(set(keys)) == 1
+
+
 def test_other_settings_and_missing_files_are_noticed(tmp_path, source):
     records, target = Records(tmp_path / "records.json"), tmp_path / "a.c"
     made(records, target, records.key([source], "-O2"))

@@ -18,7 +18,7 @@ Source: tensorflow/tflite-micro:tensorflow/lite/micro/micro_allocator.cc.
 from dataclasses import dataclass
 
 from tflm_cy.micro.arena_usage import Demand, round_up
-from tflm_cy.micro.figures import lay_down, planning_bytes, pressures, smallest_arena
+from tflm_cy.micro.figures import peaks, place_objects, planning_bytes, smallest_arena
 
 _CONSTRUCTED = 3  # objects of a demand that belong to the allocator: itself, the planner, the MicroAllocator
 
@@ -54,17 +54,17 @@ def shared(demands):
         begin = len(objects)
         own_head = demand.plan().high_water_mark
         head = max(head, own_head)
-        for count, size in pressures(demand, own_head)[:-1]:
+        for count, size in peaks(demand, own_head)[:-1]:
             needs.append((begin + max(0, count - skipped), size))
         objects += [*own, *demand.after]
         needs.append((len(objects), head))
         ends.append(len(objects))
-    laid = lay_down(objects, 1 << 40)
+    laid = place_objects(objects, 1 << 40)
     return Shared(
         head=head,
         tails=[sum(moved for _, moved in laid[a:b]) for a, b in zip([0, *ends], ends, strict=False)],
         smallest_arena=smallest_arena(objects, needs),
-        alone=[smallest_arena(d.before + d.after, pressures(d, d.plan().high_water_mark)) for d in demands],
+        alone=[smallest_arena(d.before + d.after, peaks(d, d.plan().high_water_mark)) for d in demands],
     )
 
 
@@ -88,4 +88,4 @@ def split(demand: Demand):
     objects = [persistent, other, planner, allocator, *demand.before[_CONSTRUCTED:], *demand.after]
     head = demand.plan().high_water_mark
     most = max([head, planning_bytes(demand), *(size for _, size in demand.prepare_bytes)])
-    return Split(round_up(sum(moved for _, moved in lay_down(objects, 1 << 40))), round_up(most), head)
+    return Split(round_up(sum(moved for _, moved in place_objects(objects, 1 << 40))), round_up(most), head)

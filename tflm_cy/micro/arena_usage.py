@@ -358,7 +358,7 @@ def _prepare(graph, machine, scratch, prepare_bytes, objections, made):
             if name is not None and name not in owned:
                 owned.add(name)
                 walk.keep(node.input(1).nbytes)
-        prepare_bytes += [(made + kept, size) for kept, size in walk.pressures]
+        prepare_bytes += [(made + kept, size) for kept, size in walk.peaks]
         made += len(walk.kept)
         scratch += [(size, node) for size in walk.scratches]
         for size in walk.kept:

@@ -58,7 +58,7 @@ class Figures:
     def fits(self):
         """Whether the model can be allocated in `arena_size` bytes."""
         tails = _tails(self.demand.before + self.demand.after, self.arena_size)
-        return all(tails[objects] >= size for objects, size in pressures(self.demand, self.head))
+        return all(tails[objects] >= size for objects, size in peaks(self.demand, self.head))
 
     def text(self):
         """As TFLM prints it."""
@@ -105,7 +105,7 @@ def figures(
     if arena_size < 0:
         raise ValueError(f"an arena of {arena_size} bytes")
     plan = plan or model.plan()
-    objects = lay_down(model.before + model.after, arena_size)
+    objects = place_objects(model.before + model.after, arena_size)
     kinds = {kind: Record() for kind in KINDS}
     for allocation, moved in objects:
         if allocation.kind:
@@ -117,7 +117,7 @@ def figures(
         head=plan.high_water_mark,
         tail=sum(moved for _, moved in objects),
         kinds={kind: record for kind, record in kinds.items() if record.used or record.requested},
-        smallest_arena=smallest_arena(model.before + model.after, pressures(model, plan.high_water_mark)),
+        smallest_arena=smallest_arena(model.before + model.after, peaks(model, plan.high_water_mark)),
         arena_size=arena_size,
         objects=objects,
         demand=model,
@@ -125,7 +125,7 @@ def figures(
     )
 
 
-def lay_down(allocations, arena_size):
+def place_objects(allocations, arena_size):
     """[(allocation, bytes that the tail moved)]: each object below the last, aligned downwards."""
     tail, objects = arena_size, []
     for allocation in allocations:
@@ -135,7 +135,7 @@ def lay_down(allocations, arena_size):
     return objects
 
 
-def pressures(demand, head):
+def peaks(demand, head):
     """[(objects in the tail, bytes needed below it)]: when the arena's two ends come close."""
     end = len(demand.before) + len(demand.after)
     return [*demand.prepare_bytes, (len(demand.before), planning_bytes(demand)), (end, head)]
@@ -151,7 +151,7 @@ def planning_bytes(demand):
 def _tails(objects, arena_size):
     """Where the tail ends after each number of objects."""
     tails = [arena_size]
-    for _, moved in lay_down(objects, arena_size):
+    for _, moved in place_objects(objects, arena_size):
         tails.append(tails[-1] - moved)
     return tails
 

@@ -6,20 +6,15 @@ A compiler that cannot make code for an instruction set (TFLM_CY_WITHOUT_..., of
 """
 cdef extern from *:
     """
-    #if defined(__x86_64__) && defined(__GNUC__)
-    #include <cpuid.h>
-    #if defined(__linux__)
+    #include "x86.h"
+    #if defined(__x86_64__) && defined(__linux__)
     #include <sys/syscall.h>
     #include <unistd.h>
     #endif
 
-    static inline int cpu_avx2(void) {
-        unsigned a, b, c, d;
-        enum { F16C = 1 << 29 };
-        __builtin_cpu_init();
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-               __get_cpuid(1, &a, &b, &c, &d) && (c & F16C);
-    }
+    static inline int cpu_has(int features) { return (x86_features() & features) == features; }
+
+    static inline int cpu_avx2(void) { return cpu_has(X86_AVX2 | X86_BMI2 | X86_F16C); }
 
     static inline int cpu_avxvnni(void) {
     #if defined(TFLM_CY_WITHOUT_AVXVNNI)
@@ -27,9 +22,7 @@ cdef extern from *:
     #elif defined(TFLM_CY_EMULATE_VNNI)
         return cpu_avx2();
     #else
-        unsigned a, b, c, d;
-        enum { AVX_VNNI = 1 << 4 };
-        return cpu_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
+        return cpu_avx2() && cpu_has(X86_AVX_VNNI);
     #endif
     }
 
@@ -39,8 +32,7 @@ cdef extern from *:
     #elif defined(TFLM_CY_EMULATE_AVX512)
         return cpu_avx2();
     #else
-        return cpu_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+        return cpu_avx2() && cpu_has(X86_AVX512F | X86_AVX512BW_DQ_VL | X86_AVX512_VNNI);
     #endif
     }
 
@@ -50,22 +42,13 @@ cdef extern from *:
         return 0;
     #elif defined(TFLM_CY_EMULATE_AMX)
         return cpu_avx512();
-    #elif defined(__linux__)
-        unsigned a, b, c, d;
-        enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };
-        if (!cpu_avx512() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_TILE) || !(d & AMX_INT8)) return 0;
-        return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+    #elif defined(__x86_64__) && defined(__linux__)
+        enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18 };
+        return cpu_avx512() && cpu_has(X86_AMX_INT8) && syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
     #else
         return 0;
     #endif
     }
-
-    #else
-    static inline int cpu_avx2(void) { return 0; }
-    static inline int cpu_avxvnni(void) { return 0; }
-    static inline int cpu_avx512(void) { return 0; }
-    static inline int cpu_amx(void) { return 0; }
-    #endif
 
     enum { ARM_DOTPROD = 1, ARM_I8MM = 2, ARM_SME = 4 };
     #if defined(__aarch64__) && defined(__linux__)

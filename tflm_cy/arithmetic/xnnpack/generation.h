@@ -9,31 +9,17 @@
 #include <math.h>
 #include <stddef.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
-#include <immintrin.h>
+#include "x86.h"
 
-static inline int tflm_cy_cpu_has_avx2_fma(void) {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static inline int tflm_cy_cpu_has_avx512f(void) {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && tflm_cy_cpu_has_avx2_fma();
-}
-
-static inline int tflm_cy_cpu_has_avx512vnni(void) {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vnni") && tflm_cy_cpu_has_avx512f();
-}
+static inline int tflm_cy_cpu_has_avx2_fma(void) { return x86_features() & X86_AVX2; }
+static inline int tflm_cy_cpu_has_avx512f(void) { return x86_features() & X86_AVX512F; }
+static inline int tflm_cy_cpu_has_avx512vnni(void) { return x86_features() & X86_AVX512_VNNI; }
 
 /* Tiles of int8: of the quantized kernels the newest. */
-static inline int tflm_cy_cpu_has_amx_int8(void) {
-  unsigned a, b, c, d;
-  enum { TILE = 1 << 24, INT8 = 1 << 25 };
-  return tflm_cy_cpu_has_avx512vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & TILE) && (d & INT8);
-}
+static inline int tflm_cy_cpu_has_amx_int8(void) { return x86_features() & X86_AMX_INT8; }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 
 /* VRSQRT14PS */
 __attribute__((target("avx512f"))) static inline void tflm_cy_rsqrt14(const float *x, float *y, ptrdiff_t n) {
@@ -53,11 +39,6 @@ static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
 }
 
 #else
-
-static inline int tflm_cy_cpu_has_avx2_fma(void) { return 0; }
-static inline int tflm_cy_cpu_has_avx512f(void) { return 0; }
-static inline int tflm_cy_cpu_has_avx512vnni(void) { return 0; }
-static inline int tflm_cy_cpu_has_amx_int8(void) { return 0; }
 
 static inline void tflm_cy_rsqrtps(const float *x, float *y, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] = 1.0f / sqrtf(x[i]);

@@ -7,7 +7,7 @@
 
 A tensor that is opened takes temporary memory until the node is prepared, each time that it is opened; `keep` is a
 persistent allocation, `scratch` a request. So a walk says three things: what stays (`kept`, `scratches`), how much has
-to lie between head and tail, and when (`pressures`: objects kept so far, bytes below them), and whether TFLM refuses
+to lie between head and tail, and when (`peaks`: objects kept so far, bytes below them), and whether TFLM refuses
 the node (`ensure` and its kin raise Refused, as a kernel returns an error).
 
 Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels and signal/micro/kernels, the portable reference kernels.
@@ -45,13 +45,13 @@ class Walk:
     ----------
     kept, scratches : list of int
         Sizes of persistent allocations and of scratch requests.
-    pressures : list of (int, int)
+    peaks : list of (int, int)
         When this many objects are kept, this many bytes below them are taken.
     """
 
     def __init__(self, node, machine, graph, held):
         self.node, self.machine, self.graph = node, machine, graph
-        self.kept, self.scratches, self.pressures = [], [], [(0, held)]
+        self.kept, self.scratches, self.peaks = [], [], [(0, held)]
         self._solid = self._end = held
 
     # ---------------------------------------------------------------- memory
@@ -84,15 +84,15 @@ class Walk:
 
     def _press(self):
         count = len(self.kept)
-        if self.pressures[-1][0] == count:
-            self.pressures.pop()
-        self.pressures.append((count, self._end))
+        if self.peaks[-1][0] == count:
+            self.peaks.pop()
+        self.peaks.append((count, self._end))
 
     def keep(self, size):
         """A persistent allocation. TFLM lets it lie over the tensors that are open, and is lost when it overwrites them:
         all but the last bytes of the last one, its zero points, which nobody looks at any more."""
         self.kept.append(size)
-        self.pressures.append((len(self.kept), self._solid))
+        self.peaks.append((len(self.kept), self._solid))
 
     def hold(self):
         """The last tensor's zero points are looked at after what is kept next."""
