@@ -1,7 +1,7 @@
 """`install`: programs that import another interpreter get this one, without a change to them. Never done unasked.
 
     import tflm_cy
-    tflm_cy.install()                      # tflite_runtime.interpreter and ai_edge_litert.interpreter
+    tflm_cy.install()                      # tflite_runtime.interpreter, ai_edge_litert.interpreter and .compiled_model
     import some_program_that_uses_them
 
     tflm_cy.install("tensorflow")          # and `tf.lite.Interpreter`, for programs that use nothing else of TensorFlow
@@ -15,19 +15,29 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from tflm_cy import __version__, experimental, interpreter
+from tflm_cy import __version__, experimental, interpreter, litert
 
 PACKAGES = ("tflite_runtime", "ai_edge_litert", "tensorflow")
 DEFAULT = PACKAGES[:2]
+# Modules of ai_edge_litert beside its interpreter, and the names that each defines.
+LITERT_MODULES = {
+    "compiled_model": ("CompiledModel",),
+    "cpu_kernel_mode": ("CpuKernelMode",),
+    "cpu_options": ("CpuOptions",),
+    "environment": ("Environment", "EnvironmentOptions"),
+    "hardware_accelerator": ("HardwareAccelerator",),
+    "options": ("Options",),
+    "tensor_buffer": ("TensorBuffer",),
+}
 _installed = {}  # package -> its names in sys.modules
 
 
 class _StandIn(ModuleType):
-    """A package that has an interpreter and nothing else."""
+    """A package, or a module, that has what this package has of it and nothing else."""
 
     def __getattr__(self, name):
         raise AttributeError(
-            f"module {self.__name__!r} has no attribute {name!r}: tflm_cy.install() has put its interpreter there and nothing else"
+            f"module {self.__name__!r} has no attribute {name!r}: tflm_cy.install() has put its own modules there, which have no such name"
         )
 
 
@@ -48,7 +58,16 @@ def _interpreter_module(name):
 def _runtime(package):
     inner = _interpreter_module(f"{package}.interpreter")
     version = {"__version__": __version__, "__git_version__": f"tflm_cy {__version__}"}
-    return {package: _module(package, interpreter=inner, **version), inner.__name__: inner}
+    found = {name: _module(f"{package}.{name}", **contents) for name, contents in _inner_modules(package).items()}
+    found["interpreter"] = inner
+    return {package: _module(package, **found, **version), **{module.__name__: module for module in found.values()}}
+
+
+def _inner_modules(package):
+    """What a runtime's package has beside its interpreter: module -> {name: object}."""
+    if package != "ai_edge_litert":
+        return {}
+    return {module: {name: getattr(litert, name) for name in names} for module, names in LITERT_MODULES.items()}
 
 
 def _tensorflow():

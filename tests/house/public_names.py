@@ -23,6 +23,16 @@ from tflm_cy import (
 from tflm_cy.config import peaks
 from tflm_cy.custom.operator import Invocation, Preparation
 from tflm_cy.custom.registry import CustomOpResolver
+from tflm_cy.litert import (
+    CompiledModel,
+    CpuKernelMode,
+    CpuOptions,
+    Environment,
+    EnvironmentOptions,
+    HardwareAccelerator,
+    Options,
+    TensorBuffer,
+)
 from tflm_cy.memory import (
     Arena,
     ArenaExhausted,
@@ -86,6 +96,37 @@ def run_a_model() -> list[Any]:
         *(runner.get_input_details(), runner.get_output_details(), interpreter.Interpreter is Interpreter),
         experimental.OpResolverType is OpResolverType,
     ]
+
+
+def run_a_compiled_model() -> list[Any]:
+    """LiteRT's names."""
+    options = Options(
+        hardware_accelerators=HardwareAccelerator.CPU,
+        cpu_options=CpuOptions(num_threads=1, kernel_mode=CpuKernelMode.DELEGATE),
+    )
+    environment: Environment = Environment.create(options=EnvironmentOptions(runtime_path="anywhere"))
+    with CompiledModel.from_file(MODEL, environment=environment, options=options) as model:
+        key: str = model.get_signature_by_index(0)["key"]
+        model.resize_input_tensor(0, [2, 8, 8, 1], strict=False)
+        model.resize_input_tensor_by_name(key, "image", [1, 8, 8, 1], strict=False)
+        inputs: list[TensorBuffer] = model.create_input_buffers(0)
+        outputs: list[TensorBuffer] = model.create_output_buffers(0)
+        inputs[0].write(np.zeros((1, 8, 8, 1), np.int8))
+        model.run_by_index(0, inputs, outputs)
+        mine: TensorBuffer = TensorBuffer.create_from_host_memory(np.zeros(10, np.int8))
+        model.run_by_name(key, {"image": inputs[0]}, {"probabilities": mine})
+        read = mine.read(10, np.int8)
+        mine.destroy()
+        said: list[Any] = [
+            *(model.get_signature_list(), model.get_num_signatures(), model.get_signature_index(key)),
+            *(model.get_input_tensor_details(key), model.get_output_tensor_details(key), model.is_fully_accelerated()),
+            *(model.get_input_buffer_requirements(0), model.get_output_buffer_requirements(0), model.environment),
+            *(
+                model.create_input_buffer_by_name(key, "image"),
+                model.create_output_buffer_by_name(key, "probabilities"),
+            ),
+        ]
+    return [*said, read, outputs[0].array, outputs[0].get_tensor_details(), Options.create()]
 
 
 def look_inside() -> list[NodeTime]:
@@ -210,7 +251,14 @@ def read_a_file() -> dict[str, Any]:
 
 def main() -> None:
     """Everything once."""
-    for part in (run_a_model, look_inside, bring_operators, look_for_delegates, replace_other_packages):
+    for part in (
+        run_a_model,
+        run_a_compiled_model,
+        look_inside,
+        bring_operators,
+        look_for_delegates,
+        replace_other_packages,
+    ):
         assert part()
     assert plan_memory() and ask_about_a_microcontroller().fits and read_a_file()["subgraphs"]
 

@@ -24,6 +24,11 @@ IMPORTS = {
     "ai_edge_litert": [
         "from ai_edge_litert.interpreter import Interpreter, load_delegate, OpResolverType, Delegate, SignatureRunner",
         "import ai_edge_litert.interpreter as tflite; Interpreter = tflite.Interpreter",
+        "from ai_edge_litert.interpreter import Interpreter; from ai_edge_litert.compiled_model import CompiledModel;"
+        "from ai_edge_litert.tensor_buffer import TensorBuffer; from ai_edge_litert.options import Options;"
+        "from ai_edge_litert.cpu_options import CpuOptions; from ai_edge_litert.cpu_kernel_mode import CpuKernelMode;"
+        "from ai_edge_litert.environment import Environment; from ai_edge_litert.hardware_accelerator import HardwareAccelerator;"
+        "import tflm_cy.litert; assert CompiledModel is tflm_cy.litert.CompiledModel",
     ],
     "tensorflow": [
         "import tensorflow as tf; Interpreter = tf.lite.Interpreter; tf.__version__.split('.')",
@@ -74,7 +79,7 @@ def test_what_is_refused(monkeypatch):
 
 def test_what_a_stand_in_does_not_have_is_said():
     done = python("import tflm_cy; tflm_cy.install('tensorflow'); import tensorflow as tf; tf.constant(3)")
-    assert "tflm_cy.install() has put its interpreter there and nothing else" in done.stderr
+    assert "tflm_cy.install() has put its own modules there, which have no such name" in done.stderr
 
 
 def test_the_examples():
