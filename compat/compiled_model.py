@@ -149,7 +149,7 @@ def main(argv=None):
     except UsageError as error:
         print(f"compat.compiled_model: {error}", file=sys.stderr)
         return 2
-    counts = {"equal": 0, "differ": 0, "LiteRT died": 0, "refused by LiteRT": 0}
+    counts = dict.fromkeys(("equal", "differ", "LiteRT died", "refused by LiteRT"), 0)
     bytes_only = 0
     for name, path in models:
         theirs = answers(THEIRS, path, args.resize, args.timeout)

@@ -234,16 +234,23 @@ class CompiledModel:
         }
 
     def get_input_buffer_requirements(self, input_index: int, signature_index: int = 0) -> dict[str, Any]:
-        """Return `{"buffer_size": bytes, "supported_types": [1]}`: 1 is the memory of the host."""
-        return self._requirements(self._input(signature_index, input_index))
+        """Return `{"buffer_size": bytes, "supported_types": [1]}` of an input: 1 is the memory of the host."""
+        signature = self._at(signature_index)
+        return self._requirements(signature, self._member(signature, "Input", signature.inputs, input_index)[1])
 
     def get_output_buffer_requirements(self, output_index: int, signature_index: int = 0) -> dict[str, Any]:
         """Return the same of an output."""
-        return self._requirements(self._output(signature_index, output_index))
+        signature = self._at(signature_index)
+        tensor = self._member(signature, "Output", signature.outputs, output_index)[1]
+        self._core.allocate(signature.subgraph)
+        return self._requirements(signature, tensor)
 
-    @staticmethod
-    def _requirements(buffer: TensorBuffer) -> dict[str, Any]:
-        return {"buffer_size": buffer.array.nbytes, "supported_types": [HOST_MEMORY]}
+    def _requirements(self, signature: _Signature, tensor: int) -> dict[str, Any]:
+        """Of strings no bytes, as LiteRT says."""
+        details = self._details(signature, tensor)
+        each = 0 if details["dtype"] == "unknown" else np.dtype(details["dtype"]).itemsize
+        count = int(np.prod(details["shape"], dtype=np.int64))
+        return {"buffer_size": each * count, "supported_types": [HOST_MEMORY]}
 
     def is_fully_accelerated(self) -> bool:
         """Return whether the default delegate runs every node that the execution plans name."""
@@ -281,15 +288,6 @@ class CompiledModel:
         if name not in found:
             raise RuntimeError(f"{side} tensor not found: {name}; {signature.key} has {', '.join(found)}")
         return self._buffer(signature, name, found[name])
-
-    def _input(self, signature_index: int, index: int) -> TensorBuffer:
-        signature = self._at(signature_index)
-        return self._buffer(signature, *self._member(signature, "Input", signature.inputs, index))
-
-    def _output(self, signature_index: int, index: int) -> TensorBuffer:
-        signature = self._at(signature_index)
-        self._core.allocate(signature.subgraph)
-        return self._buffer(signature, *self._member(signature, "Output", signature.outputs, index))
 
     @staticmethod
     def _member(signature: _Signature, side: str, tensors: list[tuple[str, int]], index: int) -> tuple[str, int]:
