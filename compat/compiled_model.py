@@ -101,7 +101,7 @@ def answers(module, path, size, timeout):
             found[kind][key] = value
     except EOFError:
         pass
-    process.join(1)
+    process.join(timeout)
     if process.exitcode != 0:
         process.kill()
         found["died"] = {"code": process.exitcode}
