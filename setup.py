@@ -18,6 +18,7 @@ modules.
                                             # amx in C, over AVX-512. Several: vnni,avx512,amx
 """
 
+import gc
 import os
 import re
 import runpy
@@ -38,6 +39,8 @@ from tools.records import Records, cython_inputs, is_newer, named_headers, read_
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
 
+# Cython makes trees of a million objects that all live to the end: looking for garbage among them is a third of its time.
+gc.set_threshold(300_000, 10, 10)
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))
 EMULATE = [name for name in os.environ.get("TFLM_CY_EMULATE", "").split(",") if name]
