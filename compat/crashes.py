@@ -113,7 +113,7 @@ CRASHES = (
     ),
     Crash(
         "STABLEHLO_SCATTER/*/zero size input 2 *#*",
-        "updates without elements: its walk over their positions begins where it should have ended, and leads outside of memory or on and on",
+        "updates without elements: its walk over their positions begins behind its end, and leads outside of memory or goes on",
         TENSORFLOW,
     ),
     *(

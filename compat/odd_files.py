@@ -75,8 +75,8 @@ ODD_FILES = (
         Deviation(
             f"{op}/{dtype}/zero size *#*",
             f"invoke ?, output 0: {dtype} *",
-            "a reduction after one of nothing is computed; TensorFlow's delegate then writes its sums of 32 bits as they are, across the end of "
-            "the output of bytes",
+            "a reduction after one of nothing is computed; TensorFlow's delegate then writes its sums of 32 bits as they are, across the "
+            "end of the output",
             DEFAULT,
         )
         for op in ("MEAN", "SUM")
