@@ -112,6 +112,45 @@ CRASHES = (
         TENSORFLOW,
     ),
     Crash(
+        "STABLEHLO_SCATTER/*/zero size input 2 *#*",
+        "updates without elements: its walk over their positions begins behind its end, and leads outside of memory or goes on",
+        TENSORFLOW,
+    ),
+    *(
+        Crash(
+            f"{op}/*/zero size *#*",
+            "elements are read or written that an operand of size 0 does not have",
+            TENSORFLOW,
+        )
+        for op in (
+            *(
+                "ATAN2",
+                "DILATE",
+                "MATRIX_SET_DIAG",
+                "MIRROR_PAD",
+                "NumericVerify",
+                "RESIZE_BILINEAR",
+                "RESIZE_NEAREST_NEIGHBOR",
+            ),
+            *(
+                "REVERSE_V2",
+                "SLICE",
+                "SPARSE_TO_DENSE",
+                "STABLEHLO_ADD",
+                "STABLEHLO_AND",
+                "STABLEHLO_GATHER",
+                "STABLEHLO_MAXIMUM",
+            ),
+            *(
+                "STABLEHLO_MINIMUM",
+                "STABLEHLO_MULTIPLY",
+                "STABLEHLO_SCATTER",
+                "STABLEHLO_SHIFT_LEFT",
+                "TFLite_Detection_PostProcess",
+            ),
+        )
+    ),
+    Crash(
         "*CONV_2D/*/zero size *#*",
         "an image without channels is divided by, and what a filter larger than an empty image overlaps is read",
         TENSORFLOW,

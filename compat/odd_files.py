@@ -56,6 +56,43 @@ ODD_FILES = (
     ),
     *(
         Deviation(
+            f"{op}/{dtype}/zero size *#*",
+            "invoke 0, output 0: *",
+            "a reduction of nothing gives zeros, or a quantized sum its zero point; TensorFlow returns memory that nobody wrote",
+            modes,
+        )
+        for op, dtype, modes in (
+            *(
+                (op, dtype, DEFAULT)
+                for op in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+                for dtype in ("float32", "int8", "uint8")
+            ),
+            ("SUM", "uint8", NOT_REFERENCE),
+            ("REDUCE_PROD", "int8", ()),
+        )
+    ),
+    *(
+        Deviation(
+            f"{op}/{dtype}/zero size *#*",
+            f"invoke ?, output 0: {dtype} *",
+            "a reduction after one of nothing is computed; TensorFlow's delegate then writes its sums of 32 bits as they are, across the "
+            "end of the output",
+            DEFAULT,
+        )
+        for op in ("MEAN", "SUM")
+        for dtype in ("int8", "uint8")
+    ),
+    *(
+        Deviation(
+            f"DEPTHWISE_CONV_2D/{dtype}/zero size *#*",
+            "ok  <>  raised RuntimeError in invoke: DEPTHWISE_CONV_2D: num_filter_channels % num_input_channels *",
+            "an image without channels is refused, as by TensorFlow's other kernels; this one returns memory that nobody wrote",
+            modes,
+        )
+        for dtype, modes in (("int16x8", ()), ("hybrid_i8", ("BUILTIN_REF",)))
+    ),
+    *(
+        Deviation(
             f"PADV2/{dtype}/odd scale {tensor} *#*",
             f"invoke ?, output 0: {dtype} *",
             "a border value that is quantized otherwise than the output is taken as it is; TensorFlow leaves the output unwritten",

@@ -309,7 +309,7 @@ def test_refuses_shapes_and_types():
         run("CONV_2D", [x, np.ones((1, 1, 1, 2), np.float32), np.zeros(2, np.float32)], out, **fields)
     with pytest.raises(REFUSED, match="not supported"):
         run("CONV_2D", [x, np.ones((1, 1, 1, 2), np.int32), np.zeros(1, np.float32)], out, **fields)
-    with pytest.raises(REFUSED, match="output_channels % input_channels"):
+    with pytest.raises(REFUSED, match="num_filter_channels % num_input_channels"):
         run("DEPTHWISE_CONV_2D", [x, np.ones((1, 1, 1, 3), np.float32)], out, **fields)
     for shape in ([1, -3, 3, 1], [2, 3, 3, 1], [1, 3, 3, 4]):
         for where in (np.array(shape, np.int32), (np.array(shape, np.int32), "int32")):

@@ -135,10 +135,31 @@ def test_integers_with_layer_normalisation():
     assert np.abs((got[1] + 3.0) * 0.01 - wanted[1]).max() < 0.1
 
 
-def test_a_cell_scale_that_is_no_power_of_two_is_refused():
-    _, tensors, y, scales = integer_layer({}, cell_scale=0.0006)
-    with pytest.raises(REFUSED, match="power of two"):
-        outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[]], 3, scales, fused_activation_function="TANH")
+@pytest.mark.parametrize("scale", [0.0006, 0.0, float("inf"), float("nan"), 1e-6])
+def test_a_cell_scale_that_is_no_power_of_two_leaves_zeros(scale):
+    """No multiplier is set then."""
+    _, tensors, y, scales = integer_layer({}, cell_scale=scale)
+    x = np.full([BATCH, TIME, INPUTS], 100, np.int8)
+    got = outputs(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        tensors,
+        [y],
+        [[x]],
+        3,
+        scales,
+        fused_activation_function="TANH",
+        cell_clip=0.5,
+    )
+    assert not got[0].any()
+
+
+def test_a_cell_of_too_many_integer_bits_shows_the_input_gate():
+    """There is no tanh of it: the output is the product of the input's and the output's gate, never negative."""
+    _, tensors, y, scales = integer_layer({}, cell_scale=1.0)
+    rng = np.random.default_rng(16)
+    x = rng.integers(-128, 128, [BATCH, TIME, INPUTS]).astype(np.int8)
+    got = outputs("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, [y], [[x]], 3, scales, fused_activation_function="TANH")
+    assert got[0].min() >= -3 and got[0].max() > 40
 
 
 @pytest.mark.parametrize("missing", range(21))

@@ -21,6 +21,8 @@ def layer(seed):
     cells = int(rng.choice([1, 2, 15, 16, 17, 20, 33, 48]))
     cell_scale = 2.0 ** int(rng.integers(-15, -8))
     x_scale, h_scale = (float(np.float32(v)) for v in rng.uniform(0.005, 0.1, 2))
+    if rng.random() < 0.2:  # multipliers at the ends of their range
+        x_scale *= 2.0 ** int(rng.integers(-60, 60))
     x_zero, h_zero = (int(rng.integers(-128, 128)) for _ in range(2))
 
     def weight(columns):

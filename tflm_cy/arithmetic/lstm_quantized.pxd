@@ -9,11 +9,14 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, round_shift, wrap32
+from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, round_shift, round_shift_in_block, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt, logistic_s16, saturate16, tanh_s16
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+
+cdef enum:
+    BLOCK = 8                    # cells that TensorFlow multiplies at once
 
 cdef struct IntegerGate:
     const int8_t* w              # [cells, inputs]; NULL: no such gate
@@ -126,6 +129,18 @@ cdef inline void integer_project(const IntegerLstm* s, int8_t* h, const IntegerR
         h[i] = <int8_t>acc
 
 
+cdef inline bint has_tanh(const IntegerLstm* s) noexcept nogil:
+    """There are tables for 0 to 6 integer bits; other cells leave what is in the memory of the hidden state, the input gate."""
+    return 0 <= 15 + s.cell_log2 <= 6
+
+
+cdef inline int32_t enter_cell(const IntegerLstm* s, int32_t product, ptrdiff_t k) noexcept nogil:
+    cdef int shift = 30 + s.cell_log2
+    if 0 <= shift <= 31 or k >= s.cells - s.cells % BLOCK:
+        return round_shift(product, shift)
+    return round_shift_in_block(product, shift)
+
+
 cdef inline void integer_step(const IntegerLstm* s, const IntegerGate* gates, const int8_t* x, int8_t* h, int16_t* c, int8_t* y,
                               const IntegerRoom* room) noexcept nogil:
     """One batch: x [inputs], h [outputs], c [cells]; h and c are updated, y becomes a copy of h."""
@@ -143,14 +158,15 @@ cdef inline void integer_step(const IntegerLstm* s, const IntegerGate* gates, co
             integer_gate(s, &gates[which], which, c, room)
     for k in range(s.cells):
         value = i_gate[k] if gates[INPUT_GATE].w != NULL else 32767 - f_gate[k]
-        value = <int16_t>round_shift(value * g_gate[k], 30 + s.cell_log2) + <int16_t>round_shift(<int32_t>f_gate[k] * c[k], 15)
+        value = <int16_t>enter_cell(s, value * g_gate[k], k) + <int16_t>round_shift(<int32_t>f_gate[k] * c[k], 15)
         value = saturate16(value)
         if s.cell_clip > 0:
             value = max(-s.cell_clip, min(value, s.cell_clip))
         c[k] = <int16_t>value
     integer_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, c, room)
     for k in range(s.cells):
-        value = multiply(<int32_t>o_gate[k] * tanh_s16(c[k], 15 + s.cell_log2), s.hidden_scale.value, s.hidden_scale.shift)
+        value = tanh_s16(c[k], 15 + s.cell_log2) if has_tanh(s) else i_gate[k] if gates[INPUT_GATE].w != NULL else 0
+        value = multiply(o_gate[k] * value, s.hidden_scale.value, s.hidden_scale.shift)
         if s.projection == NULL:
             h[k] = <int8_t>max(-128, min(wrap32(<int64_t>value + s.hidden_zero_point), 127))
         else:

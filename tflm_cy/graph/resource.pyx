@@ -41,12 +41,13 @@ cdef int reserve(Variable* variable, size_t bytes) noexcept nogil:
 
 
 cdef int assign(Variable* variable, const Tensor* value) noexcept nogil:
-    """Copy a value; -1 when there is no memory for it."""
+    """Copy a value; -1 when there is no memory for it. An empty one leaves the bytes that there are, which a reader of another shape gets."""
     cdef int d
     if reserve(variable, value.bytes) != 0:
         return -1
     memcpy(variable.data, value.data, value.bytes)
-    variable.bytes = value.bytes
+    if value.bytes > 0 or not variable.assigned:
+        variable.bytes = value.bytes
     variable.type = value.type
     variable.rank = value.rank
     for d in range(value.rank):

@@ -92,6 +92,8 @@ cdef int prepare(Context context, Node* node) except -1:
         raise ValueError(f"DEPTHWISE_CONV_2D: SizeOfDimension(filter, 3) != SizeOfDimension(bias, 0) ({op.shape.oc}, {shape_of(b)})")
     dims = [<int32_t>op.shape.batches, <int32_t>op.shape.oh, <int32_t>op.shape.ow, <int32_t>op.shape.oc]
     context.set_shape(y, 4, dims)
+    if op.shape.ic <= 0 or op.shape.oc % op.shape.ic != 0:
+        return refuse_channels(context, node, op)
     if count(y) == 0 and op.shape.batches > 0:
         elide(node)
         return 0
@@ -125,6 +127,31 @@ cdef int prepare(Context context, Node* node) except -1:
     return 0
 
 
+cdef int refuse_channels(Context context, Node* node, Depthwise* op) except -1:
+    """Channels that do not go together. Without any, the optimized hybrid kernel gives the biases; the other kernels that do not look write
+    beyond their output, or not at all."""
+    cdef const Tensor* x = context.input(node, 0)
+    cdef int filter = context.input(node, 1).type
+    cdef bint hybrid = x.type == FLOAT32 and filter == INT8
+    if hybrid and node.arithmetic == OPTIMIZED and op.shape.ic == 0:
+        prepare_bias(context, context.input(node, 2), op.shape.oc, &op.bias)
+        op.range = activation_range_f32(table_i8(node.options, DEPTHWISE_CONV_2D_FUSED_ACTIVATION_FUNCTION, 0))
+        node.invoke = copy_biases
+        return 0
+    raise (OwnRefusalError if hybrid or x.type == INT16 else LateRefusalError)(
+        f"DEPTHWISE_CONV_2D: num_filter_channels % num_input_channels != 0 ({op.shape.oc}, {op.shape.ic})")
+
+
+cdef int copy_biases(Context context, Node* node) noexcept nogil:
+    cdef const Depthwise* op = <const Depthwise*>node.data
+    cdef const float* bias = <const float*>op.bias.values
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef int64_t i
+    for i in range(count(context.output(node, 0))):
+        y[i] = clamp_f32(bias[i % op.shape.oc], op.range.low, op.range.high)
+    return 0
+
+
 cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShape* g) except -1:
     if x.rank != 4 or w.rank != 4:
         raise ValueError(f"DEPTHWISE_CONV_2D: NumDimensions(input) != 4: input {shape_of(x)}, filter {shape_of(w)}")
@@ -145,9 +172,10 @@ cdef int read_shape(const Node* node, const Tensor* x, const Tensor* w, ConvShap
     g.dilation_w = table_i32(node.options, DEPTHWISE_CONV_2D_DILATION_W_FACTOR, 1)
     if max(g.stride_h, g.stride_w, g.dilation_h, g.dilation_w) > 32767:
         raise ValueError("DEPTHWISE_CONV_2D: params->stride_width <= INT16_MAX was not true (strides and dilations)")
-    if g.ic <= 0 or g.oc % g.ic != 0:
+    if node.arithmetic == MICRO and (g.ic <= 0 or g.oc % g.ic != 0):
         raise ValueError(f"DEPTHWISE_CONV_2D: output_channels % input_channels != 0 ({g.oc}, {g.ic})")
-    return set_window(g, table_i8(node.options, DEPTHWISE_CONV_2D_PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO)
+    return set_window(
+        g, table_i8(node.options, DEPTHWISE_CONV_2D_PADDING, 0), "DEPTHWISE_CONV_2D", node.arithmetic != MICRO, node.arithmetic != MICRO)
 
 
 cdef bint use_conv_f32_unfused(Context context, const Node* node, Depthwise* op) except -1:

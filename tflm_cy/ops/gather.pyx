@@ -31,6 +31,8 @@ from tflm_cy.ops.operand cimport accept, adopt_type, index_at, operand, result, 
 from tflm_cy.schema.option_slots cimport GATHER_AXIS, GATHER_BATCH_DIMS
 from tflm_cy.schema.table cimport table_i32
 
+from tflm_cy.graph.refusal import LateRefusalError
+
 
 cdef struct GatherData:
     int64_t batches              # GATHER: product of the batch dimensions
@@ -188,8 +190,6 @@ cdef int prepare_gather_nd(Context context, Node* node) except -1:
     depth = indices.dims[indices.rank - 1]
     if depth > x.rank:
         raise ValueError(f"Index innermost dimension length must be <= params rank: {depth} and {x.rank}.")
-    if count(x) == 0 and count(indices) > 0:
-        raise ValueError("NumElements(params) > 0 was not true")
     adopt_type(y, x.type)
     for d in range(indices.rank - 1):
         dims[rank] = indices.dims[d]
@@ -198,6 +198,8 @@ cdef int prepare_gather_nd(Context context, Node* node) except -1:
         dims[rank] = x.dims[d]
         rank += 1
     context.set_shape(y, rank, dims)
+    if count(x) == 0 and count(indices) > 0:
+        raise LateRefusalError("NumElements(params) > 0 was not true")
     data = <GatherData*>context.persistent(sizeof(GatherData))
     data.depth = depth
     data.positions = count_range(indices, 0, indices.rank - 1)

@@ -7,9 +7,9 @@ TensorFlow Lite Micro has plain gates only, asks for no intermediates and has it
 
 Source: LiteRT:tflite/kernels/{unidirectional_sequence_lstm,lstm,lstm_eval}.cc.
 """
-from libc.math cimport fabs, log2, round
+from libc.math cimport fabs, fabsf, log2, logf, round, roundf
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.activation cimport fill_sigmoid
 from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, Multiplier, quantize_multiplier
@@ -53,12 +53,16 @@ cdef int prepare_integer(Context context, Node* node, Lstm* s) except -1:
     hidden = intermediate(context, node, 4)
     q.inputs, q.cells, q.outputs = shape.inputs, shape.cells, shape.outputs
     q.x_zero_point, q.h_zero_point, q.hidden_zero_point = x.zero_point, h.zero_point, hidden.zero_point
-    q.cell_log2 = cell_exponent(c)
     if shape.cell_clip > 0:
         q.cell_clip = <int32_t><int16_t>min(max(<float>(shape.cell_clip / c.scale), <float>-32768), <float>32767)
     if shape.proj_clip > 0:
         q.proj_clip = <int32_t><int8_t>min(max(<float>(shape.proj_clip / context.output(node, 0).scale), <float>-128), <float>127)
     q.fast = row_kernels()
+    if not read_exponent(c, &q.cell_log2) or (x.rank == 2 and q.cell_log2 > -9):         # LSTM looks at the power, too
+        q.hidden_zero_point = 0
+        request_step_memory(context, s, own)
+        node.invoke = run_integer
+        return 0
     q.hidden_scale = quantize_multiplier(<float>((1.0 / (1 << 15)) / <double>hidden.scale * (1.0 / (1 << 15))))
     if projection != NULL:
         q.projection_scale = quantize_multiplier(<float>(<float>(projection.scale * hidden.scale) / h.scale))
@@ -104,6 +108,15 @@ cdef bint is_known(const Tensor* tensor) noexcept:
     return tensor != NULL and is_constant(tensor)
 
 
+cdef bint shifts_fit(const Integers* own) noexcept:
+    """Left shifts within 32 bits: by more the definition shifts as x86 does, the vectors give zero."""
+    cdef int gate
+    for gate in range(4):
+        if max(own.gates[gate].w_scale.shift, own.gates[gate].r_scale.shift) > 31:
+            return False
+    return own.integer.hidden_scale.shift <= 31
+
+
 cdef int prepare_vector(Context context, Node* node, Lstm* s) except -1:
     """With vector kernels: weights packed."""
     cdef Integers* own = <Integers*>s.integers
@@ -111,6 +124,8 @@ cdef int prepare_vector(Context context, Node* node, Lstm* s) except -1:
     cdef LstmI8* fast
     cdef int gate
     if kernels().lstm_i8.plan == NULL or not is_plain(context, node, s) or q.cells == 0 or not -15 <= q.cell_log2 <= -9:
+        return 0
+    if not shifts_fit(own):
         return 0
     fast = <LstmI8*>context.persistent(sizeof(LstmI8))
     own.fast = fast
@@ -201,6 +216,15 @@ cdef Tensor* intermediate(Context context, Node* node, int index) except NULL:
     if tensor == NULL or tensor.scale_count == 0:
         raise ValueError(f"LSTM: intermediate tensor {index} must be there and be quantized")
     return tensor
+
+
+cdef bint read_exponent(const Tensor* c, int32_t* exponent) noexcept nogil:
+    """The power of two that the cell's scale is. False where it is none: TensorFlow then leaves every multiplier and zero point of the layer
+    at 0, and runs."""
+    cdef float found = logf(c.scale) * (<float>1 / logf(2))
+    cdef float whole = roundf(found)
+    exponent[0] = <int32_t>whole if -2147483648.0 <= whole < 2147483648.0 else INT32_MIN
+    return fabsf(found - whole) < <float>1e-3
 
 
 cdef int32_t cell_exponent(const Tensor* c) except? -99:

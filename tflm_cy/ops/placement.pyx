@@ -114,7 +114,7 @@ cdef int reverse_sequence(Context context, Node* node) noexcept nogil:
     cdef int64_t steps = op.second if op.batch_first else op.first
     cdef int64_t row = op.second * op.run
     cdef int64_t o, a, m, b, length
-    for a in range(lengths.dims[0]):
+    for a in range(1 if context.input(node, 0).bytes == 0 and lengths.dims[0] > 0 else lengths.dims[0]):     # TensorFlow looks at the first
         if index_at(lengths.type, lengths.data, a) > steps:
             return context.fail(b"REVERSE_SEQUENCE: seq_lengths[i] <= SizeOfDimension(input, seq_dim) was not true")
     if op.run == 0:

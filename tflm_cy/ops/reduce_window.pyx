@@ -5,13 +5,14 @@ operator says what to do.
 
 Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 """
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
 from tflm_cy.arithmetic.slices cimport Windows, reduce_windows
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant, shape_of, type_name, type_size,
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant,
+    shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.combining cimport MOST_ATTRIBUTES, attribute, combine_of
@@ -50,26 +51,52 @@ cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
     return data
 
 
+cdef bint count_overflows(int type, int rank, const int64_t* dims) noexcept nogil:
+    """Whether TensorFlow refuses dimensions, negative ones too: it counts their bytes in unsigned numbers of 64 bits."""
+    cdef uint64_t n = 1
+    cdef uint64_t size = <uint64_t>type_size(type)
+    cdef int d
+    for d in range(rank):
+        if n != 0 and n * <uint64_t>dims[d] / n != <uint64_t>dims[d]:
+            return True
+        n *= <uint64_t>dims[d]
+    return n != 0 and n * size / n != size
+
+
+cdef int check_room(int type, int rank, const int64_t* dims) except -1:
+    """TensorFlow makes room for the dilated and for the padded input, whose sizes are negative where there is too little to dilate or to cut."""
+    if count_overflows(type, rank, dims):
+        raise ValueError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]}")
+    return 0
+
+
 cdef int finish_windows(Context context, Node* node, const int64_t* high) except -1:
     """The output's shape, when all but it is known."""
     cdef int32_t[MAX_RANK] dims
+    cdef int64_t[MAX_RANK] dilated
+    cdef int64_t[MAX_RANK] whole
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef Windows* s = &(<Windowed*>node.data).windows
     cdef int64_t span, size
     cdef int64_t taps = 1
     cdef bint empty = False
+    cdef bint padded = False
     cdef int d
+    for d in range(x.rank):
+        dilated[d] = (x.dims[d] - 1) * s.base[d] + 1
+        whole[d] = dilated[d] + s.low[d] + high[d]
+        padded = padded or s.low[d] != 0 or high[d] != 0
+    check_room(x.type, x.rank, dilated)
+    check_room(x.type, x.rank, whole)
     for d in range(x.rank):
         s.dims[d] = x.dims[d]
         taps *= s.window[d]
         if taps > INT32_MAX:
             raise ValueError("a window of more elements than can be counted")
         span = (s.window[d] - 1) * s.dilation[d] + 1
-        size = (s.dims[d] - 1) * s.base[d] + 1
-        empty = empty or size < 0
-        size += s.low[d] + high[d]
-        empty = empty or size < 0 or (size == 0 and (s.low[d] != 0 or high[d] != 0))
+        size = whole[d]
+        empty = empty or dilated[d] < 0 or size < 0 or (size == 0 and padded)
         s.out_dims[d] = 0 if size < span else (size - span) // s.stride[d] + 1
         if s.out_dims[d] > INT32_MAX:
             raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")

@@ -11,9 +11,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
-from tflm_cy.graph.context cimport MICRO, Context, Node, register
+from tflm_cy.graph.context cimport MICRO, XNNPACK, Context, Node, register
 from tflm_cy.graph.tensor cimport (
-    FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, type_name, type_size,
+    FLOAT32, INT8, INT16, INT32, INT64, Tensor, UINT8, bytes_of, count, is_constant, shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport (
@@ -39,6 +39,8 @@ cdef int want_image(Context context, Node* node, str name) except -1:
     want_bytes(x)
     if block <= 0:
         raise ValueError(f"block_size > 0 was not true: {block}")
+    if node.arithmetic == XNNPACK and (x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0):
+        raise ValueError(f"{name}: an image without pixels or channels: {shape_of(x)}")
     return block
 
 

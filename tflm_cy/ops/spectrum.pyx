@@ -15,7 +15,7 @@ from libc.math cimport cos
 from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.spectrum cimport (
     MelBank, Plane, design_bank, fill_cosines, fill_turns, hadamard, mel_logarithms, rfft2d, rfft2d_narrow, squared_spectrum,
@@ -288,7 +288,7 @@ cdef int prepare_hadamard(Context context, Node* node) except -1:
     if size[0] < 1 or x.rank < 2:
         raise ValueError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     context.set_shape(y, y.rank, y.dims)
-    if x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
+    if x.bytes > 0 and x.bytes != <size_t>bytes_of(y.type, y.rank, y.dims):
         raise OwnRefusalError(f"aeq.hadamard_rotation: runs of {size[0]} values in {shape_of(x)}, output {shape_of(y)}")
     node.data = size
     node.invoke = rotate
@@ -307,6 +307,8 @@ cdef int rotate(Context context, Node* node) noexcept nogil:
         runs = <int64_t>x.dims[0] * (x.dims[1] // n)
     if x.bytes > 0:
         memcpy(y, x.data, x.bytes)
+    else:
+        memset(y, 0, context.output(node, 0).bytes)
     if not is_power_of_two(n):
         return 0
     for i in range(min(runs, <int64_t>x.bytes // (4 * n))):

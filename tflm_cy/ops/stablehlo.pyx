@@ -71,7 +71,7 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
         adopt_type(y, a.type)
     elif op == BITS_AND and a.type in (FLOAT16, FLOAT32, FLOAT64):
         raise ValueError(f"{type_name(a.type)} has no bits to combine")
-    if not same_shape(a, b):
+    if op != SHIFT_LEFT and not same_shape(a, b):
         raise ValueError(f"input_tensor1->dims != input_tensor2->dims: {shape_of(a)} and {shape_of(b)}")
     want_type_of(y, a)
     combined_data(context, node, a.type, op)
@@ -81,6 +81,8 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
         context.parallelize(node, elementwise_range, position_space(count(y) / channels_of(y), 1, 3), 0.1 * count(y))
     if op == SHIFT_LEFT and a.type != INT8 and a.type != INT16 and a.type != INT32:
         raise LateRefusalError(f"(Index Type: {type_name(a.type)}) currently not supported.")
+    if count(b) < count(a):                      # of STABLEHLO_SHIFT_LEFT, whose shapes TensorFlow does not compare
+        raise OwnRefusalError(f"STABLEHLO_SHIFT_LEFT: {count(b)} distances for {count(a)} values")
     if combine_of(a.type) == NULL:
         raise LateRefusalError(f"(Data Type: {type_name(a.type)}) currently not supported.")
     return 0

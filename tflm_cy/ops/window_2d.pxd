@@ -37,13 +37,13 @@ cdef inline bint is_empty(const ConvShape* g) noexcept nogil:
     return g.ih <= 0 or g.iw <= 0
 
 
-cdef inline int check_window(const ConvShape* g, str name, bint takes_nothing) except -1:
-    """`takes_nothing`: an image may have no rows or no columns."""
+cdef inline int check_window(const ConvShape* g, str name, bint takes_nothing, bint takes_no_channels=False) except -1:
+    """`takes_nothing`: an image may have no rows or no columns; `takes_no_channels`: who calls looks at them."""
     if g.stride_h <= 0 or g.stride_w <= 0:
         raise ValueError(f"{name}: params->stride_height > 0 was not true (strides {g.stride_h}, {g.stride_w})")
     if g.dilation_h <= 0 or g.dilation_w <= 0:
         raise ValueError(f"{name}: params->dilation_height_factor > 0 was not true (dilations {g.dilation_h}, {g.dilation_w})")
-    if g.ih < 0 or g.iw < 0 or (is_empty(g) and not takes_nothing) or g.ic <= 0 or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
+    if g.ih < 0 or g.iw < 0 or (is_empty(g) and not takes_nothing) or (g.ic <= 0 and not takes_no_channels) or g.kh <= 0 or g.kw <= 0 or g.oc <= 0:
         raise ValueError(f"{name}: empty image {g.ih}x{g.iw}x{g.ic} or filter {g.kh}x{g.kw} for {g.oc} channels")
     return 0
 
@@ -52,9 +52,9 @@ cdef inline str misfit_text(const ConvShape* g, str name):
     return f"{name}: a {g.kh}x{g.kw} filter with dilations {g.dilation_h}, {g.dilation_w} does not fit the {g.ih}x{g.iw} image"
 
 
-cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothing=True) except -1:
+cdef inline int set_window(ConvShape* g, int padding, str name, bint takes_nothing=True, bint takes_no_channels=False) except -1:
     """Fill in oh, ow and the padding from input, filter, strides and dilations."""
-    check_window(g, name, takes_nothing)
+    check_window(g, name, takes_nothing, takes_no_channels)
     g.oh = windows_along(padding, g.ih, g.kh, g.stride_h, g.dilation_h)
     g.ow = windows_along(padding, g.iw, g.kw, g.stride_w, g.dilation_w)
     if ((g.oh < 0 or g.ow < 0) and not counts_no_bytes(g.batches, g.oh, g.ow)) or g.oh > 0x7FFFFFFF or g.ow > 0x7FFFFFFF:

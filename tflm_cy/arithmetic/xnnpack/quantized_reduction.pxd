@@ -32,6 +32,9 @@ cdef inline void average_sums(const int32_t* sums, Average a, int32_t low, int32
     cdef float v, rest
     for i in range(outputs):
         v = <float>sums[i] * a.scale + a.offset
+        if v != v:                              # of scales that are not finite: what x86 makes of NaN has the low byte 0
+            y[i] = 0
+            continue
         v = v if v > <float>low else <float>low
         v = v if v < <float>high else <float>high
         whole = <int32_t>v                      # roundf by hand: vectors have no rounding of halves away from zero

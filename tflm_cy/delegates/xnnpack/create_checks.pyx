@@ -52,7 +52,7 @@ cdef str matrix_defect(Support support, const Node* node, int x, int y):
         return None
     if w_type == FP32 or w_type == FP16:
         return "a float filter with a quantized input"
-    if node.code != BUILTIN_FULLY_CONNECTED and w_type == QINT8 and zero_point_0(filter) != 0:
+    if node.code != BUILTIN_FULLY_CONNECTED and node.code != BUILTIN_TRANSPOSE_CONV and w_type == QINT8 and zero_point_0(filter) != 0:
         return "an int8 filter has a zero point"
     if bias != NO_DATATYPE and bias != (QINT32 if w_type == QINT8 or w_type == QUINT8 else QCINT32):
         return "the bias has one scale and the filter several, or the reverse"

@@ -270,7 +270,7 @@ cdef int prepare_concatenation(Context context, Node* node) except -1:
         raise ValueError(f"CONCATENATION: the axis becomes too long: {total}")
     dims[axis] = <int32_t>total
     context.set_shape(y, first.rank, dims)
-    if refusal is not None:
+    if refusal is not None and count_range(y, 0, axis) > 0:
         raise OwnRefusalError(refusal)
     op = <Join*>context.persistent(sizeof(Join))
     op.rows = count_range(y, 0, axis)

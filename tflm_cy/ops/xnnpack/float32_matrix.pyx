@@ -18,7 +18,7 @@ from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_rows
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
-from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
+from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, batch_dimension, check_matrices, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, run_packed
 from tflm_cy.schema.option_slots cimport (
@@ -221,16 +221,12 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
     op.n = y.dims[y.rank - 2 if op.adj_y else y.rank - 1]
     op.column_stride = op.k if op.adj_y else 1
     op.k_stride = 1 if op.adj_y else op.n
-    if op.m <= 0 or op.k <= 0 or op.n <= 0:
-        raise ValueError(f"BATCH_MATMUL: empty matrices: shapes {shape_of(x)} and {shape_of(y)}")
     if op.k != y.dims[y.rank - 1 if op.adj_y else y.rank - 2]:
         raise ValueError(f"BATCH_MATMUL: depths differ: shapes {shape_of(x)} and {shape_of(y)}")
     for d in range(BATCH_DIMS):                             # from the innermost batch dimension outwards
         x_dim = x.dims[x.rank - 3 - d] if x.rank >= 3 + d else 1
         y_dim = y.dims[y.rank - 3 - d] if y.rank >= 3 + d else 1
-        if x_dim != y_dim and x_dim != 1 and y_dim != 1:
-            raise ValueError(f"BATCH_MATMUL: batches do not broadcast: shapes {shape_of(x)} and {shape_of(y)}")
-        op.batches[BATCH_DIMS - 1 - d] = y_dim if x_dim == 1 else x_dim
+        op.batches[BATCH_DIMS - 1 - d] = batch_dimension(x_dim, y_dim, x, y)
         op.x_step[BATCH_DIMS - 1 - d] = 0 if x_dim == 1 else x_size
         op.y_step[BATCH_DIMS - 1 - d] = 0 if y_dim == 1 else y_size
         x_size *= x_dim
@@ -239,6 +235,7 @@ cdef int set_product_shape(Context context, BatchMatmul* op, const Tensor* x, co
         dims[d] = <int32_t>op.batches[BATCH_DIMS - rank + 2 + d]
     dims[rank - 2] = <int32_t>op.m
     dims[rank - 1] = <int32_t>op.n
+    check_matrices(x, y, dims, rank, op.k)
     return context.set_shape(z, rank, dims)
 
 

@@ -6,6 +6,7 @@ is refused.
 
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
+from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
@@ -71,8 +72,8 @@ cdef int prepare_max_pool(Context context, Node* node) except -1:
     cdef MaxPool* op
     cdef Pool2D* p
     want_bytes(x, y, "MAX_POOL_2D")
-    if x.rank != 4:
-        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions")
+    if x.rank != 4 or x.dims[1] == 0 or x.dims[2] == 0 or x.dims[3] == 0:
+        raise ValueError(f"MAX_POOL_2D: an input {shape_of(x)} wants four dimensions, pixels and channels")
     if padding != SAME and padding != VALID:
         raise ValueError(f"MAX_POOL_2D: padding {padding} is neither SAME nor VALID")
     op = <MaxPool*>context.persistent(sizeof(MaxPool))
@@ -250,8 +251,6 @@ cdef Reduction* prepare_reduction(Context context, Node* node, str name) except 
     r = <Reduction*>context.persistent(sizeof(Reduction))
     node.data = r
     r.shape = fold_shape(x.rank, x.dims, reduced)
-    if r.shape.inputs == 0 and r.shape.outputs > 0:
-        raise ValueError(f"{name}: nothing to reduce in {shape_of(x)}")
     return r
 
 
@@ -265,7 +264,7 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     node.invoke = average_8
     r.fast = &kernels().elementwise_i8
-    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and (
+    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset) and (
         r.shape.rank == 1 or r.shape.rank == 2 or (r.shape.rank == 3 and r.shape.strides[1] == 0)
     ):
         node.invoke = average_vector
@@ -333,7 +332,9 @@ cdef int fold_8(Context context, Node* node) noexcept nogil:
     cdef Reduction* r = <Reduction*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef void* y = context.output(node, 0).data
-    if x.type == INT8:
+    if r.shape.inputs == 0:
+        memset(y, 0, context.output(node, 0).bytes)
+    elif x.type == INT8:
         fold_tensor(r.folding, &r.shape, <const int8_t*>x.data, <int8_t*>y)
     else:
         fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y)

@@ -37,6 +37,7 @@ from tflm_cy.ops.xnnpack.constant_weights cimport (
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
+from tflm_cy.ops.xnnpack.rank cimport batch_dimension, check_matrices
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
@@ -322,9 +323,7 @@ cdef int shape_batch_matmul(Context context, Matrix* op, const Tensor* x, const 
     for d in range(rank - 3, -1, -1):
         xd = x.dims[d - rank + x.rank] if d >= rank - x.rank else 1
         wd = w.dims[d - rank + w.rank] if d >= rank - w.rank else 1
-        if xd != wd and xd != 1 and wd != 1:
-            raise ValueError(f"BATCH_MATMUL: batches do not broadcast: shapes {shape_of(x)} and {shape_of(w)}")
-        op.batches[d] = wd if xd == 1 else xd
+        op.batches[d] = batch_dimension(xd, wd, x, w)
         op.x_step[d] = 0 if xd == 1 else x_step
         op.w_step[d] = 0 if wd == 1 else w_step
         x_step *= xd
@@ -332,6 +331,7 @@ cdef int shape_batch_matmul(Context context, Matrix* op, const Tensor* x, const 
         dims[d] = <int32_t>op.batches[d]
     dims[rank - 2] = <int32_t>op.m
     dims[rank - 1] = <int32_t>op.n
+    check_matrices(x, w, dims, rank, op.k)
     return context.set_shape(y, rank, dims)
 
 
