@@ -385,7 +385,7 @@ SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
 /* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
  * behind the n-th byte, and the filters that a last vector has not, become 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
 enum { TURN_ROWS = 16, TURN_BYTES = 64 };
-#if SIMD_ISA >= 256
+#if SIMD_ISA >= 128
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
   static const uint8_t all[VB] = {[0 ... VB - 1] = 255};
   for (; n > 0; n -= VB, w += VB, to += VL * step) {
@@ -394,7 +394,7 @@ static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t
       vb r[VL];
       for (int i = 0; i < VL; i++) {
         const uint8_t *from = w + (c + i) * row;
-        r[i] = c + i >= rows ? vb_set1(0) : SIMD_BOTH(subs_epi8, vb_xor(n >= VB ? vb_load(from) : vb_load_part(from, n), change), shift);
+        r[i] = c + i >= rows ? vb_set1(0) : vb_sub_s(vb_xor(n >= VB ? vb_load(from) : vb_load_part(from, n), change), shift);
       }
       transpose_registers(r);
       for (int i = 0; i < VL; i++)

@@ -68,7 +68,7 @@ cdef int32_t weight_at(const DepthwiseI8* d, ptrdiff_t at) noexcept nogil:
 
 cdef int32_t bias_of(const DepthwiseI8* d, ptrdiff_t channel) noexcept nogil:
     """With the zero points' share."""
-    cdef int32_t x_zero = d.x_zero_point + (128 if d.is_signed else 0)
+    cdef int32_t x_zero = d.x_zero_point + offset_of(d.is_signed)
     cdef int64_t sum = 0
     cdef ptrdiff_t tap
     for tap in range(taps_of(d)):
