@@ -13,9 +13,7 @@ from tflm_cy.index import MODULES
 from tools import flags
 
 PACKAGE = Path(__file__).parents[2] / "tflm_cy"
-OTHER_MACHINES = {
-    f"tflm_cy.simd.{path.stem}" for path in PACKAGE.glob("simd/*.pyx") if "target" in flags.asked(path)
-}
+OTHER_MACHINES = {f"tflm_cy.simd.{path.stem}" for path in PACKAGE.glob("simd/*.pyx") if "target" in flags.asked(path)}
 
 
 def test_every_compiled_module_is_found():

@@ -56,6 +56,7 @@ SIMD_INLINE void tile32(const int ORDER, const int R, const int NC, const int FI
 #define LANE32(LANE)                                                                                                        \
   {                                                                                                                         \
     vf v[8];                                                                                                                \
+    SIMD_NO_LOADS_EARLIER;                                                                                                  \
     UNROLL32 for (int j = 0; j < NC; j++) v[j] = vf_load(w + (LANE * NC + j) * VL);                                          \
     UNROLL32 for (int r = 0; r < R; r++) {                                                                                  \
       UNROLL32 for (int j = 0; j < NC; j++) sum[LANE % SUMS][r][j] = vf_fma_lane(v[j], x[r], LANE, sum[LANE % SUMS][r][j]);  \
@@ -102,23 +103,20 @@ SIMD_INLINE void tile32(const int ORDER, const int R, const int NC, const int FI
 ONE_CHAIN_OF(TILE32_OF, one32, 0)
 ONE_CHAIN_OF(TILE32_OF, one_finish32, 1)
 TWO_CHAINS_OF(TILE32_OF, two32, 0)
-TWO_CHAINS_OF(TILE32_OF, two_finish32, 1)
 FOUR_OF(TILE32_OF, lanes32, FOUR_LANES32, 0)
-FOUR_OF(TILE32_OF, lanes_finish32, FOUR_LANES32, 1)
 FOUR_OF(TILE32_OF, four32, FOUR_CHAINS32, 0)
-FOUR_OF(TILE32_OF, four_finish32, FOUR_CHAINS32, 1)
 
 #define BY_ROWS32(N, K, NC) {0, ROWS32_##N(NAME32_OF, K, 0, NC, 0)}
 #define WIDE_NAMES32(K) {0, K##_1x5}, {0, K##_1x6}, {0, K##_1x7}, {0, K##_1x8}
 #define ONE_NAMES32(K) {{0}, BY_ROWS32(8, K, 1), BY_ROWS32(8, K, 2), BY_ROWS32(6, K, 3), BY_ROWS32(4, K, 4), WIDE_NAMES32(K)}
 #define TWO_NAMES32(K) {{0}, BY_ROWS32(6, K, 1), BY_ROWS32(4, K, 2), BY_ROWS32(2, K, 3), BY_ROWS32(2, K, 4), WIDE_NAMES32(K)}
 #define FOUR_NAMES32(K) {{0}, BY_ROWS32(4, K, 1), BY_ROWS32(2, K, 2), BY_ROWS32(1, K, 3), BY_ROWS32(1, K, 4)}
-/* [order][finishes][vectors][positions] */
+/* [order][finishes][vectors][positions]; what follows a product is computed with one sum only: gemm_f32.pxd fuses no other */
 static const Tile32 tiles32[4][2][WIDE_PANEL32 + 1][9] = {
   {ONE_NAMES32(one32), ONE_NAMES32(one_finish32)},
-  {TWO_NAMES32(two32), TWO_NAMES32(two_finish32)},
-  {FOUR_NAMES32(lanes32), FOUR_NAMES32(lanes_finish32)},
-  {FOUR_NAMES32(four32), FOUR_NAMES32(four_finish32)},
+  {TWO_NAMES32(two32)},
+  {FOUR_NAMES32(lanes32)},
+  {FOUR_NAMES32(four32)},
 };
 static const int most_rows32[4][WIDE_PANEL32 + 1] = {
   {0, 8, 8, 6, 4, 1, 1, 1, 1}, {0, 6, 4, 2, 2, 1, 1, 1, 1}, {0, 4, 2, 1, 1}, {0, 4, 2, 1, 1}}; /* positions of a tile, by order and vectors */

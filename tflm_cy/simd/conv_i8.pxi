@@ -37,6 +37,8 @@ cdef extern from "conv_i8.h" nogil:
         float* inverses
         const int32_t* offsets
         ptrdiff_t steps
+        ptrdiff_t run
+        ptrdiff_t regular
         bint has_terms
         int kind
         vb zero
@@ -53,12 +55,14 @@ cdef extern from "conv_i8.h" nogil:
         const float* scales
         const float* f_bias
         ptrdiff_t n
+        bint pairs
     ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
     Tiles8 tiles_i8(bint one_row, ptrdiff_t n, int kind) noexcept
     void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
     enum:
         TURN_ROWS
         TURN_BYTES
+    bint pairs_fit8(const uint8_t* w, ptrdiff_t n) noexcept
     int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
     void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
 
@@ -218,7 +222,8 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
 cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
     t.offsets = c.packing.panels.offsets
-    t.steps = c.plan.steps
+    t.steps = t.regular = c.plan.steps
+    t.run = steps_of_segment(c)
     t.has_terms = c.plan.row_factor != 0 and not c.packing.zero_point_folded
     t.y_row = c.shape.oc
     if c.dynamic:
@@ -258,6 +263,7 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
         w.scales = c.packing.scales + column + first
         w.f_bias = c.packing.float_bias + column + first
         w.n = group_oc - first if group_oc - first < width else width
+        w.pairs = panel.pairs
         t.offsets = panel.offsets
         t.steps = panel.steps
         tiles_i8(c.plan.rows == 1, w.n, t.kind)(t, &w, to + first * size)

@@ -8,6 +8,8 @@ from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
 
 cdef extern from "depthwise_i8.h" nogil:
     enum:
+        SIMD_LEAST
+    enum:
         DWORD_TAPS8
     void pack_tap8(int8_t* taps, ptrdiff_t lane, int j, int8_t tap) noexcept
     ctypedef struct Columns8:
@@ -99,7 +101,7 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
         d.plane_bytes = 0
     if d.quads > MOST_QUADS or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
-    if not d.is_signed and not 1 <= d.w_zero_point <= 255:           # else what a weight leaves the range by is no int8
+    if not d.is_signed and not 1 <= d.w_zero_point <= 127 - SIMD_LEAST:           # else what a weight leaves the range by is no int8
         return False
     d.most_extra = count_extra(d)
     line = round_up(g.iw * d.channels, 64)

@@ -12,7 +12,7 @@
  *   has them (arithmetic/xnnpack/lanes.pxd): with NEON a NaN stays, and +0 is greater than -0; else they are vf_min, vf_max.
  * - vi_from_vf rounds to nearest even, vi_cut_vf towards 0; the value must fit an int32.
  * - vi_dot4(acc, x, w) adds to each lane the sum of four products of bytes of x with signed bytes of w; nothing saturates. x is unsigned, with NEON
- *   signed: an int8 value is SIMD_ABOVE less than what vi_dot4 takes for it.
+ *   signed: an int8 value is SIMD_ABOVE less than what vi_dot4 takes for it. vi_dot4_small: w has no value below SIMD_LEAST.
  * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches, `step` bytes apart; vb_scatter stores `count` of them, vb_scatter_part n bytes of each.
  * - Interleaving and packing (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four vectors with
  *   consecutive dwords into consecutive bytes; rows that went through vb_lane, interleaved twice, have consecutive dwords. */
@@ -50,6 +50,11 @@
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 enum { SIMD_ABOVE = SIMD_ISA == 128 ? 0 : 128 };
+#if SIMD_ISA == 128 && !defined(SIMD_DOTPROD)
+enum { SIMD_LEAST = -127 };
+#else
+enum { SIMD_LEAST = -128 };
+#endif
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
 #ifdef TFLM_CY_EMULATE_AVX512
@@ -346,6 +351,7 @@ SIMD_INLINE vb vb_zip64_high(vb a, vb b) { return SIMD_BOTH(unpackhi_epi64, a, b
 #if SIMD_ISA != 128
 SIMD_INLINE vf vf_minimum(vf a, vf b) { return vf_min(a, b); }
 SIMD_INLINE vf vf_maximum(vf a, vf b) { return vf_max(a, b); }
+SIMD_INLINE vi vi_dot4_small(vi acc, vb x, vb w) { return vi_dot4(acc, x, w); }
 #endif
 
 /* vf_add_first, vf_mul_first keep the order of operands, which shows in the result of two NaNs: a's comes out. A choice between a and its

@@ -1,7 +1,7 @@
 /* Vectors of NEON, as every aarch64 has them; with SIMD_DOTPROD products of four bytes are one instruction (SDOT). Part of simd_16.h.
  *
- * vi_dot4 multiplies signed bytes with signed ones (SIMD_ABOVE of simd.h is 0). Without SDOT it adds products as words, of which none leaves their
- * range: -128 * -128 is alone in its sum. */
+ * vi_dot4 multiplies signed bytes with signed ones (SIMD_ABOVE of simd.h is 0). Without SDOT products of bytes are words, and the sum of two of them is
+ * one unless both are -128 * -128: vi_dot4_small adds them so. */
 #ifndef TFLM_CY_SIMD_NEON_H
 #define TFLM_CY_SIMD_NEON_H
 
@@ -11,6 +11,9 @@ SIMD_INLINE float32x4_t simd_f32(vf a) { return (float32x4_t)a; }
 SIMD_INLINE int32x4_t simd_i32(vi a) { return (int32x4_t)a; }
 SIMD_INLINE int8x16_t simd_i8(vb a) { return (int8x16_t)a; }
 SIMD_INLINE uint8x16_t simd_u8x16(vb a) { return (uint8x16_t)a; }
+
+/* Loads stay behind it: a compiler would begin with those of many steps, for which there are no registers. */
+#define SIMD_NO_LOADS_EARLIER __asm__ volatile("" ::: "memory")
 
 /* Fewer than 16 bytes: the first ones and the last ones, which may be the same. */
 SIMD_INLINE uint64_t simd_bytes_from(const uint8_t *p, const ptrdiff_t n) { uint64_t x = 0; memcpy(&x, p, (size_t)n); return x; }
@@ -93,11 +96,15 @@ SIMD_INLINE vi vi_from_u8(const void *p) {
 }
 #ifdef SIMD_DOTPROD
 SIMD_INLINE vi vi_dot4(vi acc, vb x, vb w) { return (vi)vdotq_s32(simd_i32(acc), simd_i8(x), simd_i8(w)); }
+SIMD_INLINE vi vi_dot4_small(vi acc, vb x, vb w) { return vi_dot4(acc, x, w); }
 #else
 SIMD_INLINE vi vi_dot4(vi acc, vb x, vb w) {
-  const int16x8_t even = vmulq_s16((int16x8_t)((simd_s16)((simd_u16)x << 8) >> 8), (int16x8_t)((simd_s16)((simd_u16)w << 8) >> 8));
-  const int16x8_t odd = vmulq_s16((int16x8_t)((simd_s16)x >> 8), (int16x8_t)((simd_s16)w >> 8));
-  return (vi)vpadalq_s16(vpadalq_s16(simd_i32(acc), even), odd);
+  const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(simd_i8(x)), vget_low_s8(simd_i8(w)))), high = vpaddlq_s16(vmull_high_s8(simd_i8(x), simd_i8(w)));
+  return (vi)vaddq_s32(simd_i32(acc), vpaddq_s32(low, high));
+}
+SIMD_INLINE vi vi_dot4_small(vi acc, vb x, vb w) {
+  const int16x8_t low = vmull_s8(vget_low_s8(simd_i8(x)), vget_low_s8(simd_i8(w))), high = vmull_high_s8(simd_i8(x), simd_i8(w));
+  return (vi)vpadalq_s16(simd_i32(acc), vpaddq_s16(low, high));
 }
 #endif
 SIMD_INLINE int32_t vi_sum(vi a) { return vaddvq_s32(simd_i32(a)); }
