@@ -1,4 +1,6 @@
-"""Count the instructions of an invoke on an emulated ARM machine, this package's and TensorFlow Lite's: no seconds, which an emulator does not tell.
+"""Count the instructions of an invoke on an emulated ARM machine, this package's and TensorFlow Lite's.
+
+An emulator tells no seconds.
 
     python -m compat.arm.instructions --root DIR --cpu cortex-a72,cortex-a76 --models MODELS
     python -m compat.arm.instructions --root DIR --no-build --isa scalar --only tflm_cy --models model.tflite
