@@ -1,4 +1,4 @@
-"""What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 with GCC or clang: nothing but portable C.
+"""What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 and aarch64 with GCC or clang: nothing but portable C.
 
 `arm_features()` is a sum of ARM_..., of which XNNPACK's kernels are chosen on aarch64; -1 on other machines.
 

@@ -85,7 +85,7 @@ cdef bint plan_conv_f32(ConvF32* c) noexcept nogil:
     if not plan_windows32(c):
         return False
     few_chains = g.oh > 1 and g.ow * min(c.vectors, <ptrdiff_t>PANEL32) < FEW_CHAINS32
-    if not c.flat and g.groups == 1 and depth > 0 and (c.order != TWO_CHAINS or g.group_ic % 2 == 0) and (few_chains or g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32):
+    if not c.flat and not has_odd_taps(c) and g.groups == 1 and depth > 0 and (few_chains or g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32):
         windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
         c.gathered = min(windows / g.ow, g.oh)
     if c.gathered > 0:
@@ -99,16 +99,21 @@ cdef bint plan_conv_f32(ConvF32* c) noexcept nogil:
     return True
 
 
+cdef bint has_odd_taps(const ConvF32* c) noexcept nogil:
+    """Two sums begin anew with each tap, which must be a stretch of its own."""
+    return c.order == TWO_CHAINS and c.shape.group_ic % 2 != 0
+
+
 cdef bint plan_windows32(ConvF32* c) noexcept nogil:
     """How windows are read where they are, or from the ring."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     cdef ptrdiff_t widest = PANEL32
     cdef ptrdiff_t fewest = 1            # panels
-    cdef bint by_tap                     # each is a stretch: two sums begin with the first of them
+    cdef bint by_tap
     if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0 or not has_order32(c.order):
         return False
-    by_tap = c.order == TWO_CHAINS and g.group_ic % 2 != 0
+    by_tap = has_odd_taps(c)
     c.flat = is_pointwise(g) or (sees_whole_image(g) and not by_tap)
     if not is_pointwise(g) and (c.order == FOUR_LANES or c.order == FOUR_CHAINS):
         return False

@@ -7,8 +7,8 @@
 | avx512 | AVX-512 F, BW, DQ, VL and VNNI |
 | avxvnni | those of avx2, with AVX-VNNI for 8-bit products |
 | avx2 | AVX2, FMA, BMI2 |
-| neondot | those of neon, with SDOT for 8-bit products |
-| neon | NEON, as every aarch64 has it |
+| neondot | those of neon, with dot products (SDOT) for 8-bit products |
+| neon | NEON of 64-bit Arm |
 | portable | C, in vectors that the compiler makes of SSE2 or NEON |
 | scalar | none: every operator runs its scalar definition |
 
