@@ -68,6 +68,8 @@ TARGETS = {
     "avxvnni": ("x86_64", [*AVX2, "-mbmi2", "-mf16c", "-mavxvnni"]),
     "avx512": ("x86_64", AVX512),
     "amx": ("x86_64", [*AVX512, "-mamx-tile", "-mamx-int8"]),
+    "neon": ("aarch64", []),
+    "neondot": ("aarch64", ["-march=armv8.2-a+dotprod"]),
 }
 WORDS = {"optimize": ("size", "speed", "loops"), "again": ("avx2",), "target": tuple(TARGETS)}
 

@@ -10,11 +10,10 @@ import pytest
 import tflm_cy
 from tflm_cy import library
 from tflm_cy.index import MODULES
+from tools import flags
 
 PACKAGE = Path(__file__).parents[2] / "tflm_cy"
-OTHER_MACHINES = {
-    f"tflm_cy.simd.{name}" for name in ("isa_avx2", "isa_avxvnni", "isa_avx512", "rows_avx2", "rows_avx512", "amx")
-}
+OTHER_MACHINES = {f"tflm_cy.simd.{path.stem}" for path in PACKAGE.glob("simd/*.pyx") if "target" in flags.asked(path)}
 
 
 def test_every_compiled_module_is_found():

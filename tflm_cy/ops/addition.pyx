@@ -20,6 +20,7 @@ from tflm_cy.arithmetic.addition cimport (
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
 from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
@@ -83,7 +84,7 @@ cdef int use_f32(Context context, Binary* op, int activation, int sign) except -
     limits[0] = activation_range_f32(activation)
     op.params = limits
     op.kernel = <BinaryKernel>add_f32 if sign > 0 else <BinaryKernel>sub_f32
-    if kernels().float32.add != NULL:
+    if kernels().float32.add != NULL and not AARCH64:                  # whose clamp is XNNPACK's: another zero
         op.kernel = kernels().float32.add if sign > 0 else kernels().float32.sub
     return 0
 

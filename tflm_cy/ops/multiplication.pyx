@@ -17,6 +17,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT, Multiplier, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.multiplication cimport (
     Product, Quotient, div_f32, div_q, div_s32, floor_div_blocks, floor_div_f32, floor_div_whole, floor_mod_f32, floor_mod_whole,
     low_bits, mul_c64, mul_f32, mul_q, mul_s16_s8, mul_whole, pow_f32, pow_s32, power_by_products_f32, power_by_products_s32,
@@ -74,7 +75,7 @@ cdef int prepare_mul(Context context, Node* node) except -1:
     if y.type == FLOAT32:
         op.params = float_range(context, activation)
         op.kernel = <BinaryKernel>mul_f32
-        if kernels().float32.mul != NULL:
+        if kernels().float32.mul != NULL and not AARCH64:              # as in addition.pyx
             op.kernel = kernels().float32.mul
     elif y.type == INT32:
         op.params = integer_range(context, activation, INT32_MIN, INT32_MAX)

@@ -1,4 +1,4 @@
-"""What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 with GCC or clang: nothing but portable C.
+"""What this CPU can run, asked by code that runs on any. Elsewhere than on x86-64 and aarch64 with GCC or clang: nothing but portable C.
 
 `arm_features()` is a sum of ARM_..., of which XNNPACK's kernels are chosen on aarch64; -1 on other machines.
 
@@ -77,6 +77,17 @@ cdef extern from *:
     #else
     static inline int arm_features(void) { return -1; }
     #endif
+
+    #if defined(__GNUC__)
+    static inline int cpu_neon(void) { return arm_features() >= 0; }
+    #else
+    static inline int cpu_neon(void) { return 0; }
+    #endif
+    #if defined(TFLM_CY_WITHOUT_NEONDOT)
+    static inline int cpu_neondot(void) { return 0; }
+    #else
+    static inline int cpu_neondot(void) { return cpu_neon() && (arm_features() & ARM_DOTPROD); }
+    #endif
     """
     enum:
         ARM_DOTPROD
@@ -87,3 +98,5 @@ cdef extern from *:
     bint cpu_avxvnni() noexcept nogil
     bint cpu_avx512() noexcept nogil
     bint cpu_amx() noexcept nogil
+    bint cpu_neon() noexcept nogil
+    bint cpu_neondot() noexcept nogil

@@ -231,7 +231,7 @@ cdef void pack_tiles(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
         at += c.tiles.steps * TILE_BYTES
     for panel in range(panels_of(c)):
         tiles = tiles_of_panel(c, panel)
-        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.tiles.steps
+        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, <int32_t>c.tiles.steps
         for step in range(c.tiles.steps):
             offsets[step] = offset_of(c, step)
         offsets += c.tiles.steps

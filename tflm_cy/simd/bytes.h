@@ -1,4 +1,5 @@
-/* Tables of 256 bytes. With AVX-512 VBMI a table is four registers; with AVX2 sixteen, looked at one after the other; else one load per byte. */
+/* Tables of 256 bytes. With AVX-512 VBMI a table is four registers; with AVX2 sixteen, looked at one after the other; with NEON sixteen, four at a time;
+ * else one load per byte. */
 #ifndef TFLM_CY_SIMD_BYTES_H
 #define TFLM_CY_SIMD_BYTES_H
 
@@ -72,6 +73,28 @@ static void lookup_bytes_shuffled(const void *params, const void *x, void *y, in
 }
 #endif
 
+#if SIMD_ISA == 128
+/* TBL gives 0 for what is beyond its four registers, TBX leaves what is there. */
+static void lookup_bytes_tables(const void *params, const void *x, void *y, int64_t n) {
+  enum { LEAST = 64 };
+  const uint8_t *table = (const uint8_t *)params, *from = (const uint8_t *)x;
+  uint8_t *to = (uint8_t *)y;
+  int64_t i = 0;
+  if (n >= LEAST) {
+    const uint8x16x4_t t0 = vld1q_u8_x4(table), t1 = vld1q_u8_x4(table + 64), t2 = vld1q_u8_x4(table + 128), t3 = vld1q_u8_x4(table + 192);
+    for (; i + VB <= n; i += VB) {
+      const uint8x16_t v = vld1q_u8(from + i);
+      uint8x16_t out = vqtbl4q_u8(t0, v);
+      out = vqtbx4q_u8(out, t1, veorq_u8(v, vdupq_n_u8(64)));
+      out = vqtbx4q_u8(out, t2, veorq_u8(v, vdupq_n_u8(128)));
+      out = vqtbx4q_u8(out, t3, veorq_u8(v, vdupq_n_u8(192)));
+      vst1q_u8(to + i, out);
+    }
+  }
+  lookup_bytes(params, from + i, to + i, n - i);
+}
+#endif
+
 typedef void (*simd_byte_kernel)(const void *, const void *, void *, int64_t);
 
 SIMD_INLINE simd_byte_kernel best_lookup(void) {
@@ -80,6 +103,8 @@ SIMD_INLINE simd_byte_kernel best_lookup(void) {
   return __builtin_cpu_supports("avx512vbmi") ? lookup_bytes_vbmi : lookup_bytes;
 #elif SIMD_ISA == 256
   return lookup_bytes_shuffled;
+#elif SIMD_ISA == 128
+  return lookup_bytes_tables;
 #else
   return lookup_bytes;
 #endif
@@ -109,12 +134,37 @@ static void widen_halves(const void *params, const void *x, void *y, int64_t n) 
   }
 }
 SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; } /* a CPU without F16C does not get these kernels: platform/cpu.pxd */
+#elif SIMD_ISA == 128
+static void widen_halves(const void *params, const void *x, void *y, int64_t n) {
+  int64_t i = 0;
+  (void)params;
+  for (; i + VL <= n; i += VL) {
+    float16x4_t from;
+    memcpy(&from, (const uint16_t *)x + i, 8);
+    vf_store((float *)y + i, (vf)vcvt_f32_f16(from));
+  }
+  if (i < n) {
+    float16x4_t from = {0};
+    memcpy(&from, (const uint16_t *)x + i, (size_t)(n - i) * 2);
+    vf_store_part((float *)y + i, (vf)vcvt_f32_f16(from), n - i);
+  }
+}
+SIMD_INLINE simd_byte_kernel best_halves(void) { return widen_halves; }
 #else
 SIMD_INLINE simd_byte_kernel best_halves(void) { return NULL; } /* the scalar definition serves */
 #endif
 
 /* Where the largest byte of each row is, the first one of several; flip: bits to change so that unsigned order is the order wanted. */
-#if SIMD_ISA != 0
+#if SIMD_ISA == 128
+/* A bit for each byte would take a table: four are as good. */
+enum { BITS_OF_BYTE = 4 };
+SIMD_INLINE unsigned largest_byte(vb v) { return vmaxvq_u8(simd_u8x16(v)); }
+SIMD_INLINE uint64_t equal_bytes(vb v, unsigned byte) {
+  const uint8x16_t equal = vceqq_u8(simd_u8x16(v), vdupq_n_u8((uint8_t)byte));
+  return vget_lane_u64((uint64x1_t)vshrn_n_u16((uint16x8_t)equal, 4), 0);
+}
+#elif SIMD_ISA != 0
+enum { BITS_OF_BYTE = 1 };
 SIMD_INLINE unsigned largest_byte(vb v) {
 #if SIMD_ISA == 512
   const __m256i half = _mm256_max_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
@@ -133,7 +183,9 @@ SIMD_INLINE uint64_t equal_bytes(vb v, unsigned byte) {
   return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8((char)byte)));
 #endif
 }
+#endif
 
+#if SIMD_ISA >= 256
 /* Rows of up to SHORT_ROW bytes, VL at a time. Each byte makes a key of 16 bits, itself above 255 minus its place, so that a row's largest key
  * belongs to the first of its largest bytes. Then keys are folded, of more and more rows in a vector, until a row is a dword. */
 enum { SHORT_ROW = 32 };
@@ -193,6 +245,9 @@ SIMD_INLINE vi arg_short_rows(const RowKeys *k, const uint8_t *x, int64_t n) {
   return vb_unlane(vb_xor(vb_and(one, low), low));
 }
 
+#endif
+
+#if SIMD_ISA != 0
 static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wide, void *y) {
   uint8_t inside[VB];
   const int64_t last = (n - 1) / VB * VB;
@@ -201,6 +256,7 @@ static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wi
   for (int i = 0; i < VB; i++) inside[i] = last + i < n ? 255 : 0;
   const vb mask = vb_load(inside);
   int64_t r = 0;
+#if SIMD_ISA >= 256
   if (n <= SHORT_ROW && rows >= VL) {
     const RowKeys k = keys_of_rows(n, flip);
     for (; rows - r >= VL && end - x >= (VL - 1) * n + SHORT_ROW; r += VL, x += VL * n) {
@@ -214,6 +270,7 @@ static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wi
       for (int i = 0; i < VL; i++) ((int64_t *)y)[r + i] = places[i];
     }
   }
+#endif
   for (; r < rows; r++, x += n) {
     const vb loaded = vb_xor(end - (x + last) >= VB ? vb_load(x + last) : vb_load_part(x + last, n - last), change);
     const vb rest = vb_and(loaded, mask);
@@ -225,7 +282,7 @@ static void arg_rows(const uint8_t *x, int64_t rows, int64_t n, int flip, int wi
     for (; at < last; at += VB)
       if ((found = equal_bytes(vb_xor(vb_load(x + at), change), value)) != 0) break;
     if (at == last) found = equal_bytes(rest, value); /* 0 is found in front of what lies behind the row */
-    at += __builtin_ctzll(found);
+    at += __builtin_ctzll(found) / BITS_OF_BYTE;
     if (wide) ((int64_t *)y)[r] = at;
     else ((int32_t *)y)[r] = (int32_t)at;
   }

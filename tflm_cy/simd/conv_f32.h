@@ -19,12 +19,13 @@
 /* Vectors of a panel; where there are more than some positions, at least; chains of sums, fewer than which wait for each other. */
 enum { PANEL32 = 4, TALL_PANEL32 = 2, FEW_ROWS32 = 6, FEW_CHAINS32 = 12 };
 #define SIMD_ROWS32 {0, 14, 12, 8, 6, 1, 1, 1, 1}
+#elif SIMD_ISA == 128
+enum { PANEL32 = 4, TALL_PANEL32 = 4, FEW_ROWS32 = 4, FEW_CHAINS32 = 8 };
 #else
 enum { PANEL32 = 3, TALL_PANEL32 = 3, FEW_ROWS32 = 6, FEW_CHAINS32 = 8 };
 #define SIMD_ROWS32 {0, 8, 6, 4, 1, 1, 1, 1, 1}
 #endif
 enum { WIDE_PANEL32 = 8 };      /* for a single position */
-static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
 
 typedef struct {        /* as conv_f32.pxd's */
   int adds, second;
@@ -47,6 +48,7 @@ typedef struct {
   vf low, high;
   const void *finish;   /* a EpilogueF32; NULL: nothing follows */
   ptrdiff_t column;     /* of the panel's first one */
+  int order;            /* of the terms */
 } Window32;
 
 /* A tile: `first` counts in floats from the stretches' pointers; n columns are stored. */
@@ -71,12 +73,12 @@ SIMD_INLINE void store_last32(const int HALVED, float *p, vf v, ptrdiff_t n) {
 SIMD_INLINE void clamp_tile32(const int R, const int NC, vf low, vf high, vf (*acc)[8]) {
   if (low[0] > -INFINITY) { /* a minimum takes as long as a multiplication, and an infinite limit changes nothing */
     UNROLL32 for (int r = 0; r < R; r++) {
-      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_max(low, acc[r][j]);
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_maximum(low, acc[r][j]);
     }
   }
   if (high[0] < INFINITY) {
     UNROLL32 for (int r = 0; r < R; r++) {
-      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_min(high, acc[r][j]);
+      UNROLL32 for (int j = 0; j < NC; j++) acc[r][j] = vf_minimum(high, acc[r][j]);
     }
   }
 }
@@ -110,12 +112,59 @@ SIMD_INLINE void bend_tile32(const int R, const int NC, const int BY_SIGN, const
   }
 }
 
+/* What follows a tile's sums, and its outputs. */
+SIMD_INLINE void finish_tile32(const int R, const int NC, const int HALVED, const int FINISHES, const Window32 *t, vf (*acc)[8], vhalf *half, ptrdiff_t n, float *y) {
+  const int WHOLE = NC - HALVED;
+  const EpilogueF32 *f = t->finish;
+  const ptrdiff_t y_row = t->y_row, apart = t->y_apart; /* before anything is stored: they would be read again after each store */
+  if (FINISHES) {
+    if (HALVED) {
+      UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
+    }
+    clamp_tile32(R, NC, t->low, t->high, acc);
+    if (f->adds) {
+      const ptrdiff_t out = f->y_row, added = f->added_row;
+      const float *at = added == out ? f->added + (y - f->y) : f->added + (y - f->y) / out * added + t->column;
+      if (f->second) {
+        APART32;
+        add_tile32(R, NC, 1, at, added * apart, added - t->column, acc);
+      } else {
+        APART32;
+        add_tile32(R, NC, 0, at, added * apart, added - t->column, acc);
+      }
+    }
+    clamp_tile32(R, NC, vf_set1(f->low), vf_set1(f->high), acc);
+    if (f->bends && f->by_sign) {
+      APART32;
+      bend_tile32(R, NC, 1, f, n, t->column, acc);
+    } else if (f->bends) {
+      bend_tile32(R, NC, 0, f, n, t->column, acc);
+    }
+    clamp_tile32(R, NC, vf_set1(f->last_low), vf_set1(f->last_high), acc);
+    UNROLL32 for (int r = 0; r < R; r++) {
+      float *out = y + r * y_row;
+      UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
+      store_last32(HALVED, out + (NC - 1) * VL, acc[r][NC - 1], n - (NC - 1) * VL);
+    }
+    return;
+  }
+  clamp_tile32(R, WHOLE, t->low, t->high, acc);
+  if (HALVED) clamp_halves32(R, t->low, t->high, half);
+  UNROLL32 for (int r = 0; r < R; r++) {
+    float *out = y + r * y_row;
+    UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
+    store_last32(HALVED, out + (NC - 1) * VL, HALVED ? vhalf_whole(half[r]) : acc[r][NC - 1], n - (NC - 1) * VL);
+  }
+}
+
+#if SIMD_ISA == 128
+#include "conv_f32_neon.h"
+#else
 SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int FINISHES, const Window32 *t, ptrdiff_t first, const float *w, ptrdiff_t n, float *y) {
   vf acc[14][8];
   vhalf half[14], h;
   const int WHOLE = NC - HALVED; /* vectors; a half one behind them */
   const ptrdiff_t row = t->row;
-  const EpilogueF32 *f = t->finish;
   UNROLL32 for (int j = 0; j < WHOLE; j++) {
     vf bias = vf_load(w + j * VL);
     UNROLL32 for (int r = 0; r < R; r++) acc[r][j] = bias;
@@ -158,45 +207,7 @@ SIMD_INLINE void tile32(const int R, const int NC, const int HALVED, const int F
       q4 += 4;
     }
   }
-  const ptrdiff_t y_row = t->y_row, apart = t->y_apart; /* before anything is stored: they would be read again after each store */
-  if (FINISHES) {
-    if (HALVED) {
-      UNROLL32 for (int r = 0; r < R; r++) acc[r][WHOLE] = vhalf_whole(half[r]);
-    }
-    clamp_tile32(R, NC, t->low, t->high, acc);
-    if (f->adds) {
-      const ptrdiff_t out = f->y_row, added = f->added_row;
-      const float *at = added == out ? f->added + (y - f->y) : f->added + (y - f->y) / out * added + t->column;
-      if (f->second) {
-        APART32;
-        add_tile32(R, NC, 1, at, added * apart, added - t->column, acc);
-      } else {
-        APART32;
-        add_tile32(R, NC, 0, at, added * apart, added - t->column, acc);
-      }
-    }
-    clamp_tile32(R, NC, vf_set1(f->low), vf_set1(f->high), acc);
-    if (f->bends && f->by_sign) {
-      APART32;
-      bend_tile32(R, NC, 1, f, n, t->column, acc);
-    } else if (f->bends) {
-      bend_tile32(R, NC, 0, f, n, t->column, acc);
-    }
-    clamp_tile32(R, NC, vf_set1(f->last_low), vf_set1(f->last_high), acc);
-    UNROLL32 for (int r = 0; r < R; r++) {
-      float *out = y + r * y_row;
-      UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
-      store_last32(HALVED, out + (NC - 1) * VL, acc[r][NC - 1], n - (NC - 1) * VL);
-    }
-    return;
-  }
-  clamp_tile32(R, WHOLE, t->low, t->high, acc);
-  if (HALVED) clamp_halves32(R, t->low, t->high, half);
-  UNROLL32 for (int r = 0; r < R; r++) {
-    float *out = y + r * y_row;
-    UNROLL32 for (int j = 0; j < NC - 1; j++) vf_store(out + j * VL, acc[r][j]);
-    store_last32(HALVED, out + (NC - 1) * VL, HALVED ? vhalf_whole(half[r]) : acc[r][NC - 1], n - (NC - 1) * VL);
-  }
+  finish_tile32(R, NC, HALVED, FINISHES, t, acc, half, n, y);
 }
 
 #define TILE32_OF(KIND, R, NC, HALVED, FINISHES) \
@@ -241,17 +252,27 @@ static const Tile32 half_tiles32[2][PANEL32 + 1][15] = {{ROWS32(half32)}, {ROWS3
 #else
 static const Tile32 half_tiles32[2][PANEL32 + 1][15] = {{{0}}};
 #endif
+static const int most_rows32[WIDE_PANEL32 + 1] = SIMD_ROWS32; /* positions of a tile, by the vectors of its panel */
+
+/* There is one order. */
+SIMD_INLINE int most_positions32(int order, int vectors) { (void)order; return most_rows32[vectors]; }
+SIMD_INLINE const Tile32 *tiles_of32(int order, int finishes, int vectors, ptrdiff_t n) {
+  (void)order;
+  return vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[finishes][vectors] : tiles32[finishes][vectors];
+}
+SIMD_INLINE int widest_panel32(int order) { (void)order; return WIDE_PANEL32; }
+SIMD_INLINE int has_order32(int order) { return order == 0; }
+#endif
 
 /* All of `positions` of one output row, in tiles of nearly the same number of them. */
 SIMD_INLINE void panel32(const Window32 *t, int vectors, ptrdiff_t positions, const float *w, ptrdiff_t n, float *y) {
-  ptrdiff_t most = most_rows32[vectors], tiles = 1, rows = positions, longer = 0, first = 0;
+  ptrdiff_t most = most_positions32(t->order, vectors), tiles = 1, rows = positions, longer = 0, first = 0;
   if (positions > most) { /* a division takes as long as some steps of a tile */
     tiles = (positions + most - 1) / most;
     rows = positions / tiles;
     longer = positions % tiles;
   }
-  const int finishes = t->finish != NULL;
-  const Tile32 *by_rows = vectors <= PANEL32 && n - (vectors - 1) * VL <= HALF ? half_tiles32[finishes][vectors] : tiles32[finishes][vectors];
+  const Tile32 *by_rows = tiles_of32(t->order, t->finish != NULL, vectors, n);
   for (ptrdiff_t i = 0; i < tiles; i++) {
     ptrdiff_t now = rows + (i < longer);
     by_rows[now](t, first * (t->row / (ptrdiff_t)sizeof(float)), w, n, y + first * t->y_row);

@@ -37,8 +37,9 @@ cdef struct ConvF32:
     float high
     ptrdiff_t period             # columns that share a bias with the columns this far behind; 0: all have their own
     ptrdiff_t period_stride      # from the weights of a period to the next
+    int order                    # of the terms: arithmetic/xnnpack/product_order.Order
     ptrdiff_t workers              # threads that may share the columns of a single position
-    const EpilogueF32* finish       # NULL: nothing; not for several groups
+    const EpilogueF32* finish       # NULL: nothing; not for several groups, nor for more than one chain
     ptrdiff_t first_column       # of those that `finish` has slopes for
     # the plan
     void (*pack)(ConvF32* c, const float* w, const float* bias, ptrdiff_t column_stride, ptrdiff_t k_stride) noexcept nogil

@@ -14,6 +14,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, FOUR_LANES, TWO_CHAINS
 from tflm_cy.simd.conv_f32 cimport ConvF32, ConvF32Kernels
 
 cdef extern from "pack.h" nogil:
@@ -38,6 +39,9 @@ cdef extern from "conv_f32.h" nogil:
         vf high
         const void* finish
         ptrdiff_t column
+        int order
+    bint has_order32(int order) noexcept
+    ptrdiff_t widest_panel32(int order) noexcept
     void panel32(const Window32* t, int vectors, ptrdiff_t positions, const float* w, ptrdiff_t n, float* y) noexcept
 
 cdef enum:
@@ -81,7 +85,7 @@ cdef bint plan_conv_f32(ConvF32* c) noexcept nogil:
     if not plan_windows32(c):
         return False
     few_chains = g.oh > 1 and g.ow * min(c.vectors, <ptrdiff_t>PANEL32) < FEW_CHAINS32
-    if not c.flat and g.groups == 1 and depth > 0 and (few_chains or g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32):
+    if not c.flat and not has_odd_taps(c) and g.groups == 1 and depth > 0 and (few_chains or g.oc * depth * <ptrdiff_t>sizeof(float) >= FAR_WEIGHTS32):
         windows = GATHERED32 / (depth * <ptrdiff_t>sizeof(float))
         c.gathered = min(windows / g.ow, g.oh)
     if c.gathered > 0:
@@ -95,18 +99,27 @@ cdef bint plan_conv_f32(ConvF32* c) noexcept nogil:
     return True
 
 
+cdef bint has_odd_taps(const ConvF32* c) noexcept nogil:
+    """Two sums begin anew with each tap, which must be a stretch of its own."""
+    return c.order == TWO_CHAINS and c.shape.group_ic % 2 != 0
+
+
 cdef bint plan_windows32(ConvF32* c) noexcept nogil:
     """How windows are read where they are, or from the ring."""
     cdef ConvShape* g = &c.shape
     cdef ptrdiff_t positions = g.batches * g.oh * g.ow
     cdef ptrdiff_t widest = PANEL32
     cdef ptrdiff_t fewest = 1            # panels
-    if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0:
+    cdef bint by_tap
+    if g.oc <= 0 or g.groups <= 0 or positions <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.group_ic <= 0 or not has_order32(c.order):
         return False
-    c.flat = is_pointwise(g) or sees_whole_image(g)
+    by_tap = has_odd_taps(c)
+    c.flat = is_pointwise(g) or (sees_whole_image(g) and not by_tap)
+    if not is_pointwise(g) and (c.order == FOUR_LANES or c.order == FOUR_CHAINS):
+        return False
     c.vectors = (g.oc / g.groups + VL - 1) / VL
     if c.flat and positions == 1:
-        widest = WIDE_PANEL32
+        widest = widest_panel32(c.order)
         fewest = min(c.workers, c.vectors / PANEL32)
     c.gathered = c.left = c.right = 0
     c.y_row = g.oc
@@ -123,7 +136,7 @@ cdef bint plan_windows32(ConvF32* c) noexcept nogil:
     if c.flat:
         c.stretches = 1
         c.length = g.kh * g.kw * g.group_ic
-    elif g.groups == 1 and g.dilation_w == 1:
+    elif g.groups == 1 and g.dilation_w == 1 and not by_tap:
         c.stretches = g.kh
         c.length = g.kw * g.group_ic
     else:
@@ -225,6 +238,7 @@ cdef void run_conv_f32(const ConvF32* c, const float* x, void* scratch, float* y
     t.low = vf_set1(c.low)
     t.high = vf_set1(c.high)
     t.finish = c.finish
+    t.order = c.order
     if c.flat:
         stretches[0] = x
         multiply_row32(c, &t, g.batches * g.oh * g.ow, c.packed, y)

@@ -15,6 +15,10 @@
 enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 6 }; /* vectors of a panel; rows of a tile of fewer, and of all of them */
 #elif SIMD_ISA == 256
 enum { PANEL = 2, MOST_ROWS = 8, WIDE_ROWS = 6 };
+#elif SIMD_ISA == 128 && defined(SIMD_DOTPROD)
+enum { PANEL = 4, MOST_ROWS = 8, WIDE_ROWS = 4 };
+#elif SIMD_ISA == 128
+enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
 #else
 enum { PANEL = 2, MOST_ROWS = 4, WIDE_ROWS = 4 };
 #endif
@@ -32,6 +36,8 @@ typedef struct {        /* positions that tiles meet one after the other */
   float inverses[MOST_TOGETHER8]; /* dynamic: the real value of one step */
   const int32_t *offsets;
   ptrdiff_t steps;
+  ptrdiff_t run;        /* steps that follow each other in memory, of the `regular` ones in front */
+  ptrdiff_t regular;
   int has_terms;
   int kind;             /* TILE_S8, TILE_U8, TILE_F32, TILE_I32 */
   vb zero, low, high;
@@ -47,6 +53,7 @@ typedef struct {        /* a panel and its columns' constants */
   const float *scales;
   const float *f_bias;
   ptrdiff_t n;          /* columns to store */
+  int pairs;            /* conv_i8_neon.h */
 } Panel8;
 
 enum { TILE_S8 = 0, TILE_U8 = 1, TILE_F32 = 2, TILE_I32 = 3 }; /* TILE_I32: the sums themselves, of whole vectors */
@@ -191,6 +198,12 @@ SIMD_INLINE void tile8_finish(
   }
 }
 
+#if SIMD_ISA == 128
+#include "conv_i8_neon.h"
+#else
+SIMD_INLINE int pairs_fit8(const uint8_t *w, ptrdiff_t n) { (void)w; (void)n; return 1; }
+#endif
+
 SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *window, ptrdiff_t *column) {
   const int last = ++*column == t->width;
   *column = last ? 0 : *column;
@@ -201,14 +214,12 @@ SIMD_INLINE const uint8_t *next_window8(const Positions8 *t, const uint8_t *wind
 SIMD_INLINE void tile8(
     const int P, const int NC, const int HALVED, const int kind, const Positions8 *t, const Panel8 *w, ptrdiff_t first, ptrdiff_t stop, void *y) {
   const ptrdiff_t size = kind == TILE_F32 || kind == TILE_I32 ? 4 : 1, count = t->count;
-  const int32_t *const end = t->offsets + t->steps;
   const ptrdiff_t lines = t->width > 0 ? (t->column + first) / t->width : 0;
   const uint8_t *window = t->x + first * t->step + lines * t->skip;
   ptrdiff_t column = t->column + first - lines * t->width;
   for (; first < stop; first += P) {
     Sums8 sums;
     const uint8_t *rows[8];
-    const int8_t *from = w->w;
     tile8_start(P, NC, HALVED, t, t->terms + first, w, kind, &sums);
     if (first + P <= count && (t->width == 0 || column + P <= t->width)) {
       UNROLL for (int p = 0; p < P; p++) rows[p] = window + p * t->step;
@@ -221,6 +232,11 @@ SIMD_INLINE void tile8(
         window = next_window8(t, window, &column);
       }
     }
+#if SIMD_ISA == 128
+    multiply_steps8(P, NC, t, rows, w, &sums);
+#else
+    const int32_t *const end = t->offsets + t->steps;
+    const int8_t *from = w->w;
     for (const int32_t *offset = t->offsets; offset < end; offset++) {
       const ptrdiff_t at = *offset;
 #if SIMD_ISA == 512
@@ -248,6 +264,7 @@ SIMD_INLINE void tile8(
       }
       from += NC * VB;
     }
+#endif
     tile8_finish(P, NC, HALVED, t, first, w, kind, &sums, (uint8_t *)y + first * t->y_row * size);
   }
 }
@@ -257,6 +274,11 @@ SIMD_INLINE ptrdiff_t few8_from(const int P, const int FEW, ptrdiff_t count) { r
 
 /* One row whose steps lie together: several chains per vector, so that the sums do not wait for each other. */
 SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const Panel8 *w, void *y) {
+#if SIMD_ISA == 128
+  Sums8 sums;
+  tile8_start(1, NC, 0, t, t->terms, w, kind, &sums);
+  multiply_row8(NC, t, w, &sums);
+#else
   const int chains = NC == 1 ? 4 : 2;
   Sums8 sums;
   vi more[4][4];
@@ -286,6 +308,7 @@ SIMD_INLINE void row8(const int NC, const int kind, const Positions8 *t, const P
   }
   UNROLL for (int k = 1; k < chains; k++)
     UNROLL for (int j = 0; j < NC; j++) sums.whole[0][j] = vi_add(sums.whole[0][j], more[k][j]);
+#endif
   tile8_finish(1, NC, 0, t, 0, w, kind, &sums, y);
 }
 
@@ -319,6 +342,15 @@ KINDS8(half8_3, TILE8, MOST_ROWS, 4, 3, 1)
 KINDS8(tile8_4, TILE8, WIDE_ROWS, 2, 4, 0)
 KINDS8(row8_3, ROW8, 3)
 KINDS8(row8_4, ROW8, 4)
+#elif SIMD_ISA == 128
+KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
+KINDS8(tile8_2, TILE8, MOST_ROWS, 4, 2, 0)
+#ifdef SIMD_DOTPROD
+KINDS8(tile8_3, TILE8, WIDE_ROWS, 2, 3, 0)
+KINDS8(tile8_4, TILE8, WIDE_ROWS, 2, 4, 0)
+KINDS8(row8_3, ROW8, 3)
+KINDS8(row8_4, ROW8, 4)
+#endif
 #else
 KINDS8(tile8_1, TILE8, MOST_ROWS, 4, 1, 0)
 KINDS8(tile8_2, TILE8, WIDE_ROWS, 2, 2, 0)
@@ -329,6 +361,10 @@ static const Tiles8 TILES8[3][PANEL][4] = {
 #if SIMD_ISA == 512
   {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
   {BY_KIND(half8_1), BY_KIND(half8_2), BY_KIND(half8_3), BY_KIND(tile8_4)},
+  {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
+#elif defined(SIMD_DOTPROD)
+  {BY_KIND(tile8_1), BY_KIND(tile8_2), BY_KIND(tile8_3), BY_KIND(tile8_4)},
+  {{NULL}},
   {BY_KIND(row8_1), BY_KIND(row8_2), BY_KIND(row8_3), BY_KIND(row8_4)},
 #else
   {BY_KIND(tile8_1), BY_KIND(tile8_2)},
@@ -385,7 +421,7 @@ SIMD_INLINE int64_t sum_taps(const uint8_t *w, ptrdiff_t n, int flip) {
 /* Packing: dword k (four taps) of filter c goes to `to + k * step + 4 * c`; up to 16 filters of n <= 64 bytes, `row` bytes apart. What is
  * behind the n-th byte, and the filters that a last vector has not, become 0. flip: the bits of a byte to change; less: what is then subtracted, cut off at the limits of int8. */
 enum { TURN_ROWS = 16, TURN_BYTES = 64 };
-#if SIMD_ISA >= 256
+#if SIMD_ISA >= 128
 static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t *to, ptrdiff_t step) {
   static const uint8_t all[VB] = {[0 ... VB - 1] = 255};
   for (; n > 0; n -= VB, w += VB, to += VL * step) {
@@ -394,7 +430,7 @@ static void turn_taps(const uint8_t *w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t
       vb r[VL];
       for (int i = 0; i < VL; i++) {
         const uint8_t *from = w + (c + i) * row;
-        r[i] = c + i >= rows ? vb_set1(0) : SIMD_BOTH(subs_epi8, vb_xor(n >= VB ? vb_load(from) : vb_load_part(from, n), change), shift);
+        r[i] = c + i >= rows ? vb_set1(0) : vb_sub_s(vb_xor(n >= VB ? vb_load(from) : vb_load_part(from, n), change), shift);
       }
       transpose_registers(r);
       for (int i = 0; i < VL; i++)

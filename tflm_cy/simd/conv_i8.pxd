@@ -21,7 +21,8 @@ from tflm_cy.simd.requantize_fixed cimport RequantizeRow
 cdef struct PackedPanel:         # some vectors of columns, or (AMX) tiles of them
     const int32_t* offsets       # per step, from a window's first byte
     const uint8_t* w
-    ptrdiff_t steps
+    int32_t steps
+    bint pairs                   # the products of two steps may be added as words
 
 cdef struct PlanI8:              # how windows are read and columns are computed
     ptrdiff_t sums_at            # finish: where in the scratch memory the sums of a tile are

@@ -37,6 +37,8 @@ cdef extern from "conv_i8.h" nogil:
         float* inverses
         const int32_t* offsets
         ptrdiff_t steps
+        ptrdiff_t run
+        ptrdiff_t regular
         bint has_terms
         int kind
         vb zero
@@ -53,12 +55,14 @@ cdef extern from "conv_i8.h" nogil:
         const float* scales
         const float* f_bias
         ptrdiff_t n
+        bint pairs
     ctypedef void (*Tiles8)(const Positions8* t, const Panel8* w, void* y) noexcept nogil
     Tiles8 tiles_i8(bint one_row, ptrdiff_t n, int kind) noexcept
     void tile8_row_sums(Positions8* t, const int32_t* ones, int32_t factor) noexcept
     enum:
         TURN_ROWS
         TURN_BYTES
+    bint pairs_fit8(const uint8_t* w, ptrdiff_t n) noexcept
     int64_t sum_taps(const uint8_t* w, ptrdiff_t n, int flip) noexcept
     void turn_taps(const uint8_t* w, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t n, int flip, int less, uint8_t* to, ptrdiff_t step) noexcept
 
@@ -68,6 +72,8 @@ cdef extern from "step8.h" nogil:
     void part_taps8(uint8_t* w, ptrdiff_t n) noexcept
     void copy_values8(const uint8_t* x, int flip, ptrdiff_t n, uint8_t* y) noexcept
     void fill_values8(uint8_t* y, int value, ptrdiff_t n) noexcept
+    int flip_of(bint is_signed) noexcept
+    int offset_of(bint is_signed) noexcept
     int32_t sum_values8(const uint8_t* x, ptrdiff_t n) noexcept
 
 cdef enum:
@@ -149,7 +155,7 @@ cdef void plan_images(ConvI8* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef PlanI8* p = &c.plan
     cdef ptrdiff_t padded_h, padded_w
-    p.direct = PARTS8 == 1 and not c.is_signed and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    p.direct = PARTS8 == 1 and flip_of(c.is_signed) == 0 and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
     if p.segment % 4 != 0 and not c.slack:
         p.direct = False
     if p.flat:
@@ -216,7 +222,8 @@ cdef bint inside(const ConvShape* g) noexcept nogil:
 cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     cdef int32_t zero = c.out.zero_point
     t.offsets = c.packing.panels.offsets
-    t.steps = c.plan.steps
+    t.steps = t.regular = c.plan.steps
+    t.run = steps_of_segment(c)
     t.has_terms = c.plan.row_factor != 0 and not c.packing.zero_point_folded
     t.y_row = c.shape.oc
     if c.dynamic:
@@ -256,6 +263,7 @@ cdef void multiply_positions(const ConvI8* c, Positions8* t, ptrdiff_t group, ui
         w.scales = c.packing.scales + column + first
         w.f_bias = c.packing.float_bias + column + first
         w.n = group_oc - first if group_oc - first < width else width
+        w.pairs = panel.pairs
         t.offsets = panel.offsets
         t.steps = panel.steps
         tiles_i8(c.plan.rows == 1, w.n, t.kind)(t, &w, to + first * size)
@@ -297,19 +305,19 @@ cdef void quantize_rows(const ConvI8* c, Positions8* t, const float* x, uint8_t*
     for p in range(t.count):
         steps = steps_of_row(x + p * c.plan.segment, c.plan.segment, c.scaling.lanes)
         copy_values(c, <const uint8_t*>(x + p * c.plan.segment), c.plan.segment, &steps, copy + p * c.plan.row_bytes)
-        t.terms[p] = -(steps.zero_point + 128)
+        t.terms[p] = -(steps.zero_point + offset_of(True))
         t.inverses[p] = steps.inverse
 
 
 cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint8_t* image) noexcept nogil:
-    """The part of an image that windows see, as unsigned values, with the zero point around it."""
+    """The part of an image that windows see, as vi_dot4 takes it, with the zero point around it."""
     cdef const ConvShape* g = &c.shape
     cdef ptrdiff_t size = x_size(c)
     cdef ptrdiff_t height = c.plan.image_bytes / c.plan.row_bytes
     cdef ptrdiff_t pixel = g.ic * PARTS8
     cdef ptrdiff_t width = c.plan.row_bytes / pixel
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
-    cdef int zero = (steps.zero_point + 128 if c.dynamic else c.x_zero_point + (128 if c.is_signed else 0)) & 255
+    cdef int zero = (steps.zero_point + offset_of(True) if c.dynamic else c.x_zero_point + offset_of(c.is_signed)) & 255
     cdef ptrdiff_t oy
     for oy in range(height):
         if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
@@ -322,14 +330,14 @@ cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint
 
 
 cdef void copy_values(const ConvI8* c, const uint8_t* x, ptrdiff_t n, const Steps8* steps, uint8_t* y) noexcept nogil:
-    """n values as unsigned ones, of PARTS8 bytes."""
+    """n values as vi_dot4 takes them, of PARTS8 bytes."""
     cdef uint8_t* quantized = y + (PARTS8 - 1) * n
     if c.dynamic:
-        quantize_bytes(<const float*>x, n, steps, False, quantized)
+        quantize_bytes(<const float*>x, n, steps, flip_of(True) == 0, quantized)
         if PARTS8 > 1:
             copy_values8(quantized, 0, n, y)
     else:
-        copy_values8(x, 128 if c.is_signed else 0, n, y)
+        copy_values8(x, flip_of(c.is_signed), n, y)
 
 
 cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -353,7 +361,7 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
             if c.dynamic:
                 steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
                 for p in range(min(c.plan.together, g.oh * g.ow)):
-                    t.terms[p] = -(steps.zero_point + 128)
+                    t.terms[p] = -(steps.zero_point + offset_of(True))
                     t.inverses[p] = steps.inverse
             pad_image(c, x, &steps, scratch)
         first = 0

@@ -41,9 +41,10 @@ cdef void pack_conv_i8(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
         first = first_column(c, panel)
         width = width_of_panel(c, panel)
         end = end_column(c, panel)
-        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, c.plan.steps
+        panels[panel].offsets, panels[panel].w, panels[panel].steps = offsets, at, <int32_t>c.plan.steps
         pack_panel(c, <const uint8_t*>w + first * row, row, end - first, at, width)
         part_taps8(at, width * 4 * c.plan.steps)
+        panels[panel].pairs = pairs_fit8(at, width * 4 * c.plan.steps)
         at += width * 4 * c.plan.steps
         if c.packing.extra_steps > 0:
             extra = pack_extra_vectors(c, <const uint8_t*>w, row, panel, ones, own_offsets + c.plan.steps, at)
@@ -52,11 +53,11 @@ cdef void pack_conv_i8(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
             if extra > 0:
                 fill_offsets(c, own_offsets)
                 panels[panel].offsets = own_offsets
-                panels[panel].steps += extra
+                panels[panel].steps += <int32_t>extra
                 own_offsets += panels[panel].steps
         for column in range(first, end):
             pack_constants(
-                c, w, row, column, column / group_oc * c.plan.group_columns + column % group_oc, 128 if c.is_signed else 0, sums, scales, f_bias)
+                c, w, row, column, column / group_oc * c.plan.group_columns + column % group_oc, offset_of(c.is_signed), sums, scales, f_bias)
     if ones != NULL:
         fill_ones(c, ones)
 

@@ -6,6 +6,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32, DepthwiseF32Kernels
 
@@ -37,6 +38,8 @@ cdef bint plan_depthwise_f32(DepthwiseF32* d) noexcept nogil:
     cdef ConvShape* g = &d.shape
     cdef bint square = g.kh == g.kw and (g.kh == 3 or g.kh == 5)
     cdef bint even = g.stride_h == g.stride_w and (g.stride_h == 1 or g.stride_h == 2) and g.dilation_h == 1 and g.dilation_w == 1
+    if AARCH64 and g.kh == 5:                      # whose taps have two sums
+        return False
     if not square or not even or g.batches * g.oh * g.ow <= 0 or g.ic <= 0 or g.pad_h < 0 or g.pad_w < 0 or g.pad_h >= g.kh or g.pad_w >= g.kw:
         return False
     d.pack = pack_depthwise_f32

@@ -136,7 +136,7 @@ SIMD_INLINE DwordTaps8 dword_taps8(const int8_t *p) {
   SIMD_KEEP(taps);
   return taps;
 }
-SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return vi_dot4(acc, x, taps); }
+SIMD_INLINE vi dword_dot8(vi acc, Dwords8 x, DwordTaps8 taps) { return vi_dot4_small(acc, x, taps); }
 #endif
 enum { DWORD_TAPS8 = VB * PARTS8 }; /* bytes of those of VL dwords */
 

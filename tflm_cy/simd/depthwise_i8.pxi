@@ -8,6 +8,8 @@ from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
 
 cdef extern from "depthwise_i8.h" nogil:
     enum:
+        SIMD_LEAST
+    enum:
         DWORD_TAPS8
     void pack_tap8(int8_t* taps, ptrdiff_t lane, int j, int8_t tap) noexcept
     ctypedef struct Columns8:
@@ -99,7 +101,7 @@ cdef bint plan_depthwise_i8(DepthwiseI8* d) noexcept nogil:
         d.plane_bytes = 0
     if d.quads > MOST_QUADS or d.plane_bytes > 0x3FFFFFFF or g.kw > 1 << 20:
         return False
-    if not d.is_signed and not 1 <= d.w_zero_point <= 255:           # else what a weight leaves the range by is no int8
+    if not d.is_signed and not 1 <= d.w_zero_point <= 127 - SIMD_LEAST:           # else what a weight leaves the range by is no int8
         return False
     d.most_extra = count_extra(d)
     line = round_up(g.iw * d.channels, 64)
@@ -298,7 +300,7 @@ cdef void fill_planes(
     cdef ptrdiff_t first = ox * g.stride_w - g.pad_w
     cdef ptrdiff_t left = 0 if first >= 0 else -first if -first < d.width else d.width
     cdef ptrdiff_t inner = g.iw - (first + left) if g.iw - (first + left) < d.width - left else d.width - left
-    cdef int zero = (d.x_zero_point + (128 if d.is_signed else 0)) & 255
+    cdef int zero = (d.x_zero_point + offset_of(d.is_signed)) & 255
     cdef int count = 3 if last_tap(d) == 3 else 4
     cdef int pieces = <int>(VB / slab) if d.slabs and slab != d.channels else 1
     cdef const uint8_t* some[4]
@@ -308,7 +310,7 @@ cdef void fill_planes(
     for quad in range(d.quads):
         for j in range(4):
             some[j] = rows[4 * quad + j] + (first + left) * d.channels + channel
-        interleave_rows(some, count, pieces, is_whole(d, slab), inner * slab, VB if slab == d.channels else d.channels, 128 if d.is_signed else 0,
+        interleave_rows(some, count, pieces, is_whole(d, slab), inner * slab, VB if slab == d.channels else d.channels, flip_of(d.is_signed),
                         planes + 4 * left * slab)
         memset(planes, zero, 4 * left * slab)
         memset(planes + 4 * (left + inner) * slab, zero, 4 * (d.width - left - inner) * slab)
@@ -391,7 +393,7 @@ cdef void run_single(const DepthwiseI8* d, Columns8* s, const uint8_t* x, uint8_
         at += 4 * d.quads
     for block in range(d.period):
         set_block(d, s, block)
-        sum_position(s, rows, block * VB, g.oc - block * VB, 128 if d.is_signed else 0, y + block * VB)
+        sum_position(s, rows, block * VB, g.oc - block * VB, flip_of(d.is_signed), y + block * VB)
     if d.finish != NULL:
         d.finish(d.params, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
 
@@ -443,8 +445,8 @@ cdef void roll_slab(const DepthwiseI8* d, const Columns8* s, const uint8_t** row
     x.first = -d.shape.pad_w
     x.dilation = d.shape.dilation_w
     x.count = d.shape.ow
-    x.flip = 128 if d.is_signed else 0
-    x.outside = (d.x_zero_point + x.flip) & 255
+    x.flip = flip_of(d.is_signed)
+    x.outside = (d.x_zero_point + offset_of(d.is_signed)) & 255
     roll_rows(s, <int>d.rows, &x, y)
 
 

@@ -56,7 +56,7 @@ SLIDES(4)
 
 static const Slide8 SLIDE8[3][3] = {BY_PIECES(slide_1_1), BY_PIECES(slide_1_2), BY_PIECES(slide_2_1)};
 
-#if SIMD_ISA != 0
+#if SIMD_ISA == 256
 SLIDE(slide_1_1_fewer, 1, SLIDE_1 - 1, 1, 1)
 SLIDE(slide_1_2_fewer, 1, SLIDE_1 - 1, 1, 2)
 SLIDE(slide_2_1_fewer, 2, SLIDE_2 - 1, 1, 1)

@@ -14,6 +14,10 @@ SIMD_INLINE void vi_store_words(int16_t *p, vi a) { /* which fit */
   _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)));
 }
 SIMD_INLINE vi vi_shift_left(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
+#elif SIMD_ISA == 128
+SIMD_INLINE vi vi_from_s16(const int16_t *p) { return (vi)vmovl_s16(vld1_s16(p)); }
+SIMD_INLINE void vi_store_words(int16_t *p, vi a) { vst1_s16(p, vmovn_s32(simd_i32(a))); }
+SIMD_INLINE vi vi_shift_left(vi a, int n) { return (vi)vshlq_s32(simd_i32(a), vdupq_n_s32(n)); }
 #else
 SIMD_INLINE vi vi_from_s16(const int16_t *p) { vi r; SIMD_LANES(i) r[i] = p[i]; return r; }
 SIMD_INLINE void vi_store_words(int16_t *p, vi a) { SIMD_LANES(i) p[i] = (int16_t)a[i]; }

@@ -2,6 +2,8 @@
 #ifndef TFLM_CY_SIMD_ELEMENTWISE8_H
 #define TFLM_CY_SIMD_ELEMENTWISE8_H
 
+#include "step8.h"
+
 /* As in arithmetic/xnnpack/quantized_elementwise.pxd, field by field. */
 typedef struct { int32_t constant, a_multiplier, b_multiplier, shift, zero_point, low, high; } struct_sum8;
 typedef struct { int32_t a_zero_point, b_zero_point; float scale, low, high; int32_t zero_point; } struct_product8;
@@ -227,12 +229,12 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
 #endif
 
 static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
-  const vb ones = vb_set1(1), flip = vb_set1(is_signed ? -128 : 0);
+  const vb ones = vb_set1(1), flip = vb_set1(flip_of(is_signed));
   vi sum = vi_set1(0);
   int64_t i = 0;
   uint32_t rest = 0;
   for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_xor(vb_load(x + i), flip), ones);
-  if (is_signed) rest -= 128u * (uint32_t)i;
+  rest -= (uint32_t)offset_of(is_signed) * (uint32_t)i;
   for (; i < n; i++) rest += (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]);
   return (int32_t)((uint32_t)vi_sum(sum) + rest);
 }
@@ -290,7 +292,7 @@ static void blend_rows8(const uint8_t *top, const uint8_t *bottom, int64_t n, in
 }
 
 /* base + difference * weight with weights of 11 bits; the difference has 20, and its upper 16 and lower 4 count apart. */
-#if SIMD_ISA == 0
+#if SIMD_ISA < 256
 SIMD_INLINE vi blend_difference(vi d) { return d; }
 SIMD_INLINE vi blend_weight(int32_t w) { return vi_set1(w); }
 SIMD_INLINE vi blend8(vi base, vi difference, vi w) { return vi_add(base, vi_mul(difference, w)); }

@@ -10,6 +10,9 @@
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_negative(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), b); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm512_mask_mov_ps(a, _mm512_movepi32_mask(_mm512_castps_si512(a)), b); }
+#elif SIMD_ISA == 128
+SIMD_INLINE vf vf_negative(vf a, vf b) { return (vf)vbslq_f32(vcltzq_f32(simd_f32(a)), simd_f32(b), simd_f32(a)); }
+SIMD_INLINE vf vf_signed(vf a, vf b) { return (vf)vbslq_f32(vcltzq_s32((int32x4_t)a), simd_f32(b), simd_f32(a)); }
 #else
 SIMD_INLINE vf vf_negative(vf a, vf b) { return _mm256_blendv_ps(a, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ)); }
 SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
@@ -17,7 +20,7 @@ SIMD_INLINE vf vf_signed(vf a, vf b) { return _mm256_blendv_ps(a, b, a); }
 SIMD_INLINE vf vf_bent(vf a, vf slope) { return vf_negative(a, vf_mul_first(a, slope)); }
 typedef struct { float low, high, slope; } Limits32; /* RangeF and Parameters begin like this; slope: only what has one */
 
-SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_min(high, vf_max(low, v)); }
+SIMD_INLINE vf clamp32(vf v, vf low, vf high) { return vf_minimum(high, vf_maximum(low, v)); }
 
 /* y[i] = f(a[i], b[i]); and with b a row of n values that meets each of the rows of a. */
 #define BINARY32(NAME, VALUE) \
@@ -75,7 +78,7 @@ BINARY32(prelu_one_signed, vf_signed(a, vf_mul_first(b, a)))
 UNARY32(relu, clamp32(x, low, high))
 UNARY32(leaky, vf_bent(x, slope))
 UNARY32(leaky_signed, vf_signed(x, vf_mul_first(x, slope)))
-UNARY32(hard_swish, vf_mul(vf_min(vf_max(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
+UNARY32(hard_swish, vf_mul(vf_minimum(vf_maximum(vf_fma(x, vf_set1(0x1.555556p-3f), vf_set1(0.5f)), vf_set1(0)), vf_set1(1)), x))
 
 #if SIMD_ISA == 512
 /* logistic8_avx512, sixteen values at a time. */

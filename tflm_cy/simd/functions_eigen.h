@@ -28,7 +28,9 @@ SIMD_INLINE void floats_store(float *p, Floats a, ptrdiff_t n) {
 
 /* a * b + c: machine.pxd's product_plus. */
 SIMD_INLINE Floats floats_plus(Floats a, Floats b, Floats c) {
-#ifdef __aarch64__
+#if SIMD_ISA == 128
+  return (Floats)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(__aarch64__)
   for (int l = 0; l < VL; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
   return c;
 #else
@@ -256,6 +258,12 @@ static int power_eigen(const float *x, float *y, float exponent) {
 #define FLOATS_OF_HALVES(p) ((Floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))))
 #define FLOATS_TO_HALVES(p, a) _mm_storeu_si128((__m128i *)(p), _mm256_cvtps_ph((__m256)(a), 8))
 #define FLOATS_AS_HALVES(a) ((Floats)_mm256_cvtph_ps(_mm256_cvtps_ph((__m256)(a), 8)))
+#elif SIMD_ISA == 128
+SIMD_INLINE Floats floats_of_halves(const void *p) { float16x4_t h; memcpy(&h, p, 8); return (Floats)vcvt_f32_f16(h); }
+SIMD_INLINE void floats_to_halves(void *p, Floats a) { const float16x4_t h = vcvt_f16_f32((float32x4_t)a); memcpy(p, &h, 8); }
+#define FLOATS_OF_HALVES(p) floats_of_halves(p)
+#define FLOATS_TO_HALVES(p, a) floats_to_halves(p, a)
+#define FLOATS_AS_HALVES(a) ((Floats)vcvt_f32_f16(vcvt_f16_f32((float32x4_t)(a))))
 #endif
 
 #ifdef FLOATS_OF_HALVES

@@ -46,8 +46,8 @@ SIMD_INLINE vhalf vhalf_of(vf v) { return v; }
 SIMD_INLINE vf vhalf_whole(vhalf v) { return v; }
 SIMD_INLINE vhalf vhalf_fma_first(vhalf a, vhalf b, vhalf sum) { return vf_fma_first(a, b, sum); }
 SIMD_INLINE vhalf vhalf_fma_first_at(vhalf a, const float *b, vhalf sum) { return vf_fma_first_at(a, b, sum); }
-SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return vf_min(a, b); }
-SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return vf_max(a, b); }
+SIMD_INLINE vhalf vhalf_min(vhalf a, vhalf b) { return vf_minimum(a, b); }
+SIMD_INLINE vhalf vhalf_max(vhalf a, vhalf b) { return vf_maximum(a, b); }
 typedef vi vihalf;
 SIMD_INLINE vihalf vihalf_load(const void *p) { return vi_load((const int32_t *)p); }
 SIMD_INLINE vihalf vihalf_set1(int32_t x) { return vi_set1(x); }

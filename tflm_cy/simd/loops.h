@@ -22,6 +22,16 @@ SIMD_INLINE void vi_store_low_bytes(uint8_t *y, vi a) {
 }
 SIMD_INLINE vi vi_low_half(vi a) { return _mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16); }
 SIMD_INLINE vi vi_set1_64(int64_t a) { return _mm256_set1_epi64x(a); }
+#elif SIMD_ISA == 128
+SIMD_INLINE vf vf_if_above(vf a, vf b, vf c) { return (vf)vbslq_f32(vcgtzq_f32(simd_f32(a)), simd_f32(b), simd_f32(c)); }
+SIMD_INLINE vf vf_if_from(vf a, vf b, vf c) { return (vf)vbslq_f32(vcgezq_f32(simd_f32(a)), simd_f32(b), simd_f32(c)); }
+SIMD_INLINE vi vi_gather(const int32_t *table, const uint8_t *at) { return (vi){table[at[0]], table[at[1]], table[at[2]], table[at[3]]}; }
+SIMD_INLINE void vi_store_low_bytes(uint8_t *y, vi a) {
+  const int16x4_t words = vmovn_s32(simd_i32(a));
+  const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
+  memcpy(y, &bytes, 4);
+}
+SIMD_INLINE vi vi_low_half(vi a) { return (vi)((simd_u32)a << 16) >> 16; }
 #else
 SIMD_INLINE vf vf_if_above(vf a, vf b, vf c) { return (vf)SIMD_IF(a > 0, b, c); }
 SIMD_INLINE vf vf_if_from(vf a, vf b, vf c) { return (vf)SIMD_IF(a >= 0, b, c); }
@@ -73,6 +83,16 @@ SIMD_INLINE vi bytes8_scale(const Bytes8 *s, vi x) {
     x[i] = (int32_t)((p + (1 << 30) + (s->half << 31) - (s->away && p < 0 ? (int64_t)1 << 31 : 0)) >> s->shift);
   }
   return x;
+}
+#elif SIMD_ISA == 128
+SIMD_INLINE int32x2_t bytes8_half(const Bytes8 *s, int32x2_t x) {
+  const int64x2_t p = vmull_n_s32(x, (int32_t)s->value);
+  int64x2_t q = vaddq_s64(p, vdupq_n_s64(((int64_t)1 << 30) + (s->half << 31)));
+  q = vsubq_s64(q, vandq_s64((int64x2_t)vcltzq_s64(p), vdupq_n_s64(s->away ? (int64_t)1 << 31 : 0)));
+  return vmovn_s64(vshlq_s64(q, vdupq_n_s64(-s->shift)));
+}
+SIMD_INLINE vi bytes8_scale(const Bytes8 *s, vi x) {
+  return (vi)vcombine_s32(bytes8_half(s, vget_low_s32(simd_i32(x))), bytes8_half(s, vget_high_s32(simd_i32(x))));
 }
 #else
 SIMD_INLINE vi bytes8_half(const Bytes8 *s, vi x) {

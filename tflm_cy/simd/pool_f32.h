@@ -8,20 +8,20 @@
  * this makes change nothing: they are left out, and so are the taps. */
 #define TAP32(i) vf_load_part(v[i] + c, n)
 SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
-  vf a = vf_max(TAP32(2), TAP32(3)), b = vf_max(TAP32(4), TAP32(5));
-  vf d = vf_max(vf_max(TAP32(0), TAP32(1)), TAP32(8)), e = vf_max(TAP32(6), TAP32(7));
-  return vf_max(vf_max(a, b), vf_max(d, e));
+  vf a = vf_maximum(TAP32(2), TAP32(3)), b = vf_maximum(TAP32(4), TAP32(5));
+  vf d = vf_maximum(vf_maximum(TAP32(0), TAP32(1)), TAP32(8)), e = vf_maximum(TAP32(6), TAP32(7));
+  return vf_maximum(vf_maximum(a, b), vf_maximum(d, e));
 }
 
 SIMD_INLINE vf max_few32(const float *const *v, ptrdiff_t taps, ptrdiff_t c, ptrdiff_t n) {
-  const vf first = TAP32(0), two = vf_max(TAP32(1), first);
-  return taps == 2 ? two : vf_max(vf_max(vf_max(TAP32(2), TAP32(3)), first), two);
+  const vf first = TAP32(0), two = vf_maximum(TAP32(1), first);
+  return taps == 2 ? two : vf_maximum(vf_maximum(vf_maximum(TAP32(2), TAP32(3)), first), two);
 }
 #undef TAP32
 
 SIMD_INLINE void max_gemm_f32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t c, ptrdiff_t n, vf low, vf high, float *y) {
-  vf best = vf_min(vf_max(taps == 2 || taps == 4 ? max_few32(v, taps, c, n) : max_nine32(v, c, n), low), high);
-  for (ptrdiff_t g = 1; g < groups; g++) best = vf_min(vf_max(best, max_nine32(v + 9 * g, c, n)), high);
+  vf best = vf_minimum(vf_maximum(taps == 2 || taps == 4 ? max_few32(v, taps, c, n) : max_nine32(v, c, n), low), high);
+  for (ptrdiff_t g = 1; g < groups; g++) best = vf_minimum(vf_maximum(best, max_nine32(v + 9 * g, c, n)), high);
   if (n == VL) vf_store(y + c, best);
   else vf_store_part(y + c, best, n);
 }
@@ -72,7 +72,7 @@ SIMD_INLINE void average_vectors32(const int NV, const Average32 *p, ptrdiff_t c
   }
 #pragma GCC unroll 4
   for (int j = 0; j < NV; j++) {
-    vf v = vf_min(vf_max(vf_mul(total[j], scale), low), high);
+    vf v = vf_minimum(vf_maximum(vf_mul(total[j], scale), low), high);
     if (j < NV - 1 || n == NV * VL) vf_store(y + j * VL, v);
     else vf_store_part(y + j * VL, v, n - j * VL);
   }

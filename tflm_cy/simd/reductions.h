@@ -45,6 +45,13 @@ COLUMNS(smallest_last, vf_min)
 SIMD_INLINE unsigned vf_any_nan(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 SIMD_INLINE float vf_reduce_max(vf a) { return _mm512_reduce_max_ps(a); }
 SIMD_INLINE float vf_reduce_min(vf a) { return _mm512_reduce_min_ps(a); }
+#elif SIMD_ISA == 128
+SIMD_INLINE unsigned vf_any_nan(vf a, vf b) {
+  const uint32x4_t numbers = vandq_u32(vceqq_f32(simd_f32(a), simd_f32(a)), vceqq_f32(simd_f32(b), simd_f32(b)));
+  return ~vminvq_u32(numbers);
+}
+SIMD_INLINE float vf_reduce_max(vf a) { return vmaxvq_f32(simd_f32(a)); }
+SIMD_INLINE float vf_reduce_min(vf a) { return vminvq_f32(simd_f32(a)); }
 #else
 SIMD_INLINE unsigned vf_any_nan(vf a, vf b) { return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SIMD_INLINE float vf_reduce_max(vf a) {
@@ -123,6 +130,8 @@ static int extreme_of(const float *x, int64_t n, int largest, float *value) {
 SIMD_INLINE unsigned vf_equal_lanes(vf a, vf b) {
 #if SIMD_ISA == 512
   return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+#elif SIMD_ISA == 128
+  return vaddvq_u32(vandq_u32(vceqq_f32(simd_f32(a), simd_f32(b)), (uint32x4_t){1, 2, 4, 8}));
 #else
   return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ));
 #endif

@@ -19,6 +19,16 @@ SIMD_INLINE vi requantize_double(vi x, const double *scales) {
   const __m256i first = requantize_double_half(_mm512_castsi512_si256(x), scales), second = requantize_double_half(_mm512_extracti64x4_epi64(x, 1), scales + 8);
   return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
 }
+#elif SIMD_ISA == 128
+SIMD_INLINE int32x2_t requantize_double_half(int32x2_t x, const double *scales) {
+  const float64x2_t p = vrndaq_f64(vmulq_f64(vcvtq_f64_s64(vmovl_s32(x)), vld1q_f64(scales)));
+  const uint64x2_t fits = vandq_u64(vcgeq_f64(p, vdupq_n_f64(-2147483648.0)), vcleq_f64(p, vdupq_n_f64(2147483647.0)));
+  return vmovn_s64(vbslq_s64(fits, vcvtq_s64_f64(p), vdupq_n_s64(INT32_MIN)));
+}
+
+SIMD_INLINE vi requantize_double(vi x, const double *scales) {
+  return (vi)vcombine_s32(requantize_double_half(vget_low_s32(simd_i32(x)), scales), requantize_double_half(vget_high_s32(simd_i32(x)), scales + 2));
+}
 #else
 SIMD_INLINE __m128i requantize_double_half(__m128i x, const double *scales) {
   const __m256d one = _mm256_set1_pd(1.0), p = _mm256_mul_pd(_mm256_cvtepi32_pd(x), _mm256_loadu_pd(scales));

@@ -56,6 +56,24 @@ SIMD_INLINE vi requantize_fixed(const int AWAY, vi x, const int32_t *c) {
   return vi_sub(_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA), vi_load(c + REQUANTIZE_FIXED_LESS * VL));
 }
 
+#elif SIMD_ISA == 128
+SIMD_INLINE int64x2_t requantize_fixed_half(const int AWAY, int32x2_t x, const int32_t *c, const int odd) {
+  const int64x2_t value = vld1q_s64((const int64_t *)(const void *)(c + (REQUANTIZE_FIXED_VALUES + odd) * VL));
+  const int64x2_t p = vmull_s32(x, vmovn_s64(value));
+  int64x2_t q = vaddq_s64(p, vld1q_s64((const int64_t *)(const void *)(c + (REQUANTIZE_FIXED_ADDED + odd) * VL)));
+  if (AWAY) {
+    const int64x2_t lost = AWAY == REQUANTIZE_FIXED_AWAY ? vdupq_n_s64((int64_t)1 << 31) : vld1q_s64((const int64_t *)(const void *)(c + (REQUANTIZE_FIXED_LOST + odd) * VL));
+    q = vsubq_s64(q, vandq_s64((int64x2_t)vcltzq_s64(p), lost));
+  }
+  return vshlq_s64(q, vnegq_s64(vshrq_n_s64(value, 32)));
+}
+
+SIMD_INLINE vi requantize_fixed(const int AWAY, vi x, const int32_t *c) {
+  const int32x4_t a = simd_i32(x);
+  const int64x2_t even = requantize_fixed_half(AWAY, vget_low_s32(vuzp1q_s32(a, a)), c, 0), odd = requantize_fixed_half(AWAY, vget_low_s32(vuzp2q_s32(a, a)), c, 1);
+  return (vi)vtrn1q_s32((int32x4_t)even, (int32x4_t)odd);
+}
+
 #else
 SIMD_INLINE vi requantize_fixed(const int AWAY, vi x, const int32_t *c) {
   const int64_t *w = (const int64_t *)(const void *)c;

@@ -1,15 +1,18 @@
 /* Vectors: the operations that every kernel of this room is written in, once per instruction set.
  *   vf   VL float32 lanes          vi   VL int32 lanes          vb   VB = 4 * VL bytes
  * The module that includes this says which section it wants: SIMD_ISA is 512 (AVX-512 F, BW, DQ, VL and VNNI), 256 (AVX2 and FMA; with SIMD_VNNI
- * also AVX-VNNI) or 0 (portable C, 16 bytes). To add an instruction set, add a section with the same names; `isa_*.pyx` and setup.py get a line each.
+ * also AVX-VNNI), 128 (NEON; with SIMD_DOTPROD also SDOT; simd_neon.h) or 0 (portable C, 16 bytes; simd_portable.h). To add an instruction set, add a
+ * section with the same names; `isa_*.pyx` and tools/flags.py get a line each.
  *
  * Rules:
  * - vf_fma_first(a, b, c) keeps the order of the factors: of two NaN a's comes out. In vf_fma_first_at b is one float that all lanes share.
  * - vf_fma is the only place where a multiplication and an addition round together (everything is compiled with -ffp-contract=off).
  * - `..._part(p, n)` touches n elements only (0 <= n <= lanes); what is not loaded is 0. All other loads and stores touch whole vectors.
- * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros.
+ * - vf_min(a, b), vf_max(a, b) are MINPS, MAXPS: b when one is NaN or both are zeros. vf_minimum, vf_maximum are the CPU's own, as XNNPACK's arithmetic
+ *   has them (arithmetic/xnnpack/lanes.pxd): with NEON a NaN stays, and +0 is greater than -0; else they are vf_min, vf_max.
  * - vi_from_vf rounds to nearest even, vi_cut_vf towards 0; the value must fit an int32.
- * - vi_dot4(acc, u, s) adds to each lane the sum of four products of unsigned bytes of u with signed bytes of s; nothing saturates.
+ * - vi_dot4(acc, x, w) adds to each lane the sum of four products of bytes of x with signed bytes of w; nothing saturates. x is unsigned, with NEON
+ *   signed: an int8 value is SIMD_ABOVE less than what vi_dot4 takes for it. vi_dot4_small: w has no value below SIMD_LEAST.
  * - vb_gather(p, step, pieces) loads 1, 2 or 4 stretches, `step` bytes apart; vb_scatter stores `count` of them, vb_scatter_part n bytes of each.
  * - Interleaving and packing (vb_zip*, vb_pack_*) work within each 16 bytes. vb_unlane turns what vb_pack_* makes of four vectors with
  *   consecutive dwords into consecutive bytes; rows that went through vb_lane, interleaved twice, have consecutive dwords. */
@@ -45,6 +48,13 @@
 #define simd_prefetch(p) __builtin_prefetch(p, 0, 3)
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
+
+enum { SIMD_ABOVE = SIMD_ISA == 128 ? 0 : 128 };
+#if SIMD_ISA == 128 && !defined(SIMD_DOTPROD)
+enum { SIMD_LEAST = -127 };
+#else
+enum { SIMD_LEAST = -128 };
+#endif
 
 #if SIMD_ISA == 512 /* ------------------------------------------------------------------------------------------------ AVX-512 */
 #ifdef TFLM_CY_EMULATE_AVX512
@@ -327,158 +337,28 @@ SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, 
   }
 }
 
-#else /* -------------------------------------------------------------------------------------------------------- portable C */
-
-/* Vectors of 16 bytes, as the compiler makes them of what the CPU has: SSE2, NEON. Instructions that it would not find are named. */
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
+#else /* ------------------------------------------------------------------------------------------------------- 16 bytes */
+#include "simd_16.h"
 #endif
 
-enum { VL = 4, VB = 16 };
-typedef float vf __attribute__((vector_size(16)));
-typedef int32_t vi __attribute__((vector_size(16)));
-typedef vi vb; /* bytes and words are seen through the types below */
-typedef int8_t simd_s8 __attribute__((vector_size(16)));
-typedef uint8_t simd_u8 __attribute__((vector_size(16)));
-typedef int16_t simd_s16 __attribute__((vector_size(16)));
-typedef uint16_t simd_u16 __attribute__((vector_size(16)));
-typedef uint32_t simd_u32 __attribute__((vector_size(16))); /* sums wrap */
-
-#define SIMD_LANES(i) for (int i = 0; i < 4; i++)
-#define SIMD_IF(mask, a, b) (((vi)(mask) & (vi)(a)) | (~(vi)(mask) & (vi)(b)))
-#ifdef __clang__
-#define SIMD_SHUFFLE(MASK, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SIMD_SHUFFLE(MASK, a, b, ...) __builtin_shuffle(a, b, (MASK){__VA_ARGS__})
+#if SIMD_ISA >= 256
+SIMD_INLINE vb vb_sub_s(vb a, vb b) { return SIMD_BOTH(subs_epi8, a, b); } /* saturates */
+SIMD_INLINE vb vb_zip32_low(vb a, vb b) { return SIMD_BOTH(unpacklo_epi32, a, b); }
+SIMD_INLINE vb vb_zip32_high(vb a, vb b) { return SIMD_BOTH(unpackhi_epi32, a, b); }
+SIMD_INLINE vb vb_zip64_low(vb a, vb b) { return SIMD_BOTH(unpacklo_epi64, a, b); }
+SIMD_INLINE vb vb_zip64_high(vb a, vb b) { return SIMD_BOTH(unpackhi_epi64, a, b); }
 #endif
-
-SIMD_INLINE vf vf_load(const float *p) { vf r; memcpy(&r, p, 16); return r; }
-SIMD_INLINE void vf_store(float *p, vf a) { memcpy(p, &a, 16); }
-SIMD_INLINE vf vf_load_part(const float *p, ptrdiff_t n) { vf r = {0}; SIMD_LANES(i) if (i < n) r[i] = p[i]; return r; }
-SIMD_INLINE void vf_store_part(float *p, vf a, ptrdiff_t n) { SIMD_LANES(i) if (i < n) p[i] = a[i]; }
-SIMD_INLINE vf vf_set1(float x) { return (vf){x, x, x, x}; }
-SIMD_INLINE vf vf_add(vf a, vf b) { return a + b; }
-SIMD_INLINE vf vf_sub(vf a, vf b) { return a - b; }
-SIMD_INLINE vf vf_mul(vf a, vf b) { return a * b; }
-SIMD_INLINE vf vf_div(vf a, vf b) { return a / b; }
-SIMD_INLINE vf vf_fma(vf a, vf b, vf c) { vf r; SIMD_LANES(i) r[i] = fmaf(a[i], b[i], c[i]); return r; }
-SIMD_INLINE vf vf_fma_first(vf a, vf b, vf c) { SIMD_FMA_FIRST(a, b, c); return c; }
-SIMD_INLINE vf vf_fma_first_at(vf a, const float *b, vf c) { return vf_fma_first(a, vf_set1(*b), c); }
-#ifdef __SSE2__
-SIMD_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
-SIMD_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
-SIMD_INLINE vi vi_from_vf(vf a) { return (vi)_mm_cvtps_epi32(a); }
-#else
-SIMD_INLINE vf vf_min(vf a, vf b) { return (vf)SIMD_IF(a < b, a, b); }
-SIMD_INLINE vf vf_max(vf a, vf b) { return (vf)SIMD_IF(a > b, a, b); }
-SIMD_INLINE vi vi_from_vf(vf a) { vi r; SIMD_LANES(i) r[i] = (int32_t)rintf(a[i]); return r; }
-#endif
-SIMD_INLINE vf vf_from_vi(vi a) { return __builtin_convertvector(a, vf); }
-SIMD_INLINE vf vf_from_bits(vi a) { return (vf)a; }
-SIMD_INLINE vi vi_cut_vf(vf a) { return __builtin_convertvector(a, vi); }
-
-SIMD_INLINE vi vi_load(const int32_t *p) { vi r; memcpy(&r, p, 16); return r; }
-SIMD_INLINE void vi_store(int32_t *p, vi a) { memcpy(p, &a, 16); }
-SIMD_INLINE vi vi_load_part(const int32_t *p, ptrdiff_t n) { vi r = {0}; SIMD_LANES(i) if (i < n) r[i] = p[i]; return r; }
-SIMD_INLINE void vi_store_part(int32_t *p, vi a, ptrdiff_t n) { SIMD_LANES(i) if (i < n) p[i] = a[i]; }
-SIMD_INLINE vi vi_set1(int32_t x) { return (vi){x, x, x, x}; }
-SIMD_INLINE vi vi_add(vi a, vi b) { return (vi)((simd_u32)a + (simd_u32)b); }
-SIMD_INLINE vi vi_sub(vi a, vi b) { return (vi)((simd_u32)a - (simd_u32)b); }
-SIMD_INLINE vi vi_mul(vi a, vi b) { return (vi)((simd_u32)a * (simd_u32)b); }
-SIMD_INLINE vi vi_min(vi a, vi b) { return SIMD_IF(a < b, a, b); }
-SIMD_INLINE vi vi_max(vi a, vi b) { return SIMD_IF(a > b, a, b); }
-SIMD_INLINE vi vi_sra(vi a, int n) { return a >> n; }
-/* Adds to each lane two products of words; of those here none leaves the range of a word. */
-SIMD_INLINE vi simd_add_products(vi acc, simd_s16 a, simd_s16 b) {
-#if defined(__SSE2__)
-  return vi_add(acc, (vi)_mm_madd_epi16((__m128i)a, (__m128i)b));
-#elif defined(__aarch64__)
-  return (vi)vpadalq_s16((int32x4_t)acc, (int16x8_t)(a * b));
-#else
-  const vi p = (vi)(a * b);
-  return vi_add(vi_add(acc, (vi)((simd_u32)p << 16) >> 16), p >> 16);
-#endif
-}
-SIMD_INLINE vi vi_dot4(vi acc, vb u, vb s) {
-  acc = simd_add_products(acc, (simd_s16)((simd_u16)u & 255), (simd_s16)((simd_u16)s << 8) >> 8);
-  return simd_add_products(acc, (simd_s16)((simd_u16)u >> 8), (simd_s16)s >> 8);
-}
-SIMD_INLINE int32_t vi_sum(vi a) { return (int32_t)((uint32_t)a[0] + (uint32_t)a[1] + (uint32_t)a[2] + (uint32_t)a[3]); }
-
-SIMD_INLINE vb vb_load(const void *p) { vb r; memcpy(&r, p, 16); return r; }
-SIMD_INLINE void vb_store(void *p, vb a) { memcpy(p, &a, 16); }
-SIMD_INLINE vb vb_load_part(const void *p, ptrdiff_t n) { vb r = {0}; memcpy(&r, p, (size_t)n); return r; }
-SIMD_INLINE void vb_store_part(void *p, vb a, ptrdiff_t n) { memcpy(p, &a, (size_t)n); }
-SIMD_INLINE vb vb_set1(int x) { return (vb)((simd_u8){0} + (uint8_t)x); }
-SIMD_INLINE vb vb_set1_16(int x) { return (vb)((simd_u16){0} + (uint16_t)x); }
-SIMD_INLINE vb vb_set1_32(const void *p) { int32_t x; memcpy(&x, p, 4); return (vb){x, x, x, x}; }
-SIMD_INLINE vb vb_xor(vb a, vb b) { return a ^ b; }
-SIMD_INLINE vb vb_and(vb a, vb b) { return a & b; }
-SIMD_INLINE vb vb_min_s(vb a, vb b) { return SIMD_IF((simd_s8)a < (simd_s8)b, a, b); }
-SIMD_INLINE vb vb_max_s(vb a, vb b) { return SIMD_IF((simd_s8)a > (simd_s8)b, a, b); }
-#ifdef __SSE2__
-SIMD_INLINE vb vb_min_u(vb a, vb b) { return (vb)_mm_min_epu8((__m128i)a, (__m128i)b); }
-SIMD_INLINE vb vb_max_u(vb a, vb b) { return (vb)_mm_max_epu8((__m128i)a, (__m128i)b); }
-#else
-SIMD_INLINE vb vb_min_u(vb a, vb b) { return SIMD_IF((simd_u8)a < (simd_u8)b, a, b); }
-SIMD_INLINE vb vb_max_u(vb a, vb b) { return SIMD_IF((simd_u8)a > (simd_u8)b, a, b); }
-#endif
-#define SIMD_ZIP8(FIRST)                                                                                                       \
-  SIMD_SHUFFLE(simd_u8, (simd_u8)a, (simd_u8)b, FIRST, FIRST + 16, FIRST + 1, FIRST + 17, FIRST + 2, FIRST + 18, FIRST + 3,    \
-               FIRST + 19, FIRST + 4, FIRST + 20, FIRST + 5, FIRST + 21, FIRST + 6, FIRST + 22, FIRST + 7, FIRST + 23)
-#define SIMD_ZIP16(FIRST)                                                                                                      \
-  SIMD_SHUFFLE(simd_u16, (simd_u16)a, (simd_u16)b, FIRST, FIRST + 8, FIRST + 1, FIRST + 9, FIRST + 2, FIRST + 10, FIRST + 3, FIRST + 11)
-SIMD_INLINE vb vb_zip8_low(vb a, vb b) { return (vb)SIMD_ZIP8(0); }
-SIMD_INLINE vb vb_zip8_high(vb a, vb b) { return (vb)SIMD_ZIP8(8); }
-SIMD_INLINE vb vb_zip16_low(vb a, vb b) { return (vb)SIMD_ZIP16(0); }
-SIMD_INLINE vb vb_zip16_high(vb a, vb b) { return (vb)SIMD_ZIP16(4); }
-SIMD_INLINE vi simd_four(const void *p) { vi v = {0}; memcpy(&v, p, 4); v = vb_zip8_low(v, v); return vb_zip16_low(v, v); } /* each in all bytes of a lane */
-SIMD_INLINE vi vi_from_s8(const void *p) { return simd_four(p) >> 24; }
-SIMD_INLINE vi vi_from_u8(const void *p) { return (vi)((simd_u32)simd_four(p) >> 24); }
-#ifdef __SSE2__
-SIMD_INLINE __m128i simd_offset(vi a, vi b, vb zero) { return _mm_adds_epi16(_mm_packs_epi32((__m128i)a, (__m128i)b), (__m128i)zero); }
-SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) { return (vb)_mm_packs_epi16(simd_offset(a, b, zero), simd_offset(c, d, zero)); }
-SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) { return (vb)_mm_packus_epi16(simd_offset(a, b, zero), simd_offset(c, d, zero)); }
-#else
-/* Sums that saturate as words do, within low .. high. */
-SIMD_INLINE vi simd_offset(vi a, vb zero, int low, int high) {
-  const int word = ((simd_s16)zero)[0], lowest = low - word > -32768 ? low - word : -32768, highest = high - word < 32767 ? high - word : 32767;
-  return vi_max(vi_min(a, vi_set1(highest)), vi_set1(lowest)) + word;
-}
-SIMD_INLINE vb simd_low_bytes(vi a, vi b, vi c, vi d) {
-  const simd_u16 ab = SIMD_SHUFFLE(simd_u16, (simd_u16)a, (simd_u16)b, 0, 2, 4, 6, 8, 10, 12, 14), cd = SIMD_SHUFFLE(simd_u16, (simd_u16)c, (simd_u16)d, 0, 2, 4, 6, 8, 10, 12, 14);
-  return (vb)SIMD_SHUFFLE(simd_u8, (simd_u8)ab, (simd_u8)cd, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-}
-SIMD_INLINE vb vb_pack_s(vi a, vi b, vi c, vi d, vb zero) {
-  return simd_low_bytes(simd_offset(a, zero, -128, 127), simd_offset(b, zero, -128, 127), simd_offset(c, zero, -128, 127), simd_offset(d, zero, -128, 127));
-}
-SIMD_INLINE vb vb_pack_u(vi a, vi b, vi c, vi d, vb zero) {
-  return simd_low_bytes(simd_offset(a, zero, 0, 255), simd_offset(b, zero, 0, 255), simd_offset(c, zero, 0, 255), simd_offset(d, zero, 0, 255));
-}
-#endif
-SIMD_INLINE vb vb_pack(vi a, vi b, vi c, vi d) { return vb_pack_u(a, b, c, d, vb_set1(0)); }
-SIMD_INLINE vb vb_unlane(vb a) { return a; }
-SIMD_INLINE vb vb_lane(vb a) { return a; }
-SIMD_INLINE vb vb_gather(const uint8_t *p, ptrdiff_t step, const int pieces) {
-  uint8_t r[16];
-  for (int i = 0; i < pieces; i++) memcpy(r + i * (16 / pieces), p + i * step, 16 / (size_t)pieces);
-  return vb_load(r);
-}
-SIMD_INLINE void vb_scatter(uint8_t *p, ptrdiff_t step, vb a, const int pieces, ptrdiff_t count) {
-  uint8_t r[16];
-  vb_store(r, a);
-  for (int i = 0; i < pieces && i < count; i++) memcpy(p + i * step, r + i * (16 / pieces), 16 / (size_t)pieces);
-}
-
+#if SIMD_ISA != 128
+SIMD_INLINE vf vf_minimum(vf a, vf b) { return vf_min(a, b); }
+SIMD_INLINE vf vf_maximum(vf a, vf b) { return vf_max(a, b); }
+SIMD_INLINE vi vi_dot4_small(vi acc, vb x, vb w) { return vi_dot4(acc, x, w); }
 #endif
 
 /* vf_add_first, vf_mul_first keep the order of operands, which shows in the result of two NaNs: a's comes out. A choice between a and its
  * product or sum must be made of these: of vf_mul a compiler (clang) makes a product with 1 where a is chosen, which loses denormals. */
 #if SIMD_ISA == 0 && defined(__SSE2__)
 #define FIRST32(NAME, OP, A, B) __asm__(#NAME "ps %1, %0" : "+x"(A) : "x"(B))
-#elif SIMD_ISA == 0 && defined(__aarch64__)
+#elif SIMD_ISA < 256 && defined(__aarch64__)
 #define FIRST32(NAME, OP, A, B) __asm__("f" #NAME " %0.4s, %0.4s, %1.4s" : "+w"(A) : "w"(B))
 #elif SIMD_ISA == 0
 #define FIRST32(NAME, OP, A, B) (void)(A = A OP B)

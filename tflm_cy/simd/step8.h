@@ -1,5 +1,5 @@
-/* A step of products of bytes: four values of x, taken as unsigned, meet four taps of each column of a vector. The kernels' own copies of x hold
- * PARTS8 bytes per value.
+/* A step of products of bytes: four values of x, taken as vi_dot4 takes them, meet four taps of each column of a vector. The kernels' own copies of x
+ * hold PARTS8 bytes per value.
  *
  * With AVX2 alone a step has two parts, of two taps each, and values are int16: VPMADDUBSW would saturate, and what makes int16 of bytes would take as
  * long as the products if each tile did it. Packed weights stay bytes: the first two taps of a vector's columns, then the other two. */
@@ -7,6 +7,10 @@
 #define TFLM_CY_SIMD_STEP8_H
 
 #include "simd.h"
+
+/* The bits of an 8-bit value to change, and what is then added to it, so that vi_dot4 takes it. */
+SIMD_INLINE int flip_of(int is_signed) { return is_signed ? SIMD_ABOVE : 128 - SIMD_ABOVE; }
+SIMD_INLINE int offset_of(int is_signed) { return is_signed ? SIMD_ABOVE : SIMD_ABOVE - 128; }
 
 #if SIMD_ISA == 256 && !defined(SIMD_VNNI)
 #define PARTS8 2

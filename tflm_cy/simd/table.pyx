@@ -7,6 +7,8 @@
 | avx512 | AVX-512 F, BW, DQ, VL and VNNI |
 | avxvnni | those of avx2, with AVX-VNNI for 8-bit products |
 | avx2 | AVX2, FMA, BMI2 |
+| neondot | those of neon, with dot products (SDOT) for 8-bit products |
+| neon | NEON of 64-bit Arm |
 | portable | C, in vectors that the compiler makes of SSE2 or NEON |
 | scalar | none: every operator runs its scalar definition |
 
@@ -20,12 +22,18 @@ import time
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 
-from tflm_cy.platform.cpu cimport cpu_amx, cpu_avx2, cpu_avx512, cpu_avxvnni
+from tflm_cy.platform.cpu cimport cpu_amx, cpu_avx2, cpu_avx512, cpu_avxvnni, cpu_neon, cpu_neondot
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.peak cimport PeakFunction
 
-MODULES = {"amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "portable": "isa_portable"}
-ROWS = {"amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "portable": "rows_portable"}
+MODULES = {
+    "amx": "amx", "avx512": "isa_avx512", "avxvnni": "isa_avxvnni", "avx2": "isa_avx2", "neondot": "isa_neondot", "neon": "isa_neon",
+    "portable": "isa_portable",
+}
+ROWS = {
+    "amx": "rows_avx512", "avx512": "rows_avx512", "avxvnni": "rows_avx2", "avx2": "rows_avx2", "neondot": "rows_neon", "neon": "rows_neon",
+    "portable": "rows_portable",
+}
 
 cdef Kernels nothing
 cdef const Kernels* chosen = NULL
@@ -45,6 +53,10 @@ def available():
         names.append("avxvnni")
     if cpu_avx2():
         names.append("avx2")
+    if cpu_neondot():
+        names.append("neondot")
+    if cpu_neon():
+        names.append("neon")
     return [*names, "portable", "scalar"]
 
 
@@ -52,7 +64,7 @@ def choose(name):
     """Take the kernels of this name for every prepare from now on, and return it."""
     global chosen, chosen_rows, chosen_name
     if name != "scalar" and name not in MODULES:
-        raise ValueError(f"TFLM_CY_ISA is amx, avx512, avxvnni, avx2, portable or scalar, not {name!r}")
+        raise ValueError(f"TFLM_CY_ISA is {', '.join(MODULES)} or scalar, not {name!r}")
     if name not in available():
         raise ValueError(f"this CPU cannot run {name!r}, only {', '.join(available())}")
     chosen_name = name

@@ -6,20 +6,21 @@
 
 #define TRANSPOSE_UNROLLED _Pragma("GCC unroll 16") /* registers have no index */
 
-#if SIMD_ISA >= 256
+#if SIMD_ISA >= 128
 /* Dword q of register c becomes dword c of register q. */
 SIMD_INLINE void transpose_registers(vb a[VL]) {
   vb b[VL];
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i += 2) {
-    b[i] = SIMD_BOTH(unpacklo_epi32, a[i], a[i + 1]);
-    b[i + 1] = SIMD_BOTH(unpackhi_epi32, a[i], a[i + 1]);
+    b[i] = vb_zip32_low(a[i], a[i + 1]);
+    b[i + 1] = vb_zip32_high(a[i], a[i + 1]);
   }
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i += 4) { /* a[i + j]: dwords j, 4 + j, ... of the columns i .. i + 3 */
-    a[i] = SIMD_BOTH(unpacklo_epi64, b[i], b[i + 2]);
-    a[i + 1] = SIMD_BOTH(unpackhi_epi64, b[i], b[i + 2]);
-    a[i + 2] = SIMD_BOTH(unpacklo_epi64, b[i + 1], b[i + 3]);
-    a[i + 3] = SIMD_BOTH(unpackhi_epi64, b[i + 1], b[i + 3]);
+    a[i] = vb_zip64_low(b[i], b[i + 2]);
+    a[i + 1] = vb_zip64_high(b[i], b[i + 2]);
+    a[i + 2] = vb_zip64_low(b[i + 1], b[i + 3]);
+    a[i + 3] = vb_zip64_high(b[i + 1], b[i + 3]);
   }
+#if SIMD_ISA >= 256
   TRANSPOSE_UNROLLED for (int j = 0; j < 4; j++) {
 #if SIMD_ISA == 512
     const vb low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88), high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xDD);
@@ -34,12 +35,13 @@ SIMD_INLINE void transpose_registers(vb a[VL]) {
     a[4 + j] = _mm256_permute2x128_si256(low, high, 0x31);
 #endif
   }
+#endif
 }
 #endif
 
 /* y[q][c] = x[c][q] for VL columns of VL dwords, `x_row` and `y_row` bytes from one to the next. */
 SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdiff_t y_row) {
-#if SIMD_ISA >= 256
+#if SIMD_ISA >= 128
   vb a[VL];
   TRANSPOSE_UNROLLED for (int i = 0; i < VL; i++) a[i] = vb_load(x + i * x_row);
   transpose_registers(a);
@@ -50,7 +52,7 @@ SIMD_INLINE void turn_block(const uint8_t *x, ptrdiff_t x_row, uint8_t *y, ptrdi
 #endif
 }
 
-#if SIMD_ISA >= 256
+#if SIMD_ISA >= 128
 /* A part of a block. `free`: bytes behind y's first that may be written at will, as rows that come write over what is too much. */
 SIMD_INLINE void turn_part(const uint8_t *x, int64_t x_row, int64_t n, int64_t m, uint8_t *y, int64_t y_row, int64_t free) {
   vb a[VL];

@@ -15,6 +15,7 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t
 
+from tflm_cy.arithmetic.xnnpack.product_order cimport ONE_CHAIN
 from tflm_cy.graph.context cimport EPILOGUE_ADD, EPILOGUE_CLAMP, EPILOGUE_PRELU_SIGNED, Context, Node
 from tflm_cy.ops.elementwise cimport channels_of
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed, run_packed, run_packed_range
@@ -89,7 +90,7 @@ cdef inline const ConvF32* plan_for(
 cdef inline bint try_fuse_f32(GemmF32* v, Context context, const Node* node, const Node* reader, int operand, int other) noexcept:
     """After the product's own clamp: an addition and a clamp, a slope and a clamp, either or both. False: the reader must compute its output."""
     cdef EpilogueF32* f = &v.finish
-    if v.plan.shape.groups != 1:
+    if v.plan.shape.groups != 1 or v.plan.order != ONE_CHAIN:
         return False
     if not v.has_epilogue:
         v.added = v.slopes = -1

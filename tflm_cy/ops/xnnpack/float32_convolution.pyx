@@ -179,6 +179,10 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
     cdef ptrdiff_t group, tap
     op.fast.plan.shape = g[0]
     op.fast.plan.low, op.fast.plan.high = op.range.low, op.range.high
+    op.order = order_of_windows(product_rules(), g.oh * g.ow, group_oc)
+    if depth == g.group_ic == g.ic and g.stride_h == g.stride_w == 1:
+        op.order = order_of_matrix(product_rules(), g.batches * g.oh * g.ow, g.oc)
+    op.fast.plan.order = op.order
     if ready_conv_f32(context, &op.fast.plan, w, b, column_stride, k_stride):
         node.invoke = convolve_vector
         node.try_fuse = try_fuse
@@ -194,9 +198,6 @@ cdef int use_product(Context context, Node* node, Convolution* op, ptrdiff_t col
         op.starts[tap] = tap * g.group_ic
     op.zeros = <const float*>context.persistent(sizeof(float) * g.group_ic)
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
-    op.order = order_of_windows(product_rules(), g.oh * g.ow, group_oc)
-    if depth == g.group_ic == g.ic and g.stride_h == g.stride_w == 1:
-        op.order = order_of_matrix(product_rules(), g.batches * g.oh * g.ow, g.oc)
     node.invoke = convolve
     return 0
 
@@ -270,6 +271,7 @@ cdef int finish_transposed(
     context.set_shape(context.output(node, 0), 4, dims)
     depth = g.kh * g.kw * g.ic
     op.x = 2 if node.inputs[0] >= 0 and context.input(node, 0).type == INT32 else 0
+    op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
     if g.kh == g.stride_h and g.kw == g.stride_w and g.oh == g.ih * g.kh and g.ow == g.iw * g.kw and g.oh * g.ow > 0:
         if prepare_spread(context, op, <const float*>w.data, values):
             node.invoke = spread
@@ -280,7 +282,6 @@ cdef int finish_transposed(
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
-    op.order = order_of_windows(product_rules(), transposed_positions(g), g.oc)
     node.invoke = convolve_transposed if op.x == 2 else convolve_transposed_custom
     return 0
 
@@ -308,6 +309,7 @@ cdef bint prepare_spread(Context context, Convolution* op, const float* w, const
         fast.shape = row
         fast.low, fast.high = op.range.low, op.range.high
         fast.period, fast.period_stride = g.oc, g.ic
+        fast.order = op.order
         if not ready_conv_f32(context, fast, w + ky * g.kw * g.ic, bias, g.kh * g.kw * g.ic, 1):
             return False
     return True

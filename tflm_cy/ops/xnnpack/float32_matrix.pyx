@@ -82,25 +82,26 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     if b != NULL:
         bias = <const float*>b.data
     node.data = op
-    set_product(&op.fast.plan, op.rows, op.depth, op.outputs, op.range)
+    op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
+    set_product(&op.fast.plan, op.rows, op.depth, op.outputs, op.range, op.order)
     if ready_conv_f32(context, &op.fast.plan, <const float*>w.data, bias, op.depth, 1):
         node.invoke = multiply_vector
         node.try_fuse = try_fuse
         return parallelize_packed(context, node, &op.fast.plan, multiply_range)
-    op.order = order_of_matrix(product_rules(), op.rows, op.outputs)
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.outputs, op.depth))
     pack_filters(<const float*>w.data, bias, op.outputs, op.depth, op.depth, 1, op.packed)
     node.invoke = fully_connected
     return 0
 
 
-cdef void set_product(ConvF32* c, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits) noexcept nogil:
+cdef void set_product(ConvF32* c, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits, int order) noexcept nogil:
     """Images of one pixel, of which there are as many as rows."""
     cdef ConvShape* g = &c.shape
     g.batches, g.ic, g.group_ic, g.oc = rows, depth, depth, columns
     g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
     g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
     c.low, c.high = limits.low, limits.high
+    c.order = order
 
 
 cdef int set_fully_connected_shape(Context context, const Node* node, FullyConnected* op, const Tensor* x, Tensor* y) except -1:
@@ -179,7 +180,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     matrices = count_range(y, 0, y.rank - 2)
     if matrices == 1 and not op.adj_x:
         join_rows(op)
-    set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0))
+    set_product(&op.fast.plan, op.m, op.k, op.n, float_limits(0), op.order)
     if matrices == 1 and not op.adj_x and is_constant(y):
         if ready_conv_f32(context, &op.fast.plan, <const float*>y.data, NULL, op.column_stride, op.k_stride):
             node.invoke = multiply_vector

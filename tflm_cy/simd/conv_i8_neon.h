@@ -1,0 +1,120 @@
+/* The loops of conv_i8.h for NEON: four steps of a run are loaded together, and each is multiplied from its lane. Part of conv_i8.h.
+ *
+ * With SDOT a step is one instruction for a position and a vector of columns. Without, products of bytes are words: those of two steps are added as
+ * such (`pairs`: no weight is -128, so that none leaves their range), and then to dwords, of which a column has two. */
+#ifndef TFLM_CY_SIMD_CONV_I8_NEON_H
+#define TFLM_CY_SIMD_CONV_I8_NEON_H
+
+#ifdef SIMD_DOTPROD
+enum { HALVES8 = 1 }; /* dwords of a column's sum */
+typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;
+
+#define FOUR_STEPS8(P, NC, X, W, SUMS)                                                                                          \
+  STEP_OF_FOUR8(P, NC, X, W, SUMS, 0) STEP_OF_FOUR8(P, NC, X, W, SUMS, 1) STEP_OF_FOUR8(P, NC, X, W, SUMS, 2) STEP_OF_FOUR8(P, NC, X, W, SUMS, 3)
+#define STEP_OF_FOUR8(P, NC, X, W, SUMS, LANE)                                                                                  \
+  {                                                                                                                             \
+    int8x16_t taps[4];                                                                                                          \
+    SIMD_NO_LOADS_EARLIER;                                                                                                      \
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(W + (LANE * NC + j) * VB);                                           \
+    UNROLL for (int p = 0; p < P; p++)                                                                                          \
+      UNROLL for (int j = 0; j < NC; j++) SUMS.at[p][j][0] = vdotq_laneq_s32(SUMS.at[p][j][0], taps[j], X[p], LANE);            \
+  }
+SIMD_INLINE void add_step8(int32x4_t *sum, int8x16_t taps, int8x16_t x) { sum[0] = vdotq_s32(sum[0], taps, x); }
+SIMD_INLINE int32x4_t joined8(const int32x4_t *sum) { return sum[0]; }
+SIMD_INLINE int pairs_fit8(const uint8_t *w, ptrdiff_t n) { (void)w; (void)n; return 1; }
+#else
+enum { HALVES8 = 2 };
+typedef struct { int32x4_t at[8][4][HALVES8]; } Running8;
+
+#define FOUR_STEPS8(P, NC, X, W, SUMS) TWO_OF_FOUR8(P, NC, X, W, SUMS, 0) TWO_OF_FOUR8(P, NC, X, W, SUMS, 2)
+#define TWO_OF_FOUR8(P, NC, X, W, SUMS, LANE)                                                                                   \
+  {                                                                                                                             \
+    int8x16_t taps[4], next[4];                                                                                                 \
+    SIMD_NO_LOADS_EARLIER;                                                                                                      \
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(W + (LANE * NC + j) * VB);                                           \
+    UNROLL for (int j = 0; j < NC; j++) next[j] = vld1q_s8(W + ((LANE + 1) * NC + j) * VB);                                     \
+    UNROLL for (int p = 0; p < P; p++) {                                                                                        \
+      const int8x16_t u = (int8x16_t)vdupq_laneq_s32((int32x4_t)X[p], LANE), v = (int8x16_t)vdupq_laneq_s32((int32x4_t)X[p], LANE + 1); \
+      UNROLL for (int j = 0; j < NC; j++) {                                                                                     \
+        const int16x8_t low = vmlal_s8(vmull_s8(vget_low_s8(u), vget_low_s8(taps[j])), vget_low_s8(v), vget_low_s8(next[j]));   \
+        const int16x8_t high = vmlal_high_s8(vmull_high_s8(u, taps[j]), v, next[j]);                                            \
+        SUMS.at[p][j][0] = vpadalq_s16(SUMS.at[p][j][0], low);                                                                  \
+        SUMS.at[p][j][1] = vpadalq_s16(SUMS.at[p][j][1], high);                                                                 \
+      }                                                                                                                         \
+    }                                                                                                                           \
+  }
+SIMD_INLINE void add_step8(int32x4_t *sum, int8x16_t taps, int8x16_t x) {
+  sum[0] = vpadalq_s16(sum[0], vmull_s8(vget_low_s8(x), vget_low_s8(taps)));
+  sum[1] = vpadalq_s16(sum[1], vmull_high_s8(x, taps));
+}
+SIMD_INLINE int32x4_t joined8(const int32x4_t *sum) { return vpaddq_s32(sum[0], sum[1]); }
+
+/* Is none of n weights, whole vectors, -128? */
+static int pairs_fit8(const uint8_t *w, ptrdiff_t n) {
+  vb least = vb_set1(127);
+  for (ptrdiff_t i = 0; i < n; i += VB) least = vb_min_s(least, vb_load(w + i));
+  return vminvq_s8(simd_i8(least)) > -128;
+}
+#endif
+
+/* Steps of a run, which are four bytes from one to the next. */
+SIMD_INLINE const int8_t *run_steps8(const int P, const int NC, const uint8_t *const *rows, ptrdiff_t at, ptrdiff_t steps, int pairs, const int8_t *w, Running8 *sums) {
+  for (; pairs && steps >= 4; steps -= 4, at += 16, w += 4 * NC * VB) {
+    int8x16_t x[8];
+    UNROLL for (int p = 0; p < P; p++) x[p] = vld1q_s8((const int8_t *)rows[p] + at);
+    FOUR_STEPS8(P, NC, x, w, (*sums))
+  }
+  for (; steps > 0; steps--, at += 4, w += NC * VB) {
+    int8x16_t taps[4];
+    UNROLL for (int j = 0; j < NC; j++) taps[j] = vld1q_s8(w + j * VB);
+    UNROLL for (int p = 0; p < P; p++) {
+      const int8x16_t x = simd_i8(vb_set1_32(rows[p] + at));
+      UNROLL for (int j = 0; j < NC; j++) add_step8(sums->at[p][j], taps[j], x);
+    }
+  }
+  return w;
+}
+
+/* All steps of a window, for P positions. */
+SIMD_INLINE void multiply_steps8(const int P, const int NC, const Positions8 *t, const uint8_t *const *rows, const Panel8 *panel, Sums8 *sums) {
+  const int32_t *offset = t->offsets, *const regular = offset + t->regular, *const end = offset + t->steps;
+  const int8_t *w = panel->w;
+  Running8 running;
+  UNROLL for (int p = 0; p < P; p++)
+    UNROLL for (int j = 0; j < NC; j++)
+      UNROLL for (int i = 0; i < HALVES8; i++) running.at[p][j][i] = HALVES8 == 1 ? simd_i32(sums->whole[p][j]) : vdupq_n_s32(0);
+  for (; offset < regular; offset += t->run) w = run_steps8(P, NC, rows, *offset, t->run, panel->pairs, w, &running);
+  for (; offset < end; offset++) w = run_steps8(P, NC, rows, *offset, 1, 0, w, &running);
+  UNROLL for (int p = 0; p < P; p++)
+    UNROLL for (int j = 0; j < NC; j++) {
+      const vi sum = (vi)joined8(running.at[p][j]);
+      sums->whole[p][j] = HALVES8 == 1 ? sum : vi_add(sums->whole[p][j], sum);
+    }
+}
+
+/* One row whose steps lie together: two sums of a column, which do not wait for each other. */
+SIMD_INLINE void multiply_row8(const int NC, const Positions8 *t, const Panel8 *panel, Sums8 *sums) {
+  const uint8_t *row = t->x + t->offsets[0];
+  const int8_t *w = panel->w;
+  ptrdiff_t steps = t->steps;
+  Running8 running; /* as of two positions, one for every second four steps */
+  UNROLL for (int p = 0; p < 2; p++)
+    UNROLL for (int j = 0; j < NC; j++)
+      UNROLL for (int i = 0; i < HALVES8; i++) running.at[p][j][i] = vdupq_n_s32(0);
+  for (; panel->pairs && steps >= 8; steps -= 8, row += 32) {
+    UNROLL for (int p = 0; p < 2; p++) {
+      const int8x16_t x[1] = {vld1q_s8((const int8_t *)row + 16 * p)};
+      Running8 one;
+      UNROLL for (int j = 0; j < NC; j++)
+        UNROLL for (int i = 0; i < HALVES8; i++) one.at[0][j][i] = running.at[p][j][i];
+      FOUR_STEPS8(1, NC, x, w, one)
+      UNROLL for (int j = 0; j < NC; j++)
+        UNROLL for (int i = 0; i < HALVES8; i++) running.at[p][j][i] = one.at[0][j][i];
+      w += 4 * NC * VB;
+    }
+  }
+  run_steps8(1, NC, &row, 0, steps, panel->pairs, w, &running);
+  UNROLL for (int j = 0; j < NC; j++)
+    sums->whole[0][j] = vi_add(sums->whole[0][j], vi_add((vi)joined8(running.at[0][j]), (vi)joined8(running.at[1][j])));
+}
+#endif
