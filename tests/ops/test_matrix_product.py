@@ -115,7 +115,11 @@ def test_hybrid_values_are_rounded_as_the_machine_does():
     x = np.array([[127, 0.49999997, 0, 0, 0, 0, 0, 0, 0.49999997]], np.float32)
     w = np.zeros((2, 9), np.int8)
     w[0, 1] = w[1, 8] = 1
-    [y] = run("FULLY_CONNECTED", [(x, "float32"), Tensor.constant(w, scale=[1.0], zero_point=[0]), None], [Tensor([1], "float32")])
+    [y] = run(
+        "FULLY_CONNECTED",
+        [(x, "float32"), Tensor.constant(w, scale=[1.0], zero_point=[0]), None],
+        [Tensor([1], "float32")],
+    )
     assert y.tolist() == [[0 if platform.machine() == "aarch64" else 1, 0]]
 
 
