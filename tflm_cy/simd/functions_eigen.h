@@ -59,7 +59,11 @@ SIMD_INLINE Floats logistic_floats(Floats a) {
 }
 
 SIMD_INLINE Floats tanh_floats(Floats a) {
+#ifdef __aarch64__
+  const Floats most = FLOATS(8.01773357391357422f);
+#else
   const Floats most = FLOATS(7.90738964080810547f);
+#endif
   Floats x = floats_if(most < a, most, a), x2, p, q;
   x = floats_if(x < -most, -most, x);
   x2 = x * x;

@@ -16,6 +16,7 @@ from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, pl
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
+from tflm_cy.arithmetic.product_ruy cimport in_order
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
@@ -23,12 +24,16 @@ cdef inline void conv_3d_f32_fused(
     const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
 ) noexcept nogil:
     """Some positions, of which y is the first. sums: oc floats. bias: NULL when there is none."""
-    cdef ptrdiff_t position, kd, kh, kw, c, o
+    cdef ptrdiff_t depth = v.kernel[0] * v.kernel[1] * v.kernel[2] * v.ic
+    cdef ptrdiff_t last = depth - depth % 4 - 4 if AARCH64 and depth >= 8 else depth
+    cdef ptrdiff_t position, kd, kh, kw, c, o, k
     cdef const float* pixel
     cdef const float* row
     cdef float value
+    cdef float held = 0
     cdef Place p
     for position in range(first, end):
+        k = 0
         p = place_of(v, position)
         for o in range(v.oc):
             sums[o] = <float>0 if bias == NULL or AARCH64 else bias[o]
@@ -39,9 +44,14 @@ cdef inline void conv_3d_f32_fused(
                     pixel = pixel_at(v, x, &p, kd, kh, kw)
                     for c in range(v.ic):
                         value = <float>0 if pixel == NULL else pixel[c]
+                        held = value if k == last else held
                         for o in range(v.oc):
-                            sums[o] = fmaf(value, row[o], sums[o])
+                            if k != last or in_order(o, position):
+                                sums[o] = fmaf(value, row[o], sums[o])
+                            if k == last + 3 and not in_order(o, position):
+                                sums[o] = fmaf(held, row[o - 3 * v.oc], sums[o])
                         row += v.oc
+                        k += 1
         for o in range(v.oc if AARCH64 and bias != NULL else 0):
             sums[o] = sums[o] + bias[o]
         clamp_sums(v, sums, 1, y)

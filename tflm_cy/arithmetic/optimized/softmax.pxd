@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport expf, logf, roundf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.eigen cimport eigen_exp
+from tflm_cy.arithmetic.eigen cimport eigen_exp, logistic_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -143,13 +143,15 @@ cdef inline void exponentials(const float* x, float* y, int64_t n, float top, fl
 
 
 cdef inline void softmax_row_eigen(
-    const float* x, float* y, int64_t row, int64_t depth, float beta, const RowKernels* fast=NULL,
+    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """`row` counts from the start of the tensor."""
+    """`row` of `rows` counts from the start of the tensor, whose last values beyond whole vectors have the C library's exponential on aarch64."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
     cdef float scale
     cdef int64_t c
     exponentials(x, y, depth, top, beta, fast)
+    for c in range(max(<int64_t>0, logistic_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
+        y[c] = expf((x[c] - top) * beta)
     scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
     if fast != NULL:
         fast.scale_row(y, depth, scale)
