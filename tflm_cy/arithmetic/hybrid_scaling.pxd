@@ -18,7 +18,7 @@ cdef enum Scaling:               # of a sum
     BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
     BY_FILTER_FIRST = 1          # (sum * filter scale) * image scale
     BY_PRODUCT = 2               # sum * (filter scale * image scale)
-    BY_FOURS = 3                 # BY_FILTER_FIRST, NaN becoming the lower limit; the last columns % 4: (sum * image scale) * filter scale
+    BY_FOURS = 3                 # BY_FILTER_FIRST, NaN becoming the lower limit but on aarch64; the last columns % 4: (sum * image scale) * filter scale
 
 cdef struct HybridScaling:
     ptrdiff_t columns            # of a group
@@ -76,8 +76,8 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     else:
         for c in range(fours):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]    # no NaN is left
-            v = v if v > low else low
-            y[c] = v if v < high else high
+            v = v if v > low or (AARCH64 and v != v) else low
+            y[c] = v if v < high or (AARCH64 and v != v) else high
         for c in range(fours, n):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale
             y[c] = clamp_f32(add_after(mul_after(v, scales[c]), bias[c]), low, high)

@@ -170,8 +170,8 @@ cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
 
 
 cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* aux,
-                           bint aux_zero, const float* h, bint h_zero, const float* c, const LstmRoom* room) noexcept nogil:
-    """Into room.gates[which]."""
+                           bint aux_zero, const float* h, bint h_zero, const float* c, ptrdiff_t place, const LstmRoom* room) noexcept nogil:
+    """Into room.gates[which]. place: of the gate in TensorFlow's memory (eigen.pxd's logistic_in_place)."""
     cdef float* v = room.gates + which * batches * s.cells
     cdef const float* p
     cdef const int8_t* q
@@ -217,7 +217,13 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
     if which == CELL_GATE:
         activate(v, batches * s.cells, s.activation, s.fast)
     else:
-        logistic_in_place(v, batches * s.cells, s.fast)
+        logistic_in_place(v, batches * s.cells, s.fast, place)
+
+
+cdef inline ptrdiff_t place_of_gate(const LstmGate* gates, int which) noexcept nogil:
+    """The gates lie one behind the other, the input gate, unless there is none, before those of the cell, of forgetting and of the output."""
+    cdef ptrdiff_t place = 2 if which == FORGET_GATE else 1 if which == CELL_GATE else which
+    return place if gates[INPUT_GATE].w != NULL else place - 1
 
 
 cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
@@ -258,13 +264,14 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         quantize_rows(s, h, batches, s.outputs, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
-            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, which) * n, room)
     for k in range(n):
         c[k] = mul_first(f_gate[k], c[k])
         c[k] = plus_gate(c[k], g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
-    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
+    lstm_gate(
+        s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, OUTPUT_GATE) * n, room)
     if s.activation != ACT_NONE:
         memcpy(g_gate, c, n * sizeof(float))
         activate(g_gate, n, s.activation, s.fast)

@@ -368,7 +368,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, False, g.oh * g.ow, &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, 1, &op.scaling, "TRANSPOSE_CONV")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
     else:
