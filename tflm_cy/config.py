@@ -1,6 +1,7 @@
 """What this process runs with: `show_config`."""
 
 import os
+import platform
 
 
 def peaks() -> dict[str, float]:
@@ -19,10 +20,10 @@ def show_config() -> dict[str, str]:
     >>> import tflm_cy
     >>> sorted(tflm_cy.show_config())  # doctest: +ELLIPSIS
     version...
-    ['available', 'definitions', 'kernels', 'version', 'xnnpack bytes']
+    ['available', 'definitions', 'kernels', 'other definitions', 'version', 'xnnpack bytes']
     """
     from tflm_cy import __version__
-    from tflm_cy.ops import generation
+    from tflm_cy.ops import generation, machine_definitions
     from tflm_cy.simd import table
 
     def because(variable: str, otherwise: str) -> str:
@@ -43,7 +44,10 @@ def show_config() -> dict[str, str]:
         "available": ", ".join(table.available()),
         "xnnpack bytes": xnnpack,
         "definitions": definitions,
+        "other definitions": "; ".join(
+            f"{what}: {form}" for what, form in machine_definitions.taken(platform.machine()).items()
+        ),
     }
     for key, value in config.items():
-        print(f"{key:14} {value}")
+        print(f"{key:17} {value}")
     return config

@@ -1,5 +1,7 @@
 """FULLY_CONNECTED and BATCH_MATMUL: against numpy in exact integers, refusals."""
 
+import platform
+
 import numpy as np
 import pytest
 
@@ -99,13 +101,26 @@ def test_hybrid_fully_connected(asymmetric):
 
 
 def test_hybrid_products_have_tensorflows_sign_error():
-    """-1 * -128 counts as -128 within full blocks of 16 columns."""
+    """-1 * -128 counts as -128 within full blocks of 16 columns, but not on aarch64."""
     weights = Tensor.constant(np.full((1, 16), -128, np.int8), scale=[1.0], zero_point=[0])
     [y] = run("FULLY_CONNECTED", [(-np.ones((1, 16), np.float32), "float32"), weights, None], [Tensor([1], "float32")])
-    assert y.tolist() == [[-2048]]
+    assert y.tolist() == [[2048 if platform.machine() == "aarch64" else -2048]]
     weights = Tensor.constant(np.full((1, 15), -128, np.int8), scale=[1.0], zero_point=[0])
     [y] = run("FULLY_CONNECTED", [(-np.ones((1, 15), np.float32), "float32"), weights, None], [Tensor([1], "float32")])
     assert y.tolist() == [[1920]]
+
+
+def test_hybrid_values_are_rounded_as_the_machine_does():
+    """In full blocks of 8 values 0.49999997 becomes 1 by adding a half, but on aarch64; behind them 0 everywhere."""
+    x = np.array([[127, 0.49999997, 0, 0, 0, 0, 0, 0, 0.49999997]], np.float32)
+    w = np.zeros((2, 9), np.int8)
+    w[0, 1] = w[1, 8] = 1
+    [y] = run(
+        "FULLY_CONNECTED",
+        [(x, "float32"), Tensor.constant(w, scale=[1.0], zero_point=[0]), None],
+        [Tensor([1], "float32")],
+    )
+    assert y.tolist() == [[0 if platform.machine() == "aarch64" else 1, 0]]
 
 
 def test_fully_connected_refuses():

@@ -7,6 +7,7 @@ tanh}.h; the bits of Eigen's tanh: numerics of TensorFlow 2.21, AVX without FMA.
 from libc.math cimport erfcf, exp, expf, expm1f, floor, tanhf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+from tflm_cy.arithmetic.eigen cimport eigen_tanh
 from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.nan_order cimport mul_runs
@@ -58,25 +59,6 @@ cdef inline float hard_swish_f32(float x) noexcept nogil:
     gate = gate if <float>0.0 < gate else <float>0.0
     gate = gate if gate < <float>6.0 else <float>6.0
     return x * gate / <float>6.0
-
-
-cdef inline float eigen_tanh(float v) noexcept nogil:
-    """A rational approximation of degree 9 over 8, clamped at +-7.90738964."""
-    cdef float x = v
-    cdef float x2, p, q
-    if x > <float>7.90738964080810547:
-        x = <float>7.90738964080810547
-    if x < <float>-7.90738964080810547:
-        x = <float>-7.90738964080810547
-    x2 = x * x
-    p = <float>1.394553628e-8 * x2 + <float>2.102733560e-5
-    p = p * x2 + <float>3.520756727e-3
-    p = p * x2 + <float>1.340216100e-1
-    q = <float>8.015776984e-7 * x2 + <float>3.326951409e-4
-    q = q * x2 + <float>2.597254514e-2
-    q = q * x2 + <float>4.673548340e-1
-    q = q * x2 + <float>1.0
-    return (x2 * x * p + x) / q
 
 
 cdef inline float gelu_approximate_f32(float x) noexcept nogil:

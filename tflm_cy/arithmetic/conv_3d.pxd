@@ -9,6 +9,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.machine cimport plus_product
 from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct Volume:              # sizes by axis: depth, height, width
@@ -97,7 +98,7 @@ cdef inline void conv_3d_f32(
                     for c in range(v.ic):
                         value = pixel[c]
                         for o in range(v.oc):
-                            sums[o] = sums[o] + value * row[o]
+                            sums[o] = plus_product(sums[o], value, row[o])
                         row += v.oc
         for o in range(v.oc):
             y[o] = clamp_f32(sums[o] + (<float>0 if bias == NULL else bias[o]), v.low, v.high)
@@ -136,7 +137,7 @@ cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const fl
                                     if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
                                         out = y + (b * outputs + (od * v.out[1] + oh) * v.out[2] + ow) * v.oc
                                         for o in range(v.oc):
-                                            out[o] = out[o] + value * row[o * v.ic]
+                                            out[o] = plus_product(out[o], value, row[o * v.ic])
                                     row += v.oc * v.ic
                     x += v.ic
     add_bias_3d(v, bias, y)

@@ -1,7 +1,7 @@
 """Between real numbers and quantized ones: quantize, requantize, dequantize.
 
 float32 to integer: round(x / scale) half away from zero in float32, to int32, plus the zero point, clamped. What int32 cannot hold, NaN and
-both infinities are INT32_MIN before the (wrapping) addition. Integer to float32: (float)((double)scale * (q - zero_point)), one rounding;
+both infinities are INT32_MIN before the (wrapping) addition; on aarch64 they are int32's nearest value, and NaN is 0. Integer to float32: (float)((double)scale * (q - zero_point)), one rounding;
 per channel float32 scale * (float)(q - zero_point).
 Source: LiteRT:tflite/kernels/internal/reference/{quantize,requantize,dequantize}.h.
 """
@@ -17,13 +17,16 @@ cdef extern from *:
     #if defined(__x86_64__)
     static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
     static inline int32_t tflm_cy_cut32_f64(double x) { return (int32_t)x; }
+    #elif defined(__aarch64__)
+    static inline int32_t tflm_cy_cut32(float x) { int32_t y; __asm__("fcvtzs %w0, %s1" : "=r"(y) : "w"(x)); return y; }
+    static inline int32_t tflm_cy_cut32_f64(double x) { int32_t y; __asm__("fcvtzs %w0, %d1" : "=r"(y) : "w"(x)); return y; }
     #else
     static inline int32_t tflm_cy_cut32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
     static inline int32_t tflm_cy_cut32_f64(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
     #endif
     #endif
     """
-    int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; INT32_MIN: what int32 cannot hold, NaN
+    int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; what int32 cannot hold as the machine converts it
     int32_t cut32_f64 "tflm_cy_cut32_f64"(double x) noexcept nogil
 
 ctypedef fused Narrow:

@@ -5,9 +5,9 @@ of int16 pairs is what plain x86-64 multiplies and adds in one instruction:
 
     cdef RowScale s
     quantize_symmetric(x, depth, q, &s)                        # or quantize_asymmetric
-    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), fast, y)
+    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), steps, fast, y)
 
-`fast`: vector kernels for rows, or NULL.
+`fast`: vector kernels for rows, or NULL. `steps`: hybrid_neon.pxd's product_steps, which has what is otherwise on aarch64.
 
 Quirks that are part of the definition, each with its smallest case:
 - full blocks of 8 values round by adding 0.5 and truncating, so 0.49999997 becomes 1; the rest of the row uses C's round;
@@ -24,6 +24,8 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.hybrid_neon cimport FUSED, WRAPS, dot_f32_neon, quantize_values_neon, wrap_error
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_after, add_first, dot_lanes, mul_after, mul_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
@@ -151,6 +153,9 @@ cdef inline void quantize_values(
     cdef int16_t y16
     cdef float x
     cdef int32_t y
+    if AARCH64:
+        quantize_values_neon(v, n, inverse, zero_point, low, q)
+        return
     if plain:
         for i in range(blocks):            # |v * inverse| is at most 255 and a little: int16 holds it
             x = v[i] * inverse
@@ -204,7 +209,7 @@ cdef inline void quantize_symmetric(const float* v, ptrdiff_t n, int16_t* q, Row
 
 
 cdef inline Extremes extremes_with_zero(const float* v, ptrdiff_t n, bint nan) noexcept nogil:
-    """As far as NaN lets: four lanes over the full blocks of four, pairs in the tail."""
+    """As far as NaN lets: four lanes over the full blocks of four, pairs in the tail. On aarch64 a NaN in the blocks hides them all."""
     cdef Extremes e, rest
     cdef ptrdiff_t blocks = n - n % 4
     e.low = 0
@@ -214,7 +219,7 @@ cdef inline Extremes extremes_with_zero(const float* v, ptrdiff_t n, bint nan) n
         e.low = rest.low if rest.low < e.low else e.low
         e.high = rest.high if e.high < rest.high else e.high
         return e
-    if blocks > 0:
+    if blocks > 0 and not (AARCH64 and any_nan(v, blocks)):
         rest = lane_extremes(v, blocks)
         e.low = rest.low if rest.low < e.low else e.low
         e.high = rest.high if e.high < rest.high else e.high
@@ -255,11 +260,11 @@ cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, Ro
 
 cdef inline bint all_zero(const float* v, ptrdiff_t n) noexcept nogil:
     """True when every value is 0 or -0; a product with such an input is skipped as a whole. In the full blocks of four a NaN counts as zero:
-    it is not beyond 0 on either side ([NaN, 0, 0, 0] is skipped, [0, 0, 0, 0, NaN] is not).
+    it is not beyond 0 on either side ([NaN, 0, 0, 0] is skipped, [0, 0, 0, 0, NaN] is not); on aarch64 it never does.
     """
     cdef ptrdiff_t i
     for i in range(n - n % 4):
-        if v[i] > 0 or v[i] < 0:
+        if v[i] > 0 or v[i] < 0 or (AARCH64 and v[i] != v[i]):
             return False
     for i in range(n - n % 4, n):
         if v[i] != 0:
@@ -361,10 +366,10 @@ cdef inline void multiply_rows_hybrid(
 
 cdef inline void accumulate_rows(
     const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales, int32_t zero_point,
-    const int32_t* row_sums, bint minimum, const RowKernels* fast, float* result,
+    const int32_t* row_sums, bint minimum, int steps, const RowKernels* fast, float* result,
 ) noexcept nogil:
     """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
-    Of two NaN the product's comes out.
+    Of two NaN the product's comes out; where sum and product are fused, the result's.
 
     `minimum` is has_minimum(w, rows, n); row_sums may be NULL when the zero point is 0.
     """
@@ -374,13 +379,18 @@ cdef inline void accumulate_rows(
     while first < rows:
         count = min(<ptrdiff_t>DOTS, rows - first)
         if fast != NULL:
-            fast.multiply(q, 0, 1, w + first * n, n, count, n, minimum, dots, 0)
+            fast.multiply(q, 0, 1, w + first * n, n, count, n, minimum and not AARCH64, dots, 0)
         else:
-            multiply_rows_hybrid(w + first * n, count, n, q, minimum, dots)
+            multiply_rows_hybrid(w + first * n, count, n, q, minimum and not AARCH64, dots)
+        for j in range(count if minimum and steps & WRAPS else 0):
+            dots[j] = <int32_t>(<uint32_t>dots[j] + <uint32_t>wrap_error(q, w + (first + j) * n, n))
         if zero_point != 0:
             for j in range(count):
                 dots[j] = <int32_t>(<uint32_t>dots[j] - <uint32_t>zero_point * <uint32_t>row_sums[first + j])
-        if row_scales != NULL:
+        if steps & FUSED:
+            for j in range(count):
+                result[first + j] = fmaf(<float>dots[j], row_scales[first + j] * scale if row_scales != NULL else scale, result[first + j])
+        elif row_scales != NULL:
             for j in range(count):
                 result[first + j] = add_after(<float>dots[j] * mul_after(row_scales[first + j], scale), result[first + j])
         else:
@@ -417,6 +427,8 @@ cdef inline float fold_lanes(const float* lanes) noexcept nogil:
 cdef inline float accumulate_dot_f32(float result, const float* a, const float* b, ptrdiff_t n) noexcept nogil:
     """result + the lanes' sum, then + each product of the tail; of two NaN the later comes out, and a's of a product in the tail."""
     cdef ptrdiff_t k
+    if AARCH64:
+        return dot_f32_neon(a, b, n, result)
     result = add_first(lane_dot_f32(a, b, n), result)
     for k in range(n - n % 4, n):
         result = add_first(mul_first(a[k], b[k]), result)
@@ -432,10 +444,10 @@ cdef inline void accumulate_dots_f32(
     cdef ptrdiff_t count, r
     while first < rows:
         count = min(<ptrdiff_t>DOTS, rows - first)
-        if fast != NULL:
+        if fast != NULL and not AARCH64:
             fast.add_dots(a + first * n, count, n, b, start + first, sums)
         for r in range(count):
-            if fast == NULL or sums[r] != sums[r]:
+            if fast == NULL or AARCH64 or sums[r] != sums[r]:
                 sums[r] = accumulate_dot_f32(start[first + r], a + (first + r) * n, b, n)
         memcpy(y + first, sums, count * sizeof(float))
         first += count

@@ -5,18 +5,20 @@
     scale_rows(&h, group, sums, sum_row, rows, y, y_row)
 
 The order of the multiplications is part of the definition: the operators differ in it. Of two NaN the product's comes out, not the bias's.
+On aarch64 the last product of FULLY_CONNECTED may be fused with the bias (hybrid_neon.pxd).
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_after, mul_after
 
 cdef enum Scaling:               # of a sum
     BY_BOTH = 0                  # sum * (image scale * the filter's only scale)
     BY_FILTER_FIRST = 1          # (sum * filter scale) * image scale
     BY_PRODUCT = 2               # sum * (filter scale * image scale)
-    BY_FOURS = 3                 # BY_FILTER_FIRST, NaN becoming the lower limit; the last columns % 4: (sum * image scale) * filter scale
+    BY_FOURS = 3                 # BY_FILTER_FIRST, NaN becoming the lower limit but on aarch64; the last columns % 4: (sum * image scale) * filter scale
 
 cdef struct HybridScaling:
     ptrdiff_t columns            # of a group
@@ -28,6 +30,7 @@ cdef struct HybridScaling:
     const int32_t* w_sums        # of each column's weights
     int32_t zero_point
     float scale
+    bint fused                   # the product and the bias, but for BY_FILTER_FIRST and BY_FOURS
     ptrdiff_t bias_first         # of all columns: up to here a bias that is NaN comes out, whatever it is added to
 
 
@@ -54,7 +57,11 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     cdef uint32_t zero_point = <uint32_t>h.zero_point
     cdef ptrdiff_t c
     cdef float v
-    if h.params == BY_BOTH:
+    if AARCH64 and h.fused:
+        for c in range(n):
+            v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c])
+            y[c] = clamp_f32(fmaf(v, both if h.params == BY_BOTH else scales[c] * scale, bias[c]), low, high)
+    elif h.params == BY_BOTH:
         for c in range(n):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * both
             y[c] = clamp_f32(add_after(v, bias[c]), low, high)
@@ -69,8 +76,8 @@ cdef inline void scale_row(const HybridScaling* h, ptrdiff_t first, const int32_
     else:
         for c in range(fours):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scales[c] * scale + bias[c]    # no NaN is left
-            v = v if v > low else low
-            y[c] = v if v < high else high
+            v = v if v > low or (AARCH64 and v != v) else low
+            y[c] = v if v < high or (AARCH64 and v != v) else high
         for c in range(fours, n):
             v = <float><int32_t>(<uint32_t>sums[c] - zero_point * <uint32_t>w_sums[c]) * scale
             y[c] = clamp_f32(add_after(mul_after(v, scales[c]), bias[c]), low, high)

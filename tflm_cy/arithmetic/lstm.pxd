@@ -23,8 +23,10 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport activate, logistic_in_place, matrix_product_f32
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, quantize_row_by
+from tflm_cy.arithmetic.hybrid_neon cimport product_steps, sparse_steps
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
@@ -41,6 +43,7 @@ cdef struct LstmShape:
     float proj_clip
     bint hybrid
     bint asymmetric
+    bint dotprod                 # hybrid_neon.pxd
     ptrdiff_t top_block          # of Eigen's products
     const RowKernels* fast       # or NULL
 
@@ -95,11 +98,12 @@ cdef inline void accumulate_product(const float* w, const float* x, float* v, pt
 
 
 cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, const int16_t* x, const RowScale* scales, float* v,
-                                   ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const RowKernels* fast) noexcept nogil:
+                                   ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const LstmShape* s) noexcept nogil:
     cdef ptrdiff_t b
     for b in range(m):
         accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                        matrix.row_sums, matrix.minimum, fast, v + b * n)
+                        matrix.row_sums, matrix.minimum, sparse_steps(s.dotprod) if matrix.sparse else product_steps(n, k, m, s.dotprod),
+                        s.fast, v + b * n)
 
 
 cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, ptrdiff_t k, int16_t* q, RowScale* scales) noexcept nogil:
@@ -108,12 +112,43 @@ cdef inline void quantize_rows(const LstmShape* s, const float* x, ptrdiff_t m, 
         quantize_row_by(s.fast, s.asymmetric, x + b * k, k, q + b * k, &scales[b])
 
 
+cdef inline float plus_gate(float total, float a, float b) noexcept nogil:
+    """total + a * b: one rounding on aarch64."""
+    return fmaf(a, b, total) if AARCH64 else add_first(mul_first(a, b), total)
+
+
+cdef inline float sum_of_16(const float* v, ptrdiff_t n, float less, bint squares) noexcept nogil:
+    """The sum of v - less, or of its squares, on aarch64: sixteen lanes, added in fours, then the tail."""
+    cdef float[16] lanes
+    cdef ptrdiff_t i
+    cdef float d, total
+    cdef int l
+    for l in range(16):
+        lanes[l] = 0
+    for i in range(n - n % 16):
+        d = v[i] - less
+        lanes[i & 15] = fmaf(d, d, lanes[i & 15]) if squares else lanes[i & 15] + d
+    for l in range(4):
+        lanes[l] = (lanes[l] + lanes[8 + l]) + (lanes[4 + l] + lanes[12 + l])
+    total = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+    for i in range(n - n % 16, n):
+        d = v[i] - less
+        total = fmaf(d, d, total) if squares else total + d
+    return total
+
+
 cdef inline void normalize_row(float* v, ptrdiff_t n, const float* coefficients, const float* bias) noexcept nogil:
     """To mean 0 and deviation 1, then coefficients and bias."""
     cdef float total = 0
     cdef float squares = 0
     cdef float mean, inverse, d
     cdef ptrdiff_t i
+    if AARCH64:
+        mean = sum_of_16(v, n, 0, False) / <float>n
+        inverse = <float>1 / sqrtf(sum_of_16(v, n, mean, True) / <float>n + <float>1e-8)
+        for i in range(n):
+            v[i] = (v[i] - mean) * inverse * coefficients[i] + bias[i]
+        return
     for i in range(n):
         total = add_first(total, v[i])
     mean = total / <float>n
@@ -135,8 +170,8 @@ cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
 
 
 cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* aux,
-                           bint aux_zero, const float* h, bint h_zero, const float* c, const LstmRoom* room) noexcept nogil:
-    """Into room.gates[which]."""
+                           bint aux_zero, const float* h, bint h_zero, const float* c, ptrdiff_t place, const LstmRoom* room) noexcept nogil:
+    """Into room.gates[which]. place: of the gate in TensorFlow's memory (eigen.pxd's logistic_in_place)."""
     cdef float* v = room.gates + which * batches * s.cells
     cdef const float* p
     cdef const int8_t* q
@@ -153,12 +188,12 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         return
     if s.hybrid:
         if not x_zero:
-            accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches, s.fast)
+            accumulate_hybrid(<const int8_t*>g.w, &g.w_hybrid, room.x, room.x_scales, v, s.cells, s.inputs, batches, s)
         if not aux_zero:
-            accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches, s.fast)
+            accumulate_hybrid(<const int8_t*>g.aux, &g.aux_hybrid, room.aux, room.aux_scales, v, s.cells, s.aux_inputs, batches, s)
         if not h_zero and not g.diagonal:
             accumulate_hybrid(
-                <const int8_t*>g.r, &g.r_hybrid, room.h, room.x_scales if g.r_hybrid.sparse else room.h_scales, v, s.cells, s.outputs, batches, s.fast)
+                <const int8_t*>g.r, &g.r_hybrid, room.h, room.x_scales if g.r_hybrid.sparse else room.h_scales, v, s.cells, s.outputs, batches, s)
     else:
         if not x_zero:
             accumulate_product(<const float*>g.w, x, v, s.cells, s.inputs, batches, room.products, s)
@@ -168,21 +203,27 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
             accumulate_product(<const float*>g.r, h, v, s.cells, s.outputs, batches, room.products, s)
     if g.diagonal and not h_zero:
         for i in range(batches * s.cells):
-            v[i] = add_first(mul_first(diagonal[i % s.cells], h[i]), v[i])
+            v[i] = plus_gate(v[i], diagonal[i % s.cells], h[i])
     if g.peephole != NULL and which != CELL_GATE:
         p = <const float*>g.peephole
         q = <const int8_t*>g.peephole
         for b in range(batches):
             for i in range(s.cells):
-                v[b * s.cells + i] = add_first(
-                    mul_first(c[b * s.cells + i], <float>q[i] * g.peephole_scale if s.hybrid else p[i]), v[b * s.cells + i])
+                v[b * s.cells + i] = plus_gate(
+                    v[b * s.cells + i], c[b * s.cells + i], <float>q[i] * g.peephole_scale if s.hybrid else p[i])
     if g.norm != NULL:
         for b in range(batches):
             normalize_row(v + b * s.cells, s.cells, g.norm, g.bias)
     if which == CELL_GATE:
         activate(v, batches * s.cells, s.activation, s.fast)
     else:
-        logistic_in_place(v, batches * s.cells, s.fast)
+        logistic_in_place(v, batches * s.cells, s.fast, place)
+
+
+cdef inline ptrdiff_t place_of_gate(const LstmGate* gates, int which) noexcept nogil:
+    """The gates lie one behind the other, the input gate, unless there is none, before those of the cell, of forgetting and of the output."""
+    cdef ptrdiff_t place = 2 if which == FORGET_GATE else 1 if which == CELL_GATE else which
+    return place if gates[INPUT_GATE].w != NULL else place - 1
 
 
 cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
@@ -194,7 +235,7 @@ cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdi
         accumulate_product(<const float*>p.w, v, h, s.outputs, s.cells, batches, room.products, s)
     elif not all_zero(v, batches * s.cells):
         quantize_rows(s, v, batches, s.cells, room.h, room.h_scales)
-        accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches, s.fast)
+        accumulate_hybrid(<const int8_t*>p.w, &p.hybrid, room.h, room.h_scales, h, s.outputs, s.cells, batches, s)
         if p.hybrid.sparse:
             memcpy(room.x_scales, room.h_scales, batches * sizeof(RowScale))
     if s.proj_clip > 0:
@@ -223,13 +264,14 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         quantize_rows(s, h, batches, s.outputs, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
-            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, which) * n, room)
     for k in range(n):
         c[k] = mul_first(f_gate[k], c[k])
-        c[k] = add_first(mul_first(g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k]), c[k])
+        c[k] = plus_gate(c[k], g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
-    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, room)
+    lstm_gate(
+        s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, OUTPUT_GATE) * n, room)
     if s.activation != ACT_NONE:
         memcpy(g_gate, c, n * sizeof(float))
         activate(g_gate, n, s.activation, s.fast)

@@ -26,9 +26,9 @@ cdef struct BasicShape:
 
 
 cdef inline void activate_cells(
-    const float* g, ptrdiff_t step, ptrdiff_t n, const float* c, const RowKernels* fast, float* new_c, float* new_h,
+    const float* g, ptrdiff_t step, ptrdiff_t n, ptrdiff_t place, const float* c, const RowKernels* fast, float* new_c, float* new_h,
 ) noexcept nogil:
-    """At most ACTIVATED neighbouring cells, whose gates lie `step` apart."""
+    """At most ACTIVATED neighbouring cells, whose gates lie `step` apart. place: of the first of all batches' cells."""
     cdef float[ACTIVATED] i_gate
     cdef float[ACTIVATED] g_gate
     cdef float[ACTIVATED] f_gate
@@ -38,10 +38,10 @@ cdef inline void activate_cells(
     memcpy(g_gate, g + step, n * sizeof(float))
     memcpy(f_gate, g + 2 * step, n * sizeof(float))
     memcpy(o_gate, g + 3 * step, n * sizeof(float))
-    logistic_in_place(i_gate, n, fast)
+    logistic_in_place(i_gate, n, fast, place)
     activate(g_gate, n, ACT_TANH, fast)
-    logistic_in_place(f_gate, n, fast)
-    logistic_in_place(o_gate, n, fast)
+    logistic_in_place(f_gate, n, fast, place)
+    logistic_in_place(o_gate, n, fast, place)
     for i in range(n):
         new_c[i] = i_gate[i] * g_gate[i] + f_gate[i] * c[i]
     memcpy(g_gate, new_c, n * sizeof(float))
@@ -57,7 +57,7 @@ cdef inline void basic_lstm_f32(
     """operands [batches, inputs + cells], w [4 * cells, inputs + cells]; gates [batches, 4 * cells]."""
     cdef float limit = <float>3.4028234663852886e38
     cdef ptrdiff_t n = 4 * s.cells
-    cdef ptrdiff_t b, i
+    cdef ptrdiff_t b, i, some
     cdef const float* g
     matrix_product_f32(w, operands, gates, n, s.inputs + s.cells, s.batches, top_block, fast)
     for b in range(s.batches):
@@ -66,9 +66,9 @@ cdef inline void basic_lstm_f32(
         i = 0
         while i < s.cells:
             g = gates + b * n + i
-            activate_cells(g, s.cells, min(<ptrdiff_t>ACTIVATED, s.cells - i), c + b * s.cells + i, fast, new_c + b * s.cells + i,
-                           new_h + b * s.cells + i)
-            i += ACTIVATED
+            some = min(<ptrdiff_t>ACTIVATED - (b * s.cells + i & 3), s.cells - i)        # to where a vector begins
+            activate_cells(g, s.cells, some, b * s.cells + i, c + b * s.cells + i, fast, new_c + b * s.cells + i, new_h + b * s.cells + i)
+            i += some
 
 
 cdef inline void basic_lstm_u8(

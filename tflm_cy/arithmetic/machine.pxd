@@ -25,3 +25,8 @@ cdef inline float plus_product(float total, float a, float b) noexcept nogil:
 cdef inline float product_plus(float a, float b, float c) noexcept nogil:
     """a * b + c likewise."""
     return fmaf(a, b, c) if AARCH64 else a * b + c
+
+
+cdef inline float sum_of_products(float a, float b, float c, float d) noexcept nogil:
+    """a * b + c * d: on aarch64 the first product is fused."""
+    return fmaf(a, b, c * d) if AARCH64 else a * b + c * d

@@ -7,15 +7,19 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport inverse_sqrt
+from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
 
 cdef inline void l2_normalize_row_f32(const float* x, float* y, int64_t depth) noexcept nogil:
-    """x / max(sqrt(sum of squares), 1e-6), the sum sequential."""
+    """x / max(sqrt(sum of squares), 1e-6), the sum sequential; on aarch64 the last depth % 8 squares are fused with it."""
     cdef float norm = 0
+    cdef int64_t body = depth - depth % 8 if AARCH64 else depth
     cdef int64_t c
-    for c in range(depth):
+    for c in range(body):
         norm = add_first(x[c] * x[c], norm)
+    for c in range(body, depth):
+        norm = fmaf(x[c], x[c], norm)
     norm = sqrtf(norm)
     if norm < <float>1e-6:
         norm = <float>1e-6

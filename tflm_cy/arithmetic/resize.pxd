@@ -1,7 +1,7 @@
 """Bilinear and nearest-neighbour resizing over NHWC: where an output pixel lies in the input, and how its neighbours are mixed.
 
 float32 and uint8 go through float coordinates and weights, each product rounded, added in the order (top, left), (bottom, left),
-(top, right), (bottom, right); int8 and int16 through 10-bit fixed point.
+(top, right), (bottom, right); int8 and int16 through 10-bit fixed point. On aarch64 all products but that of (bottom, left) are fused.
 
 Columns are handled in blocks of 64, whose coordinates are computed once.
 
@@ -10,6 +10,8 @@ Source: LiteRT:tflite/kernels/internal/reference/{resize_bilinear,resize_nearest
 from libc.math cimport ceilf, floorf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus, sum_of_products
 
 cdef enum:
     COLUMN_BLOCK = 64
@@ -45,7 +47,7 @@ cdef inline float scale_f32(int32_t size, int32_t out, bint align_corners) noexc
 cdef inline Place place_f32(int32_t i, int32_t size, int32_t out, bint align_corners, bint half_pixel_centers) noexcept nogil:
     cdef Place p
     cdef float scale = scale_f32(size, out, align_corners)
-    cdef float at = (i + <float>0.5) * scale - <float>0.5 if half_pixel_centers else i * scale
+    cdef float at = product_plus(i + <float>0.5, scale, <float>-0.5) if half_pixel_centers else i * scale
     p.low = min(max(<int64_t>floorf(at), 0), size - 1)
     p.high = min(<int64_t>ceilf(at), size - 1)
     p.fraction = at - <float>p.low
@@ -78,6 +80,13 @@ cdef inline float last_nan(float a, float b, float c, float d, float total) noex
     return d if d != d else c if c != c else b if b != b else a if a != a else total
 
 
+cdef inline float mixed_f32(
+    float top_left, float bottom_left, float top_right, float bottom_right, float up, float down, float left, float right,
+) noexcept nogil:
+    cdef float mixed = sum_of_products(top_left * up, left, bottom_left * down, left)
+    return plus_product(plus_product(mixed, top_right * up, right), bottom_right * down, right)
+
+
 cdef inline void mix_f32(const real* top_left, const real* bottom_left, const real* top_right, const real* bottom_right, real* y,
                          int64_t depth, float down, float right) noexcept nogil:
     cdef float up = <float>1 - down
@@ -85,11 +94,10 @@ cdef inline void mix_f32(const real* top_left, const real* bottom_left, const re
     cdef float mixed
     cdef int64_t c
     for c in range(depth):
-        mixed = (<float>top_left[c] * up * left + <float>bottom_left[c] * down * left + <float>top_right[c] * up * right
-                 + <float>bottom_right[c] * down * right)
+        mixed = mixed_f32(top_left[c], bottom_left[c], top_right[c], bottom_right[c], up, down, left, right)
         if real is float:
             y[c] = mixed + <float>0          # the kernel adds a rounding offset of 0: -0.0 becomes 0.0
-            if mixed != mixed:
+            if mixed != mixed and not AARCH64:
                 y[c] = last_nan(top_left[c] * up * left, bottom_left[c] * down * left, top_right[c] * up * right,
                                 bottom_right[c] * down * right, mixed)
         else:

@@ -8,7 +8,8 @@ Pixels of MANY_CHANNELS and more are left to the definitions.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.resize cimport Place, Resize, place_10, place_f32
+from tflm_cy.arithmetic.optimized.resize cimport weighted_bytes
+from tflm_cy.arithmetic.resize cimport Place, Resize, mixed_f32, place_10, place_f32
 
 cdef enum:
     RUN = 1024                   # values
@@ -51,8 +52,7 @@ cdef inline void mix_run_f32(const Corners* k, uint8_t* y, int64_t n, float down
         right = k.right[i]
         left = <float>1 - right
         y[i] = <uint8_t><int32_t>(
-            (<float>k.top_left[i] * up * left + <float>k.bottom_left[i] * down * left + <float>k.top_right[i] * up * right
-             + <float>k.bottom_right[i] * down * right) + <float>0.5)
+            mixed_f32(k.top_left[i], k.bottom_left[i], k.top_right[i], k.bottom_right[i], up, down, left, right) + <float>0.5)
 
 
 cdef inline void mix_run_weighted(const Corners* k, uint8_t* y, int64_t n, float down) noexcept nogil:
@@ -62,9 +62,8 @@ cdef inline void mix_run_weighted(const Corners* k, uint8_t* y, int64_t n, float
     for i in range(n):
         right = k.right[i]
         left = <float>1 - right
-        y[i] = <uint8_t><int32_t>(
-            <float>k.top_left[i] * (up * left) + <float>k.top_right[i] * (up * right) + <float>k.bottom_left[i] * (down * left)
-            + <float>k.bottom_right[i] * (down * right) + <float>0.5)
+        y[i] = <uint8_t><int32_t>(weighted_bytes(
+            k.top_left[i], k.top_right[i], k.bottom_left[i], k.bottom_right[i], up * left, up * right, down * left, down * right) + <float>0.5)
 
 
 cdef inline void mix_run_10(const Corners* k, int8_t* y, int64_t n, int32_t down) noexcept nogil:

@@ -23,6 +23,8 @@ from tflm_cy.arithmetic.hybrid cimport (
     fold_lanes,
     quantize_row_by,
 )
+from tflm_cy.arithmetic.hybrid_neon cimport product_steps
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
@@ -30,6 +32,7 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels
 cdef struct SvdfShape:
     ptrdiff_t batches, inputs, filters, memory, rank
     int32_t activation                  # of the float forms
+    bint dotprod                        # hybrid_neon.pxd
     const RowKernels* fast              # or NULL
 
 cdef struct SvdfScales:
@@ -94,7 +97,7 @@ cdef inline float sum_lanes(const float* v, ptrdiff_t n) noexcept nogil:
     cdef float total
     for i in range(n - n % 4):
         lanes[i & 3] = add_first(lanes[i & 3], v[i])
-    total = fold_lanes(lanes)
+    total = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) if AARCH64 else fold_lanes(lanes)
     for i in range(n - n % 4, n):
         total = add_first(total, v[i])
     return total
@@ -124,5 +127,5 @@ cdef inline void svdf_hybrid(const SvdfShape* s, const float* x, const int8_t* f
         for b in range(s.batches):
             quantize_row_by(s.fast, asymmetric, x + b * s.inputs, s.inputs, quantized, &scale)
             accumulate_rows(feature, s.filters, s.inputs, quantized, scale.scale * feature_scale, NULL, scale.zero_point, row_sums, minimum,
-                            s.fast, products + b * s.filters)
+                            product_steps(s.filters, s.inputs, s.batches, s.dotprod), s.fast, products + b * s.filters)
     apply_time_f32(s, time, bias, state, products, lanes, y)

@@ -13,6 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.machine cimport plus_product
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, activation, shift_values, weight8
@@ -131,7 +132,7 @@ cdef inline void add_scaled_products(
     for k in range(n):
         x = <float>(q[k] - zero_point)
         for c in range(columns):           # a product of both is an integer that a float holds
-            sums[c] = sums[c] + x * <float>turned[c] * scales[c] * scale
+            sums[c] = plus_product(sums[c], x * <float>turned[c] * scales[c], scale)
         turned += oc
 
 

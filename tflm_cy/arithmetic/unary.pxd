@@ -8,6 +8,7 @@ from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product, multiply, round_shift
 from tflm_cy.arithmetic.half cimport bits_f32, f32_to_half, half_to_f32
 from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Signed:
@@ -73,7 +74,7 @@ cdef inline void exp_f32(const void* params, const float* x, float* y, int64_t n
 cdef inline void log_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):
-        y[i] = bits_f32(0xFFC00000) if x[i] < 0 else logf(x[i])           # the NaN of the C library's older entry point
+        y[i] = bits_f32(0xFFC00000) if x[i] < 0 and not AARCH64 else logf(x[i])           # the NaN of the C library's older entry point
 
 
 cdef inline void sin_f32(const void* params, const float* x, float* y, int64_t n) noexcept nogil:

@@ -2,6 +2,8 @@
 from libc.stdint cimport int64_t, uint16_t
 
 from tflm_cy.arithmetic.activation cimport tanh_half_run
+from tflm_cy.arithmetic.eigen cimport logistic_vectors
+from tflm_cy.arithmetic.optimized.activation cimport logistic_run_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.tensor cimport FLOAT16
 from tflm_cy.ops.elementwise cimport Unary, UnaryKernel
@@ -9,7 +11,9 @@ from tflm_cy.simd.table cimport row_kernels
 
 
 cdef inline void logistic_fast(const RowKernels* fast, const float* x, float* y, int64_t n) noexcept nogil:
-    fast.logistic(x, y, n)
+    cdef int64_t body = logistic_vectors(n)
+    fast.logistic(x, y, body)
+    logistic_run_eigen(NULL, x + body, y + body, n - body)
 
 
 cdef inline void tanh_fast(const RowKernels* fast, const float* x, float* y, int64_t n) noexcept nogil:

@@ -24,6 +24,7 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_hybrid
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.schema.option_slots cimport (
     BIDIRECTIONAL_SEQUENCE_LSTM_ASYMMETRIC_QUANTIZE_INPUTS, BIDIRECTIONAL_SEQUENCE_LSTM_CELL_CLIP,
@@ -185,6 +186,7 @@ cdef int prepare_rnn(Context context, Node* node) except -1:
         s.shape[direction].inputs, s.shape[direction].units = q.inputs, q.units[direction]
         s.shape[direction].aux_inputs, s.shape[direction].activation = q.aux_inputs, activation
         s.shape[direction].fast = row_kernels()
+        s.shape[direction].dotprod = has_dotprod()
         expect(context, node, first, type, q.units[direction], q.inputs)
         expect(context, node, first + 1, type, q.units[direction], q.units[direction])
         expect(context, node, first + 2, FLOAT32, q.units[direction])
@@ -300,6 +302,7 @@ cdef int prepare_cell(Context context, Node* node, LstmCells* s, int direction, 
     shape.hybrid, shape.asymmetric = q.hybrid, q.asymmetric
     shape.top_block = top_block(l1_data_bytes())
     shape.fast = row_kernels()
+    shape.dotprod = has_dotprod()
     s.q.units[direction] = shape.outputs
     if not shape.cell_clip >= 0 or not shape.proj_clip >= 0:
         raise ValueError("params->cell_clip >= 0 and params->proj_clip >= 0 was not true.")

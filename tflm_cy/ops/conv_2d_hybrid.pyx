@@ -5,8 +5,9 @@
 | equal scales | `convolve_hybrid`: symmetric |
 | differing scales | `convolve_hybrid_channels`: asymmetric, exact |
 
-Symmetric products have the sign error of arithmetic/hybrid.pxd unless the number of output channels is a multiple of 4. In the optimized
-arithmetic, without groups, differing scales multiply the image's scale first.
+Symmetric products have the sign error of arithmetic/hybrid.pxd unless the number of output channels is a multiple of 4; none on aarch64. In
+the optimized arithmetic, without groups, differing scales multiply the image's scale first, and products may wrap around on aarch64
+(arithmetic/hybrid_neon.pxd).
 
 Source: LiteRT:tflite/kernels/conv.cc.
 """
@@ -16,13 +17,16 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape, gather_patch, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by, sign_error
+from tflm_cy.arithmetic.hybrid_neon cimport WRAPS, product_steps, wrap_error
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, bias_first_of
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, all_rows, parallelize_hybrid_i8, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport bias_values, check_quantized, weight_bytes
 
@@ -43,6 +47,7 @@ cdef struct HybridConv:
     const float* scales
     bint wraps                   # products have the sign error,
     bint signs                   # of this kernel, too
+    bint meets                   # products have the wrap error
     const RowKernels* rows       # or NULL
     int sums32                   # scratch: the sums of a position
     HybridI8 packed              # with a vector kernel
@@ -59,7 +64,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if w.type != INT8 and w.type != INT4 and w.type != UINT8:
         raise OwnRefusalError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
     check_quantized(w, "CONV_2D", "filter")
-    op.wraps = op.c.shape.oc % 4 != 0
+    op.wraps = op.c.shape.oc % 4 != 0 and not AARCH64
     node.invoke = convolve_hybrid
     if op.c.shape.groups != 1:
         node.invoke = convolve_hybrid_channels
@@ -73,6 +78,9 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
         raise ValueError(f"CONV_2D: {w.scale_count} scales along dimension {w.quantized_dimension} for {op.c.shape.oc} channels")
     if x.dims[0] == 0:
         raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
+    if node.invoke == convolve_hybrid_channels_optimized:
+        op.meets = product_steps(
+            op.c.shape.oc, op.c.depth, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, has_dotprod()) & WRAPS
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)
     op.rows = row_kernels()
     if use_hybrid_i8(context, node, op):
@@ -95,7 +103,7 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     if not is_constant(w):
         return False
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
-    if params == BY_BOTH and op.wraps and has_minimum(bytes, g.oc, op.c.depth):
+    if (op.meets or (params == BY_BOTH and op.wraps)) and has_minimum(bytes, g.oc, op.c.depth):
         return False
     if not ready_hybrid_i8(
             context, &op.packed, &g, context.input(node, 0), bytes, op.scales, params, params != BY_BOTH, <const float*>op.c.bias.values,
@@ -185,6 +193,8 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
                     if params == CHANNELS:
                         v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
                     elif params == CHANNELS_OPTIMIZED:
+                        if op.meets:
+                            sums[i * g.oc + c] += wrap_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (op.scales[c] * s.scale)
                     else:
                         if op.wraps and op.rows == NULL:

@@ -14,6 +14,7 @@ from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, tr
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.window cimport SAME, VALID
@@ -155,13 +156,15 @@ cdef const float* bias_of(Context context, const Node* node, int i) noexcept nog
 cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except -1:
     """Windows, copied one behind the other, are rows of a matrix that meets the filter. Its kernels: chains of fused multiply-adds that begin
     with the bias, for the optimized arithmetic; rounded products and sums for the reference, whose zeros outside of the image make no NaN.
-    A filter that is fed is packed by each invoke."""
+    A filter that is fed is packed by each invoke. On aarch64 the orders are others, and the definition serves."""
     cdef const Tensor* bias = context.input(node, 2)
     cdef int64_t depth = count(w) / op.volume.oc
     cdef int64_t positions = count(context.output(node, 0)) / op.volume.oc
     cdef const float* biases = bias_of(context, node, 2)
     cdef ConvShape shape
     op.fed = not is_constant(w) or (bias != NULL and not is_constant(bias))
+    if AARCH64:
+        return 0
     if is_constant(w):
         context.materialize(w)
         if not op.fused and not all_finite(<const float*>w.data, count(w)):
@@ -236,19 +239,19 @@ cdef int convolve(Context context, Node* node) noexcept nogil:
 
 
 cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    """Some of the output's positions. The matrix product of TensorFlow's optimized kernel takes denormals for zeros, here alone."""
+    """Some of the output's positions. The matrix product of TensorFlow's optimized kernel takes denormals for zeros, here alone, on x86-64."""
     cdef const Conv3D* op = <const Conv3D*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data + first * op.volume.oc
     cdef int64_t next
-    cdef unsigned long long mode = flush_denormals() if op.fused else 0
+    cdef unsigned long long mode = flush_denormals() if op.fused and not AARCH64 else 0
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
         if op.product == NONE or op.unserved or not multiply(context, node, op, x, first, next, worker, y):
             compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next
-    if op.fused:
+    if op.fused and not AARCH64:
         restore_denormals(mode)
 
 

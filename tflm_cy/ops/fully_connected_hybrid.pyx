@@ -15,15 +15,18 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport activate
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, has_minimum, quantize_row_by, sum_rows
+from tflm_cy.arithmetic.hybrid_neon cimport FUSED, product_steps, sparse_steps
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_PRODUCT
 from tflm_cy.arithmetic.optimized.hybrid cimport (
     fully_connected_blocks4, fully_connected_moved, move_weights, moves_weights, quantize_row, sum_blocks4,
 )
+from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.graph.context cimport OPTIMIZED, Context, IterationSpace, Node, iteration_space
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
 from tflm_cy.schema.option_slots cimport FULLY_CONNECTED_ASYMMETRIC_QUANTIZE_INPUTS
@@ -56,6 +59,7 @@ cdef struct HybridMatrix:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
+    int steps                    # hybrid_neon.pxd
     int8_t* moved                # int4 weights of the optimized arithmetic, NULL when they are taken as the others
 
 
@@ -89,6 +93,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
     prepare_bias(context, b, op.m.rows, &op.bias)
     op.row_sums = NULL
     op.rows = row_kernels()
+    op.steps = sparse_steps(has_dotprod()) if op.sparse else product_steps(op.m.rows, op.m.depth, op.m.batches, has_dotprod())
     op.shifted = context.request_scratch(context.for_all_workers(2 * op.m.depth + 2))
     if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.m.rows, op.m.depth) and m.batches > 0:
         if w.block_size != 0:
@@ -159,10 +164,13 @@ cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, cons
     """A row at a time; limits are the caller's."""
     cdef ConvShape g
     matrix_shape(&op.m, &g)
-    return ready_hybrid_i8(
+    if not ready_hybrid_i8(
         context, &op.packed, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
         op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,
-        <const float*>op.bias.values, -INFINITY, INFINITY)
+        <const float*>op.bias.values, -INFINITY, INFINITY):
+        return False
+    op.packed.out.fused = op.steps & FUSED
+    return True
 
 
 cdef inline void look_at_weights(Context context, const Node* node, HybridMatrix* op) noexcept nogil:
@@ -252,9 +260,9 @@ cdef inline void multiply_row(
     if op.sparse and op.asymmetric:
         offset = scale * <float>s.zero_point
         for o in range(columns):
-            y[o] -= (offset if scales == NULL else offset * scales[o]) * <float>row_sums[o]
+            y[o] = product_plus(-(offset if scales == NULL else offset * scales[o]), <float>row_sums[o], y[o])
         s.zero_point = 0
-    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.rows, y)
+    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.steps, op.rows, y)
 
 
 cdef int fully_connected_int4(Context context, Node* node) noexcept nogil:

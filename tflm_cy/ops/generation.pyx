@@ -10,6 +10,7 @@ read at each prepare. This module is compiled for any CPU: it decides whether th
 from libc.stdlib cimport getenv
 from libc.string cimport strcmp
 
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX2, AVX512, DOTPROD, I8MM, NEON, SME, cpu_has_avx2_fma, cpu_has_avx512f
 from tflm_cy.platform.cpu cimport ARM_DOTPROD, ARM_I8MM, ARM_SME, arm_features
 
@@ -44,6 +45,10 @@ cdef int generation() except -1:
         text = (<bytes>wanted).decode("utf-8", "replace")
         raise ValueError(f"TFLM_CY_XNNPACK is avx2 or avx512, not {text!r}")
     return AVX512 if cpu_has_avx512f() else AVX2
+
+
+cdef bint has_dotprod() except -1:
+    return AARCH64 and generation() >= DOTPROD
 
 
 cdef int forced_arm(bytes wanted) except -1:

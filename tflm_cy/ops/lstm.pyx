@@ -34,6 +34,7 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.graph.context cimport EVERY_INPUT, MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, MAX_RANK, UINT8, VARIABLE, Tensor, bytes_of, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.lstm_basic cimport prepare_basic
 from tflm_cy.ops.lstm_gates_i8 cimport prepare_gates8
 from tflm_cy.ops.lstm_integer cimport prepare_integer
@@ -288,6 +289,7 @@ cdef int prepare_float(Context context, Node* node, Lstm* s) except -1:
     shape.top_block = top_block(l1_data_bytes())
     if node.arithmetic != MICRO:
         shape.fast = row_kernels()
+        shape.dotprod = has_dotprod()
     if node.arithmetic == MICRO and (shape.hybrid or s.normed or has_diagonals(context, node) or context.input(node, PROJECTION_WEIGHTS) != NULL
                                      or context.input(node, PEEPHOLES + 2) != NULL or context.input(node, INPUT_WEIGHTS) == NULL):
         raise ValueError("LSTM: TFLM has no hybrid form, no peepholes, projection or layer normalisation, and wants all four gates")

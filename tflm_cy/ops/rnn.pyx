@@ -14,6 +14,7 @@ from tflm_cy.arithmetic.rnn cimport RnnMatrix, RnnShape, rnn_step_f32, rnn_step_
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, UINT8, VARIABLE, Tensor, is_constant, type_name
 from tflm_cy.ops.arity cimport expect_arity
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.schema.option_slots cimport (
     RNN_ASYMMETRIC_QUANTIZE_INPUTS, RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_ASYMMETRIC_QUANTIZE_INPUTS,
     SEQUENCE_RNN_FUSED_ACTIVATION_FUNCTION, SEQUENCE_RNN_TIME_MAJOR,
@@ -80,6 +81,7 @@ cdef int prepare(Context context, Node* node, int rank, bint time_major, int act
     s.steps = 1 if rank == 2 else x.dims[0] if time_major else x.dims[1]
     s.shape.inputs = x.dims[rank - 1]
     s.shape.fast = row_kernels()
+    s.shape.dotprod = has_dotprod()
     if w.rank != 2 or w.dims[1] != s.shape.inputs:
         raise ValueError("input->dims->data[1] != input_weights->dims->data[1]: input and weights do not fit")
     s.shape.units = w.dims[0]

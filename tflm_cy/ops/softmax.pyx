@@ -170,7 +170,7 @@ cdef int softmax_f32_optimized(Context context, Node* node) noexcept nogil:
     cdef float* y = <float*>context.output(node, 0).data
     cdef int64_t row
     for row in range(s.rows):
-        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.depth, s.beta, s.fast)
+        softmax_row_eigen(x + row * s.depth, y + row * s.depth, row, s.rows, s.depth, s.beta, s.fast)
     return 0
 
 

@@ -20,6 +20,7 @@ from tflm_cy.arithmetic.micro.svdf cimport svdf_f32_in_order
 from tflm_cy.arithmetic.svdf cimport SvdfScales, SvdfShape, svdf_f32, svdf_hybrid, svdf_s8
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, VARIABLE, Tensor, count, is_constant, type_name
+from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.schema.option_slots cimport SVDF_ASYMMETRIC_QUANTIZE_INPUTS, SVDF_FUSED_ACTIVATION_FUNCTION, SVDF_RANK
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 
@@ -73,6 +74,7 @@ cdef int prepare(Context context, Node* node) except -1:
     shape.rank = table_i32(node.options, SVDF_RANK, 0)
     if node.arithmetic != MICRO:
         shape.fast = row_kernels()
+        shape.dotprod = has_dotprod()
     shape.activation = table_i8(node.options, SVDF_FUSED_ACTIVATION_FUNCTION, 0)
     if shape.rank <= 0 or shape.filters % shape.rank:
         raise ValueError(f"num_filters % rank != 0: {shape.filters} filters, rank {shape.rank}")

@@ -44,6 +44,7 @@ typedef struct {        /* positions that tiles meet one after the other */
   int magic_bias;           /* the sums are (requantize8.h) */
   float f_low, f_high;
   int keeps_nan;
+  int apart;            /* never on x86-64 */
   ptrdiff_t y_row;      /* values from one position to the next */
 } Positions8;
 
@@ -167,7 +168,8 @@ SIMD_INLINE void tile8_finish_floats(
     const ptrdiff_t n = w->n - j * VL;
     UNROLL for (int p = 0; p < P; p++) {
       if (p >= count) break;
-      vf v = vf_fma(vf_mul(vf_from_vi(tile8_sums(NC, HALVED, sums, p, j)), vf_set1(inverses[p])), scale, bias);
+      vf v = vf_from_vi(tile8_sums(NC, HALVED, sums, p, j));
+      v = SIMD_ISA < 256 && t->apart ? vf_add(vf_mul(v, vf_mul(scale, vf_set1(inverses[p]))), bias) : vf_fma(vf_mul(v, vf_set1(inverses[p])), scale, bias);
       v = t->keeps_nan ? vf_max(low, vf_min(high, v)) : vf_min(vf_max(v, low), high);
       if (n >= VL) vf_store(y + p * t->y_row + j * VL, v);
       else vf_store_part(y + p * t->y_row + j * VL, v, n);

@@ -47,6 +47,7 @@ cdef extern from "conv_i8.h" nogil:
         bint magic_bias
         float f_low
         bint keeps_nan
+        bint apart
         float f_high
         ptrdiff_t y_row
     ctypedef struct Panel8:
@@ -229,6 +230,7 @@ cdef void start_positions(const ConvI8* c, Positions8* t) noexcept nogil:
     if c.dynamic:
         t.kind = TILE_F32
         t.keeps_nan = c.scaling.keeps_nan
+        t.apart = c.scaling.apart
         t.f_low = c.scaling.low
         t.f_high = c.scaling.high
         return

@@ -61,7 +61,11 @@ SIMD_INLINE Floats logistic_floats(Floats a) {
 }
 
 SIMD_INLINE Floats tanh_floats(Floats a) {
+#ifdef __aarch64__
+  const Floats most = FLOATS(8.01773357391357422f);
+#else
   const Floats most = FLOATS(7.90738964080810547f);
+#endif
   Floats x = floats_if(most < a, most, a), x2, p, q;
   x = floats_if(x < -most, -most, x);
   x2 = x * x;
@@ -214,14 +218,14 @@ SIMD_INLINE Floats power_floats(Floats a, Floats y, Whole *others) {
   exponent = exponent + low;
   x = m - 1.0f;
   p = FLOATS(9.7010828554630279541015625e-02f);
-  p = p * x + -1.6896486282348632812500000e-01f;
-  p = p * x + 1.7200836539268493652343750e-01f;
-  p = p * x + -1.7892272770404815673828125e-01f;
-  p = p * x + 2.0505344867706298828125000e-01f;
-  p = p * x + -2.4046677350997924804687500e-01f;
-  p = p * x + 2.8857553005218505859375000e-01f;
-  p = p * x + -3.6067414283752441406250000e-01f;
-  p = p * x + 4.8089790344238281250000000e-01f;
+  p = floats_plus(p, x, FLOATS(-1.6896486282348632812500000e-01f));
+  p = floats_plus(p, x, FLOATS(1.7200836539268493652343750e-01f));
+  p = floats_plus(p, x, FLOATS(-1.7892272770404815673828125e-01f));
+  p = floats_plus(p, x, FLOATS(2.0505344867706298828125000e-01f));
+  p = floats_plus(p, x, FLOATS(-2.4046677350997924804687500e-01f));
+  p = floats_plus(p, x, FLOATS(2.8857553005218505859375000e-01f));
+  p = floats_plus(p, x, FLOATS(-3.6067414283752441406250000e-01f));
+  p = floats_plus(p, x, FLOATS(4.8089790344238281250000000e-01f));
   s = pairs_plus(-7.2134751588268664068692714863573201000690460205078125e-01, pairs_product(x, p));
   s = pairs_plus(1.442695041742110273474963832995854318141937255859375e+00, pairs_times(s, x));
   s = pairs_times(pairs_times(s, x), y);

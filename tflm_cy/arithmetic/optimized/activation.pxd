@@ -9,7 +9,7 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport INFINITY, tanhf
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
-from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh
+from tflm_cy.arithmetic.eigen cimport eigen_exp, eigen_logistic, eigen_tanh, logistic_vectors, scalar_logistic
 from tflm_cy.arithmetic.gemmlowp cimport logistic_s16, saturate16, tanh_s16
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 
@@ -18,9 +18,12 @@ cdef enum:
 
 
 cdef inline void logistic_run_eigen(const void* params, const float* x, float* y, int64_t n) noexcept nogil:
+    cdef int64_t body = logistic_vectors(n)
     cdef int64_t i
-    for i in range(n):
+    for i in range(body):
         y[i] = eigen_logistic(x[i])
+    for i in range(body, n):
+        y[i] = scalar_logistic(x[i])
 
 
 cdef inline void tanh_run_eigen(const void* params, const float* x, float* y, int64_t n) noexcept nogil:

@@ -2,7 +2,7 @@
 
 CONV_3D takes ruy's float product, since its filter is stored by columns: each output is a chain of fused multiply-adds over the whole window,
 zeros for the taps outside, which begins with the bias; NaN becomes the upper limit (ruy chooses its kernels at run time; on CPUs without fused
-multiply-add it would round twice).
+multiply-add it would round twice). On aarch64 the chain begins with 0, the bias is added to it, and NaN stays.
 CONV_3D_TRANSPOSE multiplies every pixel with the whole filter in Eigen's order, and adds the products to the output in the order of the pixels; the padding
 behind the depth is reckoned from that of the height, so that planes of the input are left out where the two differ.
 
@@ -14,7 +14,9 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, place_of
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
+from tflm_cy.arithmetic.product_ruy cimport in_order
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
@@ -22,15 +24,19 @@ cdef inline void conv_3d_f32_fused(
     const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
 ) noexcept nogil:
     """Some positions, of which y is the first. sums: oc floats. bias: NULL when there is none."""
-    cdef ptrdiff_t position, kd, kh, kw, c, o
+    cdef ptrdiff_t depth = v.kernel[0] * v.kernel[1] * v.kernel[2] * v.ic
+    cdef ptrdiff_t last = depth - depth % 4 - 4 if AARCH64 and depth >= 8 else depth
+    cdef ptrdiff_t position, kd, kh, kw, c, o, k
     cdef const float* pixel
     cdef const float* row
     cdef float value
+    cdef float held = 0
     cdef Place p
     for position in range(first, end):
+        k = 0
         p = place_of(v, position)
         for o in range(v.oc):
-            sums[o] = <float>0 if bias == NULL else bias[o]
+            sums[o] = <float>0 if bias == NULL or AARCH64 else bias[o]
         row = w
         for kd in range(v.kernel[0]):
             for kh in range(v.kernel[1]):
@@ -38,18 +44,28 @@ cdef inline void conv_3d_f32_fused(
                     pixel = pixel_at(v, x, &p, kd, kh, kw)
                     for c in range(v.ic):
                         value = <float>0 if pixel == NULL else pixel[c]
+                        held = value if k == last else held
                         for o in range(v.oc):
-                            sums[o] = fmaf(value, row[o], sums[o])
+                            if k != last or in_order(o, position):
+                                sums[o] = fmaf(value, row[o], sums[o])
+                            if k == last + 3 and not in_order(o, position):
+                                sums[o] = fmaf(held, row[o - 3 * v.oc], sums[o])
                         row += v.oc
+                        k += 1
+        for o in range(v.oc if AARCH64 and bias != NULL else 0):
+            sums[o] = sums[o] + bias[o]
         clamp_sums(v, sums, 1, y)
         y += v.oc
 
 
 cdef inline void clamp_sums(const Volume* v, const float* sums, ptrdiff_t positions, float* y) noexcept nogil:
-    """y may be the sums. Of NaN, too: the upper limit."""
+    """y may be the sums. Of NaN, too: the upper limit, but not on aarch64."""
     cdef ptrdiff_t i
     cdef float value
     for i in range(positions * v.oc):
+        if AARCH64 and sums[i] != sums[i]:
+            y[i] = sums[i]
+            continue
         value = sums[i] if sums[i] < v.high else v.high
         y[i] = value if value > v.low else v.low
 

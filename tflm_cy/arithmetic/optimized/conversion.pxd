@@ -6,7 +6,8 @@
 | 8 bits to 8 bits, blocks of 16 | halves of the last shift up | halves away from zero |
 | 4, 8, 16 bits to float32, blocks of 8 | (float)q * scale + (float)(-zero_point * scale) | (float)((double)scale * (q - zero_point)) |
 
-What int32 cannot hold is INT32_MIN before the (wrapping) addition of the zero point, as in the reference.
+What int32 cannot hold becomes what it is in the reference before the (wrapping) addition of the zero point. On aarch64 the product and the
+sum of a block to float32 are fused.
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
 from libc.math cimport fabsf
@@ -15,6 +16,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.conversion cimport Affine, Narrow, add_wrapping, cut32, dequantize_bytes
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.fully_connected cimport round_away
+from tflm_cy.arithmetic.machine cimport product_plus
 
 cdef enum:
     FLOAT_BLOCK = 8
@@ -57,7 +59,7 @@ cdef inline void lookup_split(const void* params, const uint8_t* x, uint8_t* y, 
 
 
 cdef inline float dequantized_in_block(int32_t q, float scale, int32_t zero_point) noexcept nogil:
-    return <float>q * scale + <float>(<double>-zero_point * <double>scale)
+    return product_plus(<float>q, scale, <float>(<double>-zero_point * <double>scale))
 
 
 cdef inline void dequantize_split_bytes(const void* params, const Narrow* x, float* y, int64_t n) noexcept nogil:
@@ -66,7 +68,7 @@ cdef inline void dequantize_split_bytes(const void* params, const Narrow* x, flo
     cdef int64_t body = n - n % FLOAT_BLOCK
     cdef int64_t i
     for i in range(body):
-        y[i] = <float><int32_t>x[i] * q.scale + bias
+        y[i] = product_plus(<float><int32_t>x[i], q.scale, bias)
     dequantize_bytes(params, x + body, y + body, n - body)
 
 

@@ -1,4 +1,4 @@
-"""Eigen's power of float32 values with one exponent for all, as its packets compute it without fused multiply-add.
+"""Eigen's power of float32 values with one exponent for all, as its packets compute it: without fused multiply-add but, on aarch64, in polynomials.
 
 x^y = 2^(y * log2(x)): log2 of the mantissa and the product with y are kept as sums of two floats (`Pair`), whose exact products are made
 by splitting each factor in halves (Veltkamp, Dekker). Whole exponents from -3 to 7 are repeated products instead.
@@ -10,6 +10,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.eigen cimport eigen_exp
+from tflm_cy.arithmetic.machine cimport product_plus
 
 cdef struct Pair:                # high + low, low at most half a unit of high's last place
     float high
@@ -68,14 +69,14 @@ cdef inline Pair log2_of_mantissa(float z) noexcept nogil:
     cdef float x = z - <float>1
     cdef float p = <float>9.7010828554630279541015625e-02
     cdef Pair s
-    p = p * x + <float>-1.6896486282348632812500000e-01
-    p = p * x + <float>1.7200836539268493652343750e-01
-    p = p * x + <float>-1.7892272770404815673828125e-01
-    p = p * x + <float>2.0505344867706298828125000e-01
-    p = p * x + <float>-2.4046677350997924804687500e-01
-    p = p * x + <float>2.8857553005218505859375000e-01
-    p = p * x + <float>-3.6067414283752441406250000e-01
-    p = p * x + <float>4.8089790344238281250000000e-01
+    p = product_plus(p, x, <float>-1.6896486282348632812500000e-01)
+    p = product_plus(p, x, <float>1.7200836539268493652343750e-01)
+    p = product_plus(p, x, <float>-1.7892272770404815673828125e-01)
+    p = product_plus(p, x, <float>2.0505344867706298828125000e-01)
+    p = product_plus(p, x, <float>-2.4046677350997924804687500e-01)
+    p = product_plus(p, x, <float>2.8857553005218505859375000e-01)
+    p = product_plus(p, x, <float>-3.6067414283752441406250000e-01)
+    p = product_plus(p, x, <float>4.8089790344238281250000000e-01)
     s = plus(pair_of(-7.2134751588268664068692714863573201000690460205078125e-01), product(x, p))
     s = plus(pair_of(1.442695041742110273474963832995854318141937255859375e+00), times(s, x))
     return times(s, x)

@@ -217,7 +217,7 @@ cdef inline void multiply_row(const Product* p, const float* w, const float* x, 
     elif p.method == MATRIX_VECTOR:
         matrix_vector_f32(w, p.n, p.k, x, True, sums)
     elif p.method == CHAIN:
-        chain_products(w, p.n, p.k, x, sums)
+        chain_products(w, p.n, p.k, x, j, sums)
     elif p.method == LANES:
         lane_products(w, p.n, p.k, x, sums)
     elif p.method == VECTOR_MATRIX:

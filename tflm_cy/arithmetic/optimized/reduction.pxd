@@ -13,7 +13,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from tflm_cy.arithmetic.eigen cimport fold8
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_after
+from tflm_cy.arithmetic.optimized.reduction_neon cimport aligned_start_neon, row_sum_neon
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
 from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_up, rescale
 
@@ -23,7 +25,7 @@ cdef enum:
 
 
 cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
-    """Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind. Of two NaN
+    """On aarch64 row_sum_neon. Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind. Of two NaN
     that of the sum so far comes out.
 
     Eigen starts at the first element that lies on 32 bytes. n >= 1.
@@ -33,6 +35,8 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
     cdef int64_t blocks, i
     cdef float total
     cdef int l
+    if AARCH64:
+        return row_sum_neon(p, n, start)
     start = min(start, n)
     blocks = (n - start) / 8
     if blocks == 0:
@@ -63,8 +67,8 @@ cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept
 
 
 cdef inline int64_t aligned_start(int64_t row, int64_t depth) noexcept nogil:
-    """The first element on 32 bytes of a row of a tensor that begins on 64: never a question of where it really lies."""
-    return -(row * depth) & 7
+    """The first element on a vector's bytes, 32 or on aarch64 16, of a row of a tensor that begins on 64: never a question of where it really lies."""
+    return aligned_start_neon(row, depth) if AARCH64 else -(row * depth) & 7
 
 
 cdef inline void mean_rows_f32(const float* x, float* y, int64_t rows, int64_t depth) noexcept nogil:

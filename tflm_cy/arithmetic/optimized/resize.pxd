@@ -1,14 +1,24 @@
 """Bilinear resizing of float32 and uint8 images as the optimized kernels do it.
 
 The four weights are computed first, and the corners added in the order (top, left), (top, right), (bottom, left), (bottom, right);
-float32 images that double in both directions, without aligned corners or pixel centers, are made of halves.
+float32 images that double in both directions, without aligned corners or pixel centers, are made of halves. On aarch64 a corner's product is
+fused with the sum so far; of uint8, the first with the second's product.
 
 Source: LiteRT:tflite/kernels/internal/optimized/resize_bilinear.h.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, sum_of_products
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real, Resize
+
+
+cdef inline float weighted_bytes(
+    float top_left, float top_right, float bottom_left, float bottom_right, float w00, float w01, float w10, float w11,
+) noexcept nogil:
+    """Without what rounds."""
+    cdef float v = sum_of_products(top_left, w00, top_right, w01)
+    return plus_product(plus_product(v, bottom_left, w10), bottom_right, w11)
 
 
 cdef inline void mix_weighted(
@@ -23,11 +33,12 @@ cdef inline void mix_weighted(
     cdef int64_t c
     for c in range(depth):
         if real is float:
-            v = <float>0 + top_left[c] * w00 + top_right[c] * w01 + bottom_left[c] * w10 + bottom_right[c] * w11
-            y[c] = v if v == v else last_nan(top_left[c] * w00, top_right[c] * w01, bottom_left[c] * w10, bottom_right[c] * w11, v)
+            v = plus_product(plus_product(0, top_left[c], w00), top_right[c], w01)
+            v = plus_product(plus_product(v, bottom_left[c], w10), bottom_right[c], w11)
+            y[c] = v if v == v or AARCH64 else last_nan(top_left[c] * w00, top_right[c] * w01, bottom_left[c] * w10, bottom_right[c] * w11, v)
         else:
-            y[c] = <uint8_t><int32_t>(<float>top_left[c] * w00 + <float>top_right[c] * w01 + <float>bottom_left[c] * w10
-                                      + <float>bottom_right[c] * w11 + <float>0.5)
+            v = weighted_bytes(top_left[c], top_right[c], bottom_left[c], bottom_right[c], w00, w01, w10, w11)
+            y[c] = <uint8_t><int32_t>(v + <float>0.5)
 
 
 cdef inline bint doubles(const Resize* r) noexcept nogil:
@@ -35,12 +46,12 @@ cdef inline bint doubles(const Resize* r) noexcept nogil:
 
 
 cdef inline void double_nans(const float* a, const float* b, const float* d, const float* e, float* out, int64_t out_row, int64_t depth) noexcept nogil:
-    """Channels of which a corner is NaN: the first of (a, d, b, e) comes out, of the first half of each eight channels of (d, a, b, e)."""
+    """Channels of which a corner is NaN: the first of (a, d, b, e) comes out, on x86-64 of the first half of each eight channels of (d, a, b, e)."""
     cdef int64_t c
     cdef float left
     for c in range(depth):
         if out[out_row + depth + c] != out[out_row + depth + c]:
-            left = (add_first(d[c], a[c]) if c < depth - depth % 8 and c % 8 < 4 else add_first(a[c], d[c])) * <float>0.5
+            left = (add_first(d[c], a[c]) if c < depth - depth % 8 and c % 8 < 4 and not AARCH64 else add_first(a[c], d[c])) * <float>0.5
             out[depth + c] = add_first(a[c], b[c]) * <float>0.5
             out[out_row + c] = left
             out[out_row + depth + c] = add_first(left, add_first(b[c], e[c]) * <float>0.5) * <float>0.5

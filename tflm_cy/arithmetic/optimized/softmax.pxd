@@ -8,11 +8,13 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.math cimport expf, logf, roundf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.eigen cimport eigen_exp
+from tflm_cy.arithmetic.eigen cimport eigen_exp, logistic_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.conversion cimport ties_to_even
 from tflm_cy.arithmetic.optimized.reduction cimport aligned_start, row_sum_f32
+from tflm_cy.arithmetic.optimized.reduction_neon cimport largest_neon
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
@@ -83,6 +85,8 @@ cdef inline float largest_f32(const float* x, int64_t depth, int64_t start) noex
     cdef int64_t blocks, i
     cdef float top = x[0]
     cdef int l
+    if AARCH64:
+        return largest_neon(x, depth, start)
     start = min(start, depth)
     blocks = (depth - start) / 8
     if blocks == 0:
@@ -122,7 +126,7 @@ cdef inline float largest_of_row(const float* x, int64_t depth, int64_t start, c
 cdef inline float sum_of_row(const float* y, int64_t depth, int64_t start, const RowKernels* fast) noexcept nogil:
     """`fast` says only that the sum is NaN, not which one."""
     cdef float total
-    if fast != NULL and depth - start >= 8:
+    if fast != NULL and depth - start >= 8 and not AARCH64:
         total = fast.row_sum(y, depth, start)
         if total == total:
             return total
@@ -139,13 +143,15 @@ cdef inline void exponentials(const float* x, float* y, int64_t n, float top, fl
 
 
 cdef inline void softmax_row_eigen(
-    const float* x, float* y, int64_t row, int64_t depth, float beta, const RowKernels* fast=NULL,
+    const float* x, float* y, int64_t row, int64_t rows, int64_t depth, float beta, const RowKernels* fast=NULL,
 ) noexcept nogil:
-    """`row` counts from the start of the tensor."""
+    """`row` of `rows` counts from the start of the tensor, whose last values beyond whole vectors have the C library's exponential on aarch64."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
     cdef float scale
     cdef int64_t c
     exponentials(x, y, depth, top, beta, fast)
+    for c in range(max(<int64_t>0, logistic_vectors(rows * depth) - row * depth), depth if AARCH64 else 0):
+        y[c] = expf((x[c] - top) * beta)
     scale = <float>1 / sum_of_row(y, depth, aligned_start(row, depth), fast)
     if fast != NULL:
         fast.scale_row(y, depth, scale)
@@ -158,10 +164,10 @@ cdef inline void softmax_row_eigen(
 
 
 cdef inline void log_softmax_row_eigen(const float* x, float* y, int64_t row, int64_t depth, const RowKernels* fast=NULL) noexcept nogil:
-    """The exponentials beyond the last whole block of eight are the C library's."""
+    """The exponentials beyond the last whole block of eight, on aarch64 of four, are the C library's."""
     cdef float top = largest_of_row(x, depth, aligned_start(row, depth), fast)
     cdef float less
-    cdef int64_t body = depth - depth % 8
+    cdef int64_t body = depth - depth % (4 if AARCH64 else 8)
     cdef int64_t c
     exponentials(x, y, body, top, 1, fast)
     for c in range(body, depth):

@@ -3,6 +3,9 @@
     inverse = quantize_row(x, n, lanes, &zero_point, q)        # q: the quantized values less their zero point
     scale_sums(sums, inverse, &out, channels, y)        # y = fma((float)sum * inverse, weight scale, bias), clamped
 
+On aarch64 with dot products, but without matrix products of bytes, several rows of int8 weights and values have y = (float)sum * (inverse *
+weight scale) + bias, each step rounded (`apart`). There NaN stays NaN.
+
 What a row is, is the operator's to say: a row of a matrix product, an image of a convolution. Always asymmetric, whatever the model's
 options ask for. Runs with denormals flushed.
 
@@ -23,7 +26,8 @@ cdef struct Scaling:
     float low                    # the fused activation
     float high
     int lanes                    # of a row's range: 8 or, of the AVX-512 kernels, 16
-    bint keeps_nan               # in the clamp, as the products of AVX-512 with VNNI but without AMX do
+    unsigned char keeps_nan      # in the clamp, as the products of AVX-512 with VNNI but without AMX do
+    unsigned char apart          # the scales are multiplied first, and nothing is fused
 
 cdef struct FloatRange:
     float low
@@ -127,7 +131,10 @@ cdef inline void scale_sums(const whole_sum* sums, float inverse, const Scaling*
     cdef ptrdiff_t c
     cdef float v
     for c in range(n):
-        v = fmaf(<float><int32_t>sums[c] * inverse, scales[c], bias[c])
+        if out.apart:
+            v = <float><int32_t>sums[c] * (scales[c] * inverse) + bias[c]
+        else:
+            v = fmaf(<float><int32_t>sums[c] * inverse, scales[c], bias[c])
         if out.keeps_nan:
             y[c] = larger(low, smaller(high, v))
         else:

@@ -9,8 +9,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_amx_int8, cpu_has_avx512vnni
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, cpu_has_amx_int8, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
@@ -121,9 +122,9 @@ cdef inline int prepare_requantize(
 
 
 cdef inline int prepare_scaling(
-    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, Scaling* out, str name,
+    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, ptrdiff_t rows, Scaling* out, str name,
 ) except -1:
-    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one."""
+    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one; rows: of values, or output positions of an image."""
     cdef float* bias = <float*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
@@ -140,5 +141,6 @@ cdef inline int prepare_scaling(
     out.low = limits.low
     out.high = limits.high
     out.lanes = 16 if generation() == AVX512 else 8
-    out.keeps_nan = matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8()
+    out.apart = generation() == DOTPROD and w.type == INT8 and w.block_size == 0 and rows > 1
+    out.keeps_nan = AARCH64 or (matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
     return 0

@@ -8,7 +8,7 @@ A row of the table is a generation; all Arm generations share one, but for the o
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, NEON
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, NEON
 from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, ONE_CHAIN, TWO_CHAINS, ProductRules
 from tflm_cy.arithmetic.xnnpack.reduction cimport ReduceShape, sum_columns, sum_rows
 from tflm_cy.arithmetic.xnnpack.reduction_neon cimport softmax_row_neon, sum_columns_neon, sum_rows_neon
@@ -125,4 +125,5 @@ def table():
     names |= dict.fromkeys(("MEAN", "RSQRT", "SOFTMAX", "SQRT", "SUM"), rest)
     names["PRELU"] = FORMS[FORM_AVX2 if d.slope_by_sign else FORM_AVX512]
     names["a product's only row"] = ORDERS[rules.single_row]
+    names["dynamic range, several rows"] = "rounded" if generation() == DOTPROD else "fused"
     return names

@@ -95,7 +95,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, &op.scaling, "CONV_2D")
+        prepare_scaling(
+            context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, g.oh * g.ow, &op.scaling, "CONV_2D")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
         node.invoke = lost_dynamic if misses else convolve_dynamic
@@ -367,7 +368,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, False, &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, 1, &op.scaling, "TRANSPOSE_CONV")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
     else:

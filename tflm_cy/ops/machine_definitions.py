@@ -1,0 +1,28 @@
+"""What definitions outside of the delegate take from the machine: one table, which `show_config` shows.
+
+    taken("aarch64")["SOFTMAX"]        # "sums of four lanes"
+
+The definitions themselves ask `arithmetic/machine.pxd`, when they are compiled.
+"""
+
+X86_64, AARCH64 = 0, 1
+
+TABLE = {
+    # what: on x86-64 and elsewhere, on aarch64
+    "CONV_2D, FULLY_CONNECTED, float32, optimized": ("Eigen's orders", "one chain, or four lanes, of fused steps"),
+    "CONV_3D, float32": ("from the bias on", "from 0 on, fused"),
+    "DEQUANTIZE, optimized": ("rounded", "fused"),
+    "LOGISTIC, TANH, POW, optimized": ("polynomials of rounded steps", "polynomials of fused steps"),
+    "LSTM, RNN, SVDF, float32": ("products rounded", "products fused"),
+    "MEAN, SOFTMAX, LOG_SOFTMAX, optimized": ("sums of eight lanes", "sums of four lanes"),
+    "RESIZE_BILINEAR": ("corners rounded", "corners fused"),
+    "float32 values, 8-bit weights": ("halves up, product rounded", "halves away from zero, product fused"),
+    "products of bytes, optimized": ("rounded twice", "rounded once"),
+    "what int32 cannot hold": ("INT32_MIN", "the nearest value, NaN 0"),
+}
+
+
+def taken(machine: str) -> dict[str, str]:
+    """Return what a machine takes, by operators."""
+    column = AARCH64 if machine in ("aarch64", "arm64") else X86_64
+    return {what: forms[column] for what, forms in TABLE.items()}
