@@ -74,6 +74,8 @@ cdef struct LstmProjection:
 cdef struct LstmRoom:            # memory for one step; batches as in the call
     float* gates                 # 4 * batches * cells
     float* products              # batches * max(cells, outputs)
+    ptrdiff_t all_batches        # that have a place in TensorFlow's gates,
+    ptrdiff_t batch              # and where in them those of the call begin
     int16_t* x                   # hybrid: batches * inputs
     int16_t* aux                 # batches * aux_inputs
     int16_t* h                   # batches * max(cells, outputs)
@@ -220,10 +222,11 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
         logistic_in_place(v, batches * s.cells, s.fast, place)
 
 
-cdef inline ptrdiff_t place_of_gate(const LstmGate* gates, int which) noexcept nogil:
+cdef inline ptrdiff_t place_of_gate(const LstmShape* s, const LstmGate* gates, int which, const LstmRoom* room) noexcept nogil:
     """The gates lie one behind the other, the input gate, unless there is none, before those of the cell, of forgetting and of the output."""
     cdef ptrdiff_t place = 2 if which == FORGET_GATE else 1 if which == CELL_GATE else which
-    return place if gates[INPUT_GATE].w != NULL else place - 1
+    place = place if gates[INPUT_GATE].w != NULL else place - 1
+    return (place * room.all_batches + room.batch) * s.cells
 
 
 cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
@@ -264,14 +267,14 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         quantize_rows(s, h, batches, s.outputs, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
-            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, which) * n, room)
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(s, gates, which, room), room)
     for k in range(n):
         c[k] = mul_first(f_gate[k], c[k])
         c[k] = plus_gate(c[k], g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
-    lstm_gate(
-        s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(gates, OUTPUT_GATE) * n, room)
+    lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c,
+              place_of_gate(s, gates, OUTPUT_GATE, room), room)
     if s.activation != ACT_NONE:
         memcpy(g_gate, c, n * sizeof(float))
         activate(g_gate, n, s.activation, s.fast)

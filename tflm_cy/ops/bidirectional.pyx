@@ -393,6 +393,7 @@ cdef int run_lstm(Context context, Node* node) noexcept nogil:
             x = aux
         b = 0
         while b < q.batches and s.shape[direction].cells > 0:
+            room.all_batches, room.batch = q.batches, b
             for t in range(q.steps):
                 row = place(q, direction, b, t)
                 lstm_step(&s.shape[direction], gates, &projection, together, x + row * q.inputs,

@@ -368,6 +368,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
     projection.w = values_of(s, 8, context.input(node, PROJECTION_WEIGHTS))
     projection.bias = <const float*>data_of(context.input(node, PROJECTION_BIAS))
     projection.hybrid = s.matrices[8]
+    room.all_batches, room.batch = s.batches, 0
     room.gates = <float*>context.scratch(s.gates)
     room.products = <float*>context.scratch(s.products)
     if shape.hybrid:
@@ -381,6 +382,7 @@ cdef int run_float(Context context, Node* node) noexcept nogil:
             lstm_step(shape, gates, &projection, s.batches, x + at * shape.inputs, NULL, h, c, y + at * shape.outputs, shape.outputs, &room)
         return 0
     for b in range(s.batches):
+        room.batch = b
         for t in range(s.steps):
             at = b * s.steps + t
             lstm_step(shape, gates, &projection, 1, x + at * shape.inputs, NULL, h + b * shape.outputs, c + b * shape.cells,
