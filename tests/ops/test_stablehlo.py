@@ -214,6 +214,27 @@ def test_stablehlo_reduce_window():
     assert reduce_window(x, window_dimensions=[6]) == []
 
 
+def windows_of(x, window, stride, dilation, base, low, high):
+    """Their sums, element by element; padding and gaps are 7."""
+    spread = np.full((len(x) - 1) * base + 1, 7, np.int64)
+    spread[::base] = x
+    padded = np.concatenate([np.full(low, 7), spread, np.full(high, 7)])
+    count = (len(padded) - (window - 1) * dilation - 1) // stride + 1
+    return [7 + sum(int(padded[i * stride + k * dilation]) for k in range(window)) for i in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_long_rows_of_windows(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-100, 100, int(rng.integers(120, 700))).astype(i32)
+    window, stride, dilation, base = (int(rng.integers(1, 5)) for _ in range(4))
+    low, high = (int(rng.integers(0, 6)) for _ in range(2))
+    names = ("window_dimensions", "window_strides", "window_dilations", "base_dilations")
+    options = {name: [value] for name, value in zip(names, (window, stride, dilation, base), strict=True)}
+    got = reduce_window(x, first=7, padding=[low, high], **options)
+    assert got == windows_of(x, window, stride, dilation, base, low, high)
+
+
 @pytest.mark.parametrize(
     "options",
     [

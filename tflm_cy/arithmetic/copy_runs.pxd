@@ -1,16 +1,19 @@
 """Moving equal runs of bytes at regular distances, filling memory with one element: what data movement is made of.
 
     copy_runs(dst, dst_stride, src, src_stride, run, n)      # n runs of `run` bytes; strides in bytes
+    copy_run(dst, src, run)                                  # one run, which may be short
     fill(dst, bytes, element, size)                          # one element over and over
 
 Strides may be negative, the source's also 0. Nothing here knows types. Memory may lie on any address; source and
 destination never overlap.
 """
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 cdef extern from *:
     """
+    #include <stdint.h>
+    #include <string.h>
     /* Unrolled: a loop of one load and one store takes twice as long where it lies across two lines of the instruction cache. */
     #define TFLM_CY_COPY(N) \
       static inline void copy_##N(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) { \
@@ -52,20 +55,20 @@ cdef extern from *:
     }
     #if defined(__x86_64__) && defined(__GNUC__)
     #include <immintrin.h>
-    /* Blocks of 32 bytes; returns how many bytes they are. `end` is behind what is copied first. */
+    /* At least 32 bytes, in blocks of which the last may overlap the one before; returns how many. `end` is behind what is copied first. */
     __attribute__((target("avx2"))) static int64_t tflm_cy_copy_back_avx2(char *dst, const char *end, int64_t bytes, int size) {
       /* byte i comes from 15 - i, and within an element of 1, 2, 4 or 8 bytes in its own order */
       const __m128i bytes_back = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
       const __m256i lanes = _mm256_broadcastsi128_si256(_mm_xor_si128(bytes_back, _mm_set1_epi8((char)(size - 1))));
-      int64_t done = 0;
-      for (; done + 32 <= bytes; done += 32) {
+      for (int64_t done = 0; done < bytes; done += 32) {
+        if (done + 32 > bytes) done = bytes - 32;
         const __m256i v = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(end - done - 32)), lanes);
         _mm256_storeu_si256((__m256i *)(dst + done), _mm256_permute4x64_epi64(v, 0x4E));
       }
-      return done;
+      return bytes;
     }
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
-      ((BYTES) >= 64 && __builtin_cpu_supports("avx2") ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
+      ((BYTES) >= 32 && __builtin_cpu_supports("avx2") ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
     #else
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
     #endif
@@ -85,7 +88,52 @@ cdef extern from *:
       }
     TFLM_CY_COPY_BACK(1) TFLM_CY_COPY_BACK(2) TFLM_CY_COPY_BACK(4) TFLM_CY_COPY_BACK(8)
     #undef TFLM_CY_COPY_BACK
+    /* A short run without a call: parts at the beginning and one at the end, which may overlap. */
+    #define TFLM_CY_ENDS(N) \
+      do { \
+        char first[N], last[N]; \
+        memcpy(first, src, N); \
+        memcpy(last, src + run - N, N); \
+        memcpy(dst, first, N); \
+        memcpy(dst + run - N, last, N); \
+      } while (0)
+    static inline void tflm_cy_copy_run(char *dst, const char *src, int64_t run) {
+      if (run > 256) memcpy(dst, src, (size_t)run);
+      else if (run >= 32) {
+        for (int64_t i = 0; i + 32 < run; i += 32) memcpy(dst + i, src + i, 32);
+        memcpy(dst + run - 32, src + run - 32, 32);
+      } else if (run >= 16) TFLM_CY_ENDS(16);
+      else if (run >= 8) TFLM_CY_ENDS(8);
+      else if (run >= 4) TFLM_CY_ENDS(4);
+      else if (run >= 2) TFLM_CY_ENDS(2);
+      else if (run > 0) *dst = *src;
+    }
+    #undef TFLM_CY_ENDS
+    /* An element of 1, 2, 4, 8 or 16 bytes over and over, as vectors: copies of what has just been stored would be half as fast. */
+    static inline void tflm_cy_fill(char *dst, int64_t bytes, const char *element, int64_t size) {
+      uint64_t pair[4] = {0};
+      int64_t i = 0;
+      memcpy(pair, element, (size_t)size);
+      if (size < 8) pair[0] *= size == 1 ? 0x0101010101010101ull : size == 2 ? 0x0001000100010001ull : 0x0000000100000001ull;
+      if (size < 16) pair[1] = pair[0];
+      if (bytes >= 64 && pair[0] == pair[1] && pair[0] == (pair[0] & 255) * 0x0101010101010101ull) {
+        memset(dst, (int)(pair[0] & 255), (size_t)bytes);
+        return;
+      }
+      pair[2] = pair[0];
+      pair[3] = pair[1];
+      for (; i + 128 <= bytes; i += 128) {
+        memcpy(dst + i, pair, 32);
+        memcpy(dst + i + 32, pair, 32);
+        memcpy(dst + i + 64, pair, 32);
+        memcpy(dst + i + 96, pair, 32);
+      }
+      for (; i + 16 <= bytes; i += 16) memcpy(dst + i, pair, 16);
+      for (const char *rest = (const char *)pair; i < bytes; i++) dst[i] = *rest++;
+    }
     """
+    void copy_run "tflm_cy_copy_run"(char* dst, const char* src, int64_t run) noexcept nogil
+    void fill "tflm_cy_fill"(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil
     void copy_1(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_2(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
     void copy_4(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t n) noexcept nogil
@@ -141,7 +189,7 @@ cdef inline void copy_runs(
         copy_ends_32(dst, dst_stride, src, src_stride, run, n)
     else:
         for i in range(n):
-            memcpy(dst + i * dst_stride, src + i * src_stride, run)
+            copy_run(dst + i * dst_stride, src + i * src_stride, run)
 
 
 cdef inline void copy_back(char* dst, const char* src, int64_t run, int64_t n) noexcept nogil:
@@ -171,24 +219,5 @@ cdef inline void copy_on(char* dst, int64_t run, int64_t n) noexcept nogil:
     cdef int64_t chunk
     while done < total:
         chunk = min(min(done, total - done), max(run, FILL_BLOCK - FILL_BLOCK % run))
-        memcpy(dst + done, dst, chunk)
-        done += chunk
-
-
-cdef inline void fill(char* dst, int64_t bytes, const char* element, int64_t size) noexcept nogil:
-    """Repeat an element of 1, 2, 4, 8 or 16 bytes over `bytes` bytes."""
-    cdef int64_t done, chunk
-    cdef bint uniform = True
-    for done in range(1, size):
-        uniform = uniform and element[done] == element[0]
-    if bytes <= 0:
-        return
-    if uniform:
-        memset(dst, <uint8_t>element[0], bytes)
-        return
-    memcpy(dst, element, size)
-    done = size
-    while done < bytes:
-        chunk = min(min(done, bytes - done), <int64_t>FILL_BLOCK)
         memcpy(dst + done, dst, chunk)
         done += chunk

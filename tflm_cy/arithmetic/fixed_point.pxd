@@ -61,12 +61,11 @@ cdef inline int32_t wrap32(int64_t x) noexcept nogil:
 
 
 cdef inline int32_t high_product(int32_t a, int32_t b) noexcept nogil:
-    """SaturatingRoundingDoublingHighMul: a * b / 2^31, rounded half away from zero (the division truncates)."""
-    cdef int64_t ab
-    if a == b and a == INT32_MIN:
-        return INT32_MAX
-    ab = <int64_t>a * <int64_t>b
-    return <int32_t>((ab + ((<int64_t>1 << 30) if ab >= 0 else 1 - (<int64_t>1 << 30))) / (<int64_t>1 << 31))
+    """SaturatingRoundingDoublingHighMul: a * b / 2^31, rounded half away from zero by a nudge and a division that truncates, which is a half more and
+    a shift that rounds down. Of the shifted number the lower half counts, so that it need not know the sign: vectors have no such shift."""
+    cdef int64_t ab = <int64_t>a * <int64_t>b
+    cdef int32_t h = <int32_t><uint32_t>(<uint64_t>(ab + (<int64_t>1 << 30)) >> 31)
+    return INT32_MAX if (a == b) & (a == INT32_MIN) else h
 
 
 cdef inline int32_t round_shift(int32_t x, int n) noexcept nogil:

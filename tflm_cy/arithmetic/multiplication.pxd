@@ -214,10 +214,16 @@ cdef inline void floor_mod_f32(const void* params, const float* a, const float* 
 
 
 cdef inline void floor_mod_whole(const void* params, const Divided* a, const Divided* b, Divided* y, int64_t n) noexcept nogil:
+    """By quotients in floating point, cut, as `floor_div_whole`; those of int64 are the machine's."""
     cdef Divided r, moved
     cdef int64_t i
     for i in range(n):
-        r = 0 if b[i] == -1 else a[i] % b[i]                 # the lowest value % -1 would trap
+        if sizeof(Divided) <= 2:
+            r = <Divided>(a[i] - <int32_t>cut32(<float>a[i] / <float>b[i]) * b[i])
+        elif sizeof(Divided) == 4:
+            r = <Divided>(<uint32_t>a[i] - <uint32_t>cut32_f64(<double>a[i] / <double>b[i]) * <uint32_t>b[i])
+        else:
+            r = 0 if b[i] == -1 else a[i] % b[i]             # the lowest value % -1 would trap
         moved = <Divided>-<Divided>((r != 0) & ((b[i] < 0) != (r < 0)))
         y[i] = <Divided>(r + (b[i] & moved))
 

@@ -9,7 +9,8 @@ Source: LiteRT:tflite/kernels/internal/reference/{resize_bilinear,resize_nearest
 """
 from libc.math cimport ceilf, floorf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+
+from tflm_cy.arithmetic.copy_runs cimport copy_run
 
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus, sum_of_products
 
@@ -187,4 +188,4 @@ cdef inline void nearest_bytes(const Resize* r, const char* x, char* y, int64_t 
                 row = x + (<int64_t>n * r.height + nearest(oh, r.height, r.out_height, r.align_corners, r.half_pixel_centers)) * r.width * pixel
                 out = y + ((<int64_t>n * r.out_height + oh) * r.out_width + ow0) * pixel
                 for ow in range(block):
-                    memcpy(out + ow * pixel, row + columns[ow], pixel)
+                    copy_run(out + ow * pixel, row + columns[ow], pixel)

@@ -4,7 +4,7 @@ A definition that takes a `const RowKernels*` computes by itself where it is NUL
 definition computes such an output again.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t
 
 cdef struct RowScale:            # of a quantized row: real value = scale * (quantized - zero_point)
     float scale
@@ -16,7 +16,21 @@ ctypedef void (*MultiplyRows)(
     int32_t* sums, ptrdiff_t sum_step,
 ) noexcept nogil
 
+# sums[j * sum_step + c] = x[j][start .. start + n] . w[c]: of `depth` values; `start` is even, and so is n but at the end; whole vectors are written
+ctypedef void (*MultiplyColumns)(
+    const int16_t* const* x, ptrdiff_t count, const int8_t* packed, ptrdiff_t columns, ptrdiff_t depth, ptrdiff_t start, ptrdiff_t n,
+    int32_t* sums, ptrdiff_t sum_step,
+) noexcept nogil
+
+# constants: six values per column, each kind `step` from the one before (simd/columns_i16.h)
+ctypedef void (*RescaleColumns)(
+    const int64_t* constants, ptrdiff_t step, bint wide, int32_t low, int32_t high, const int32_t* sums, ptrdiff_t n, int16_t* y,
+) noexcept nogil
+
 ctypedef void (*HalfFunction)(const uint16_t* x, uint16_t* y, ptrdiff_t n) noexcept nogil
+
+cdef enum:
+    COLUMN_BLOCK = 16            # packed columns are filled up to so many, and at most so many are a vector
 
 cdef struct RowKernels:
     MultiplyRows multiply
@@ -43,3 +57,7 @@ cdef struct RowKernels:
         const int16_t* q, int32_t zero_point, ptrdiff_t n, const int8_t* turned, ptrdiff_t oc, const float* scales, float scale, float* sums,
         ptrdiff_t columns,
     ) noexcept nogil
+    # int16 values with int8 weights whose columns lie side by side: conv.pxd's sums modulo 2^32, and rescale_sums of them (ops/kernels/columns_i16.pxd)
+    void (*pack_columns)(const int8_t* w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept nogil
+    MultiplyColumns multiply_columns
+    RescaleColumns rescale_columns

@@ -73,15 +73,30 @@ cdef inline int plan_selection(Selection* plan, const int* ranks, const int32_t*
     return rank
 
 
+cdef inline Word chosen(uint8_t c, Word x, Word z) noexcept nogil:
+    """Both are read: a choice of what to read would be a branch for each value."""
+    cdef Word mask = <Word>0 - <Word>(c != 0)
+    return (x & mask) | (z & ~mask)
+
+
 cdef inline void select_run(const uint8_t* c, int64_t c_step, const Word* x, int64_t x_step, const Word* z, int64_t z_step, Word* y,
                             int64_t n) noexcept nogil:
     cdef int64_t i
-    if c_step == 1 and x_step == 1 and z_step == 1:
+    if c_step == 0:
         for i in range(n):
-            y[i] = x[i] if c[i] != 0 else z[i]
+            y[i] = x[i * x_step] if c[0] != 0 else z[i * z_step]
+    elif x_step == 1 and z_step == 1:
+        for i in range(n):
+            y[i] = chosen(c[i], x[i], z[i])
+    elif x_step == 1:
+        for i in range(n):
+            y[i] = chosen(c[i], x[i], z[0])
+    elif z_step == 1:
+        for i in range(n):
+            y[i] = chosen(c[i], x[0], z[i])
     else:
         for i in range(n):
-            y[i] = x[i * x_step] if c[i * c_step] != 0 else z[i * z_step]
+            y[i] = chosen(c[i], x[0], z[0])
 
 
 cdef inline void select_values(const Selection* plan, const uint8_t* c, const Word* x, const Word* z, Word* y) noexcept nogil:

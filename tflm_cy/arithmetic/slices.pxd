@@ -11,11 +11,12 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.combine cimport Combine
-from tflm_cy.arithmetic.copy_runs cimport fill
+from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 
 cdef enum:
     MOST_DIMS = 16
+    SPREAD = 128                 # windows whose elements are brought together at once
 
 cdef struct IndexedSlices:
     int rank                     # of the operand
@@ -167,6 +168,16 @@ cdef struct Windows:             # REDUCE_WINDOW
     int64_t[MOST_DIMS] base      # of the input: 1 where its elements are neighbours
     int64_t[MOST_DIMS] low       # padding in front
     int64_t[MOST_DIMS] out_dims
+    int64_t every                # of a row's windows so many lie between two that one tap finds elements for, see `distance`
+
+
+cdef inline int64_t distance(int64_t stride, int64_t base) noexcept nogil:
+    """The smallest number of windows that is a multiple of `base` input steps."""
+    cdef int64_t a = stride
+    cdef int64_t b = base
+    while b:
+        a, b = b, a % b
+    return base // a
 
 
 cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, int64_t first_row,
@@ -177,6 +188,7 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
     """
     cdef int64_t[MOST_DIMS] at
     cdef int64_t[MOST_DIMS] tap
+    cdef int64_t[SPREAD] firsts
     cdef int64_t row, t, p, offset, left
     cdef int64_t taps = 1
     cdef int last = s.rank - 1
@@ -190,6 +202,7 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
         at[d] = left % s.out_dims[d]
         left //= s.out_dims[d]
     y += first_row * n * size
+    fill(<char*>firsts, SPREAD * size, first, size)
     for row in range(first_row, end_row):
         fill(y, n * size, first, size)
         for d in range(s.rank):
@@ -199,9 +212,12 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
             inside = True
             for d in range(last):
                 p = at[d] * s.stride[d] + tap[d] * s.dilation[d] - s.low[d]
-                inside = inside and p >= 0 and p % s.base[d] == 0 and p // s.base[d] < s.dims[d]
-                offset = offset * s.dims[d] + (p // s.base[d] if inside else 0)
-            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, first, tap[last], y, size)
+                if s.base[d] != 1:       # divisions are slow
+                    inside = inside and p % s.base[d] == 0
+                    p = p // s.base[d] if p >= 0 else p
+                inside = inside and 0 <= p < s.dims[d]
+                offset = offset * s.dims[d] + (p if inside else 0)
+            combine_row(s, op, combine, x + offset * s.dims[last] * size if inside else NULL, <const char*>firsts, tap[last], y, size)
             advance(tap, s.window, s.rank)
         advance(at, s.out_dims, last)
         y += n * size
@@ -209,28 +225,56 @@ cdef inline void reduce_windows(const Windows* s, int op, Combine combine, const
 
 cdef inline void combine_row(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t tap, char* y,
                              int64_t size) noexcept nogil:
-    """One element of each window of a row; x: the input's row, NULL where there is none."""
+    """One element of each window of a row; x: the input's row, NULL where there is none; first: SPREAD times."""
     cdef int last = s.rank - 1
     cdef int64_t n = s.out_dims[last]
     cdef int64_t start = tap * s.dilation[last] - s.low[last]                   # where the first window's element lies
     cdef int64_t stride = s.stride[last]
-    cdef int64_t begin, end, i, p
+    cdef int64_t begin, end
     if x == NULL:
-        combine(op, y, 1, first, 0, y, 1, n)
+        combine_first(op, combine, first, y, n, size)
         return
     if s.base[last] != 1:
-        for i in range(n):
-            p = start + i * stride
-            if p >= 0 and p % s.base[last] == 0 and p // s.base[last] < s.dims[last]:
-                combine(op, y + i * size, 0, x + p // s.base[last] * size, 0, y + i * size, 0, 1)
-            else:
-                combine(op, y + i * size, 0, first, 0, y + i * size, 0, 1)
+        begin = 0
+        while begin < n:
+            end = min(n, begin + SPREAD)
+            combine_spread(s, op, combine, x, first, start, begin, end, y, size)
+            begin = end
         return
     begin = min(n, (-start + stride - 1) // stride) if start < 0 else 0
     end = max(begin, min(n, (s.dims[last] - start + stride - 1) // stride if s.dims[last] > start else 0))
-    if begin > 0:
-        combine(op, y, 1, first, 0, y, 1, begin)
+    combine_first(op, combine, first, y, begin, size)
     if begin < end:
         combine(op, y + begin * size, 1, x + (start + begin * stride) * size, stride, y + begin * size, 1, end - begin)
-    if end < n:
-        combine(op, y + end * size, 1, first, 0, y + end * size, 1, n - end)
+    combine_first(op, combine, first, y + end * size, n - end, size)
+
+
+cdef inline void combine_first(int op, Combine combine, const char* first, char* y, int64_t n, int64_t size) noexcept nogil:
+    """n outputs with the first value, of which there are SPREAD: neighbours are combined in vectors."""
+    cdef int64_t done = 0
+    cdef int64_t now
+    while done < n:
+        now = min(n - done, <int64_t>SPREAD)
+        combine(op, y + done * size, 1, first, 1, y + done * size, 1, now)
+        done += now
+
+
+cdef inline void combine_spread(const Windows* s, int op, Combine combine, const char* x, const char* first, int64_t start, int64_t begin,
+                                int64_t end, char* y, int64_t size) noexcept nogil:
+    """Windows begin .. end - 1 of a row, SPREAD at most: what their elements are lies in a row of its own, where they become neighbours."""
+    cdef int last = s.rank - 1
+    cdef int64_t stride = s.stride[last]
+    cdef int64_t base = s.base[last]
+    cdef int64_t[SPREAD] row                     # 8 bytes for each
+    cdef char* to = <char*>row
+    cdef int64_t at = max(begin, (-start + stride - 1) // stride if start < 0 else 0)
+    cdef int64_t step = s.every * stride // base
+    cdef int64_t found, count
+    memcpy(to, first, (end - begin) * size)
+    while at < end and (start + at * stride) % base != 0:
+        at += 1
+    if at < end:
+        found = (start + at * stride) // base
+        count = min((end - at + s.every - 1) // s.every, (s.dims[last] - found + step - 1) // step if s.dims[last] > found else 0)
+        copy_runs(to + (at - begin) * size, s.every * size, x + found * size, step * size, size, count)
+    combine(op, y + begin * size, 1, to, 1, y + begin * size, 1, end - begin)

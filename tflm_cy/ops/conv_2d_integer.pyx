@@ -18,15 +18,14 @@ from tflm_cy.arithmetic.optimized.rounding cimport gemm_rounding
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, position_space
 from tflm_cy.graph.tensor cimport INT4, INT8, INT16, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter
+from tflm_cy.ops.kernels.columns_i16 cimport ColumnsI16, conv_columns_i16, plan_columns_i16
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_fixed, run_fixed
-from tflm_cy.ops.kernels.rows_i16 cimport RowsI16, conv_rows_i16, plan_rows_i16
 from tflm_cy.ops.quantized_weights cimport (
     ROUND_ONCE, Multipliers, bias_values, check_quantized, check_zero_points, own_factors, plan_rescale, prepare_bias, read_as_bytes, weight_bytes,
 )
 from tflm_cy.simd.conv_i8 cimport ConvI8
 
 from tflm_cy.graph.refusal import OwnRefusalError
-from tflm_cy.simd.table cimport row_kernels
 
 cdef struct IntegerConv:
     Conv c
@@ -35,7 +34,7 @@ cdef struct IntegerConv:
     int patches                  # scratch: two windows
     ConvI8 fast                  # with a vector kernel
     LateRequantize requantize
-    RowsI16 rows
+    ColumnsI16 wide              # with a vector kernel for int16
 
 
 cdef int prepare_integer(Context context, Node* node, const Conv* c, int activation, bint narrow_bias) except -1:
@@ -72,9 +71,7 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
         node.invoke = convolve_gemm_i8
         return 0
     own_factors(context, &multipliers, &op.rescale)
-    if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.c.bias.values != NULL and row_kernels() != NULL and (
-            op.c.depth > 0 and op.c.shape.oc > 0):
-        use_rows(context, node, op, w)
+    if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.c.bias.values != NULL and use_columns(context, node, op, w):
         return 0
     if x.type != INT16 and node.arithmetic != MICRO:
         prepare_bias(context, b, op.c.shape.oc, &op.c.bias)
@@ -85,30 +82,32 @@ cdef int prepare_integer(Context context, Node* node, const Conv* c, int activat
     return 0
 
 
-cdef int use_rows(Context context, Node* node, IntegerConv* op, Tensor* w) except -1:
+cdef bint use_columns(Context context, Node* node, IntegerConv* op, Tensor* w) except -1:
     cdef const ConvShape* g = &op.c.shape
     cdef int64_t positions = g.batches * g.oh * g.ow
-    pad_filter(context, w, &op.c)
-    plan_rows_i16(context, &op.rows, <const int8_t*>weight_bytes(context, w, &op.c.weights), g.row, g.oc, op.c.depth)
-    node.invoke = convolve_rows
-    return context.parallelize(node, rows_range, position_space(positions, 1, 0), positions * g.oc * (0.02 * op.c.depth + 3))
+    op.rescale.bias = <const int64_t*>op.c.bias.values
+    if op.c.depth <= 0 or not plan_columns_i16(
+            context, &op.wide, <const int8_t*>weight_bytes(context, w, &op.c.weights), op.c.depth, g.oc // max(g.groups, 1), g.groups,
+            op.c.depth, &op.rescale):
+        return False
+    node.invoke = convolve_columns
+    context.parallelize(node, columns_range, position_space(positions, 1, 0), positions * g.oc * (0.01 * op.c.depth + 1))
+    return True
 
 
-cdef int convolve_rows(Context context, Node* node) noexcept nogil:
+cdef int convolve_columns(Context context, Node* node) noexcept nogil:
     cdef const ConvShape* g = &(<IntegerConv*>node.data).c.shape
-    rows_range(context, node, 0, g.batches * g.oh * g.ow, 0)
+    columns_range(context, node, 0, g.batches * g.oh * g.ow, 0)
     return 0
 
 
-cdef void rows_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+cdef void columns_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output positions of int16 images."""
     cdef IntegerConv* op = <IntegerConv*>node.data
-    cdef Rescale out = op.rescale
-    out.bias = <const int64_t*>op.c.bias.values
-    conv_rows_i16(
-        context, &op.rows, &op.c.shape, <const int16_t*>context.input(node, 0).data,
-        <const int8_t*>weight_bytes(context, context.input(node, 1), &op.c.weights), &out, first, end, worker,
-        <int16_t*>context.output(node, 0).data)
+    if first < end:
+        conv_columns_i16(
+            context, &op.wide, &op.c.shape, <const int16_t*>context.input(node, 0).data, &op.rescale, first, end, worker,
+            <int16_t*>context.output(node, 0).data)
 
 
 cdef int convolve_gemm_i8(Context context, Node* node) noexcept nogil:

@@ -13,8 +13,9 @@ Source: LiteRT:tflite/kernels/{embedding_lookup,embedding_lookup_sparse}.cc.
 """
 from libc.math cimport sqrtf
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_run
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, MAX_RANK, Tensor, UINT8, count, count_range, type_name, type_size
@@ -82,7 +83,7 @@ cdef int lookup_rows(Context context, Node* node) noexcept nogil:
         if row < 0 or row >= value.dims[0]:
             return bad_row(context, row, value.dims[0])
         if size > 0:
-            memcpy(y + i * size, <const char*>value.data + row * size, size)
+            copy_run(y + i * size, <const char*>value.data + row * size, size)
     return 0
 
 

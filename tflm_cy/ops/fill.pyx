@@ -333,6 +333,7 @@ cdef void write_one_hot(Element* y, const Index* indices, Element on, Element of
     """Long rows by comparison; short ones are off, but for an on value per index that lies inside of the depth."""
     cdef int64_t o, d, i
     cdef int64_t at
+    cdef Element value
     if inner < COMPARED:
         fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
     for o in range(outer):
@@ -341,8 +342,8 @@ cdef void write_one_hot(Element* y, const Index* indices, Element on, Element of
                 y[d * inner + i] = on if indices[i] == <Index>d else off
         for i in range(inner if inner < COMPARED else 0):
             at = indices[i]
-            if 0 <= at < depth:
-                y[at * inner + i] = on
+            value = on if 0 <= at < depth else off              # off is there anyway: no branch
+            y[(at if 0 <= at < depth else 0) * inner + i] = value
         y += depth * inner
         indices += inner
 

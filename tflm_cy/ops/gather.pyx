@@ -14,9 +14,10 @@ A negative or too large index fails the invoke.
 
 Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 """
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.copy_runs cimport copy_run
 from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.strings cimport (
     StringWriter, append_string, begin_strings, has_strings, string_length, strings_head,
@@ -139,8 +140,8 @@ cdef int gather(Context context, Node* node) noexcept nogil:
                     memcpy(y, x + at * 2, 2)
                 elif slice == 8:
                     memcpy(y, x + at * 8, 8)
-                elif slice > 0:
-                    memcpy(y, x + at * slice, slice)
+                else:
+                    copy_run(y, x + at * slice, slice)
                 y += slice
             x += data.axis_size * slice
     return 0
@@ -211,13 +212,18 @@ cdef int prepare_gather_nd(Context context, Node* node) except -1:
     return 0
 
 
+cdef int64_t far_step(int64_t at, int64_t step, int64_t elements) noexcept nogil:
+    """at * step; one more than `elements` where it is more than these."""
+    return elements + 1 if at > 0 and step > elements // at else at * step
+
+
 cdef int64_t whole_offset(const GatherData* data, const Tensor* indices, int64_t i, int64_t elements) noexcept nogil:
     """Element where slice i starts; -1 when an index is negative or the slice does not lie inside."""
     cdef int64_t offset = 0
     cdef int64_t d, at
     for d in range(data.depth):
         at = index_at(indices.type, indices.data, i * data.depth + d)
-        if at < 0 or (at > 0 and data.steps[d] > (elements - offset) // at):
+        if at < 0 or at > elements or (at * data.steps[d] if elements <= INT32_MAX else far_step(at, data.steps[d], elements)) > elements - offset:
             return -1
         offset += at * data.steps[d]
     return offset if offset + data.slice <= elements else -1
@@ -236,8 +242,7 @@ cdef int gather_nd(Context context, Node* node) noexcept nogil:
         offset = whole_offset(data, indices, i, elements)
         if offset < 0:
             return context.fail_with(b"gather_nd index out of bounds (slice %ld of %ld)", i, data.positions)
-        if slice > 0:
-            memcpy(y + i * slice, <const char*>x.data + offset * size, slice)
+        copy_run(y + i * slice, <const char*>x.data + offset * size, slice)
     return 0
 
 

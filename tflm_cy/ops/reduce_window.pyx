@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
-from tflm_cy.arithmetic.slices cimport Windows, reduce_windows
+from tflm_cy.arithmetic.slices cimport Windows, distance, reduce_windows
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant,
@@ -101,6 +101,7 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         if s.out_dims[d] > INT32_MAX:
             raise ValueError(f"an output of {s.out_dims[d]} elements in one dimension")
         dims[d] = <int32_t>s.out_dims[d]
+    s.every = distance(s.stride[x.rank - 1], s.base[x.rank - 1])
     context.set_shape(y, x.rank, dims)
     node.invoke = reduce
     if empty:

@@ -16,9 +16,9 @@ from tflm_cy.arithmetic.lookup cimport fill_16
 from tflm_cy.arithmetic.optimized.softmax cimport (
     fill_exponentials,
     log_softmax_row_eigen,
-    log_softmax_row_table,
+    log_softmax_rows_table,
     softmax_row_eigen,
-    softmax_row_table,
+    softmax_rows_table,
 )
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.softmax cimport (
@@ -179,21 +179,16 @@ cdef int softmax_optimized(Context context, Node* node) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef Tensor* t = context.input(node, 0)
     cdef Tensor* out = context.output(node, 0)
-    cdef const char* x = <const char*>t.data
-    cdef char* y = <char*>out.data
-    cdef int64_t size = 2 if out.type == INT16 else 1
-    cdef int64_t row
-    for row in range(s.rows):
-        if t.type == INT8 and out.type == INT8:
-            softmax_row_table(s.exponentials, <const int8_t*>x, <int8_t*>y, s.depth, out.scale, out.zero_point)
-        elif t.type == UINT8 and out.type == UINT8:
-            softmax_row_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, s.depth, out.scale, out.zero_point)
-        elif t.type == INT8:
-            softmax_row_table(s.exponentials, <const int8_t*>x, <int16_t*>y, s.depth, out.scale, out.zero_point)
-        else:
-            softmax_row_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, s.depth, out.scale, out.zero_point)
-        x += s.depth
-        y += s.depth * size
+    cdef const void* x = t.data
+    cdef void* y = out.data
+    if t.type == INT8 and out.type == INT8:
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int8_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+    elif t.type == UINT8 and out.type == UINT8:
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <uint8_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+    elif t.type == INT8:
+        softmax_rows_table(s.exponentials, <const int8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
+    else:
+        softmax_rows_table(s.exponentials, <const uint8_t*>x, <int16_t*>y, s.rows, s.depth, out.scale, out.zero_point)
     return 0
 
 
@@ -211,15 +206,12 @@ cdef int log_softmax_optimized(Context context, Node* node) noexcept nogil:
     cdef Softmax* s = <Softmax*>node.data
     cdef Tensor* t = context.input(node, 0)
     cdef Tensor* out = context.output(node, 0)
-    cdef int64_t row, at
-    for row in range(s.rows):
-        at = row * s.depth
-        if t.type == INT8:
-            log_softmax_row_table(
-                s.exponentials, <const int8_t*>t.data + at, <int8_t*>out.data + at, s.depth, t.scale, out.scale, out.zero_point)
-        else:
-            log_softmax_row_table(
-                s.exponentials, <const uint8_t*>t.data + at, <uint8_t*>out.data + at, s.depth, t.scale, out.scale, out.zero_point)
+    if t.type == INT8:
+        log_softmax_rows_table(
+            s.exponentials, <const int8_t*>t.data, <int8_t*>out.data, s.rows, s.depth, t.scale, out.scale, out.zero_point)
+    else:
+        log_softmax_rows_table(
+            s.exponentials, <const uint8_t*>t.data, <uint8_t*>out.data, s.rows, s.depth, t.scale, out.scale, out.zero_point)
     return 0
 
 

@@ -29,6 +29,7 @@ from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
+from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, run_phases_i16
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.requantize_fixed cimport constant_bias, fill_requantize_fixed, ready_requantize_fixed
 from tflm_cy.ops.quantized_weights cimport (
@@ -71,6 +72,7 @@ cdef struct TransposeConv:
     const RowKernels* rows       # or NULL
     RequantizeFixed fixed        # with vector kernels for bytes
     Phases8 phases
+    Phases16 wide                # the same of int16 images
     int64_t exact                # elements of the output that the phases make; the definition makes the others
 
 
@@ -278,7 +280,31 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
         node.invoke = convolve_phases
         if op.exact == count(y):
             return context.parallelize(node, compute_phases, iteration_space(op.phases.count, 1), op.phases.time)
+    if x.type == INT16 and node.arithmetic != MICRO and is_constant(w) and op.bias.values != NULL and not is_empty(&op.shape):
+        op.rescale.bias = <const int64_t*>op.bias.values
+        if plan_phases_i16(context, &op.wide, &op.shape, <const int8_t*>w.data, &op.rescale):
+            node.invoke = convolve_phases_s16
+            if not op.dynamic:
+                return context.parallelize(
+                    node, compute_phases_s16, iteration_space(op.shape.batches * op.shape.oh, 1),
+                    count(y) * (0.01 * op.wide.depth + 1))
     return 0
+
+
+cdef int convolve_phases_s16(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    if shape_output(context, node, op) != 0:
+        return -1
+    compute_phases_s16(context, node, 0, op.shape.batches * op.shape.oh, 0)
+    return 0
+
+
+cdef void compute_phases_s16(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some rows of the output."""
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    run_phases_i16(
+        context, &op.wide, &op.shape, op.height * op.width, <const int16_t*>context.input(node, 2).data, &op.rescale, first, end, worker,
+        <int16_t*>context.output(node, 0).data)
 
 
 cdef bint use_phases(Context context, Node* node, TransposeConv* op, const Tensor* x, const Tensor* w, const Tensor* b) except -1:

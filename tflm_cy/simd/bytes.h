@@ -1,4 +1,5 @@
-/* Tables of 256 bytes. With AVX-512 VBMI a table is four registers; with AVX2 sixteen, looked at one after the other; with NEON sixteen, four at a time;
+/* Tables of 256 bytes. With AVX-512 a table is four registers, of bytes with VBMI, else of words; with AVX2 sixteen, looked at one after the other;
+ * with NEON sixteen, four at a time;
  * else one load per byte. */
 #ifndef TFLM_CY_SIMD_BYTES_H
 #define TFLM_CY_SIMD_BYTES_H
@@ -31,6 +32,37 @@ __attribute__((target("avx512vbmi"))) static void lookup_bytes_vbmi(const void *
     __m512i v = _mm512_maskz_loadu_epi8(some, from + i);
     __m512i low = _mm512_permutex2var_epi8(t0, v, t1), high = _mm512_permutex2var_epi8(t2, v, t3);
     _mm512_mask_storeu_epi8(to + i, some, _mm512_mask_blend_epi8(_mm512_movepi8_mask(v), low, high));
+  }
+}
+
+/* Of the word that a byte's value lies in: bits 1 to 6 of the byte say which one of 64, bit 7 of which half of the table, bit 0 which byte of it. */
+SIMD_INLINE __m512i lookup_words(const __m512i *t, __m512i word, __mmask32 upper) {
+  const __m512i low = _mm512_permutex2var_epi16(t[0], word, t[1]);
+  return _mm512_mask_mov_epi16(low, upper, _mm512_permutex2var_epi16(t[2], word, t[3]));
+}
+
+SIMD_INLINE __m512i lookup_both(const __m512i *t, __m512i v) {
+  const __m512i even = lookup_words(t, _mm512_srli_epi16(v, 1), _mm512_test_epi16_mask(v, _mm512_set1_epi16(0x80)));
+  const __m512i odd = lookup_words(t, _mm512_srli_epi16(v, 9), _mm512_movepi16_mask(v));
+  const __m512i down = _mm512_slli_epi16(_mm512_and_si512(v, _mm512_set1_epi16(1)), 3);
+  const __m512i up = _mm512_srli_epi16(_mm512_andnot_si512(v, _mm512_set1_epi16(0x100)), 5);
+  return _mm512_mask_mov_epi8(_mm512_srlv_epi16(even, down), 0xAAAAAAAAAAAAAAAAull, _mm512_sllv_epi16(odd, up));
+}
+
+static void lookup_bytes_words(const void *params, const void *x, void *y, int64_t n) {
+  const uint8_t *table = (const uint8_t *)params, *from = (const uint8_t *)x;
+  uint8_t *to = (uint8_t *)y;
+  __m512i t[4];
+  int64_t i = 0;
+  for (int k = 0; k < 4; k++) t[k] = _mm512_loadu_si512(table + 64 * k);
+  for (; i + 128 <= n; i += 128) {
+    const __m512i u = _mm512_loadu_si512(from + i), v = _mm512_loadu_si512(from + i + 64);
+    _mm512_storeu_si512(to + i, lookup_both(t, u));
+    _mm512_storeu_si512(to + i + 64, lookup_both(t, v));
+  }
+  for (; i < n; i += 64) {
+    const __mmask64 some = n - i >= 64 ? ~0ull : SIMD_MASK64(n - i);
+    _mm512_mask_storeu_epi8(to + i, some, lookup_both(t, _mm512_maskz_loadu_epi8(some, from + i)));
   }
 }
 #endif
@@ -100,7 +132,7 @@ typedef void (*simd_byte_kernel)(const void *, const void *, void *, int64_t);
 SIMD_INLINE simd_byte_kernel best_lookup(void) {
 #if SIMD_ISA == 512
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vbmi") ? lookup_bytes_vbmi : lookup_bytes;
+  return __builtin_cpu_supports("avx512vbmi") ? lookup_bytes_vbmi : lookup_bytes_words;
 #elif SIMD_ISA == 256
   return lookup_bytes_shuffled;
 #elif SIMD_ISA == 128

@@ -29,3 +29,8 @@ cdef struct DepthwiseF32:
 
 cdef struct DepthwiseF32Kernels:
     bint (*plan)(DepthwiseF32* d) noexcept nogil
+    # of any filter: arithmetic/xnnpack/depthwise.pxd's DepthwisePixels; NULL where the definition has vectors as long
+    void (*pixels)(
+        const float** at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, float low,
+        float high, float* y,
+    ) noexcept nogil

@@ -8,6 +8,8 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_pixel
+from tflm_cy.arithmetic.xnnpack.lanes cimport LANES, f32x8, splat8
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32, DepthwiseF32Kernels
 
 cdef extern from "depthwise_f32.h" nogil:
@@ -161,5 +163,19 @@ cdef void channels32(
         c += VL
 
 
+cdef void depthwise_pixels(
+    const float** at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, float low,
+    float high, float* y,
+) noexcept nogil:
+    """The definition, in this instruction set's vectors."""
+    cdef f32x8 bottom = splat8(low)
+    cdef f32x8 top = splat8(high)
+    cdef ptrdiff_t i
+    for i in range(pixels):
+        depthwise_pixel(at + i * step, tile, w, bias, channels, bottom, top, y + i * channels)
+
+
 cdef void fill_depthwise_f32(DepthwiseF32Kernels* table) noexcept:
     table.plan = plan_depthwise_f32
+    if VL == LANES and LANES > 8:
+        table.pixels = depthwise_pixels

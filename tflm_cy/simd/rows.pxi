@@ -1,6 +1,6 @@
 from libc.math cimport roundf
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport scale_rows
@@ -12,6 +12,14 @@ cdef extern from "gemv_i16.h" nogil:
     void multiply_rows16(
         const int16_t* x, ptrdiff_t x_step, ptrdiff_t count, const int8_t* w, ptrdiff_t w_step, ptrdiff_t rows, ptrdiff_t n, bint minimum,
         int32_t* sums, ptrdiff_t sum_step) noexcept
+
+cdef extern from "columns_i16.h" nogil:
+    void pack_columns16(const int8_t* w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept
+    void multiply_columns16(
+        const int16_t* const* x, ptrdiff_t count, const int8_t* packed, ptrdiff_t columns, ptrdiff_t depth, ptrdiff_t start, ptrdiff_t n,
+        int32_t* sums, ptrdiff_t sum_step) noexcept
+    void rescale_columns16(
+        const int64_t* constants, ptrdiff_t step, bint wide, int32_t low, int32_t high, const int32_t* sums, ptrdiff_t n, int16_t* y) noexcept
 
 cdef extern from "gemv_eigen.h" nogil:
     void multiply_vector_eigen(const float* a, ptrdiff_t rows, ptrdiff_t k, const float* v, float* y) noexcept
@@ -98,3 +106,6 @@ cdef void fill_rows(RowKernels* table) noexcept:
     table.power = power_row
     table.logistic_half = logistic_half_eigen
     table.tanh_half = tanh_half_eigen
+    table.pack_columns = pack_columns16
+    table.multiply_columns = multiply_columns16
+    table.rescale_columns = rescale_columns16

@@ -5,9 +5,10 @@ and Eigen's sum of a row (`row_sum_f32`), which for softmax reads the output ten
 
 Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 """
-from libc.math cimport expf, logf, roundf
+from libc.math cimport expf, logf
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
+from tflm_cy.arithmetic.conversion cimport add_wrapping
 from tflm_cy.arithmetic.eigen cimport eigen_exp, logistic_vectors
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.lookup cimport saturate_8, truncate
@@ -20,6 +21,7 @@ from tflm_cy.arithmetic.softmax cimport input8, output8, row_maximum
 
 
 cdef enum:
+    ROWS = 4                     # whose sums are made together
     LONG_ROW = 384
 
 
@@ -29,50 +31,106 @@ cdef inline void fill_exponentials(float* table, float scale, float beta) noexce
         table[d] = expf(-scale * beta * <float>d)
 
 
-cdef inline float sum_of_exponentials(const float* table, const input8* x, int64_t depth, int32_t top) noexcept nogil:
-    cdef float total = 0
-    cdef int64_t c
-    for c in range(depth):
-        total = total + table[top - x[c]]
-    return total
+cdef inline void sums_of_exponentials(
+    const float* table, const input8* x, int64_t depth, int rows, const int32_t* tops, float* values, float* totals,
+) noexcept nogil:
+    """Of ROWS rows or fewer, side by side: each sum waits for itself only. values: the exponentials, LONG_ROW from row to row, or NULL."""
+    cdef const input8* x1 = x + min(1, rows - 1) * depth
+    cdef const input8* x2 = x + min(2, rows - 1) * depth
+    cdef const input8* x3 = x + min(3, rows - 1) * depth
+    cdef int32_t top1 = tops[min(1, rows - 1)]
+    cdef int32_t top2 = tops[min(2, rows - 1)]
+    cdef int32_t top3 = tops[min(3, rows - 1)]
+    cdef float a = 0
+    cdef float b = 0
+    cdef float c = 0
+    cdef float d = 0
+    cdef float u, v, w, z
+    cdef int64_t i
+    for i in range(depth):
+        u, v, w, z = table[tops[0] - x[i]], table[top1 - x1[i]], table[top2 - x2[i]], table[top3 - x3[i]]
+        a = a + u
+        b = b + v
+        c = c + w
+        d = d + z
+        if values != NULL:
+            values[i] = u
+            values[LONG_ROW + i] = v
+            values[2 * LONG_ROW + i] = w
+            values[3 * LONG_ROW + i] = z
+    totals[0], totals[1], totals[2], totals[3] = a, b, c, d
 
 
-cdef inline void set_probability(output8* y, float exponential, float inverse, int32_t y_zero_point) noexcept nogil:
+cdef inline int32_t rounded(float x) noexcept nogil:
+    """roundf to int32 as x86 converts, without a call: what is 2^31 or more has no rest below 1."""
+    cdef int32_t whole = truncate(x)
+    cdef float rest = x - <float>whole
+    return whole + <int32_t>((rest >= <float>0.5) & (rest < <float>1.0)) - <int32_t>((rest <= <float>-0.5) & (rest > <float>-1.0))
+
+
+cdef inline void set_probabilities(output8* y, const float* exponentials, int64_t n, float inverse, int32_t y_zero_point) noexcept nogil:
     cdef int32_t lowest = -128 if output8 is int8_t else (0 if output8 is uint8_t else -32768)
     cdef int32_t highest = 127 if output8 is int8_t else (255 if output8 is uint8_t else 32767)
-    if output8 is uint8_t:         # the zero point is not looked at
-        y[0] = <output8>clamp32(truncate(exponential * inverse + <float>0.5), lowest, highest)
-    else:
-        y[0] = <output8>clamp32(truncate(roundf(exponential * inverse)) + y_zero_point, lowest, highest)
+    cdef int64_t i
+    for i in range(n):
+        if output8 is uint8_t:     # the zero point is not looked at
+            y[i] = <output8>clamp32(truncate(exponentials[i] * inverse + <float>0.5), lowest, highest)
+        else:
+            y[i] = <output8>clamp32(add_wrapping(rounded(exponentials[i] * inverse), y_zero_point), lowest, highest)
 
 
-cdef inline void softmax_row_table(
-    const float* table, const input8* x, output8* y, int64_t depth, float y_scale, int32_t y_zero_point,
+cdef inline void softmax_rows_table(
+    const float* table, const input8* x, output8* y, int64_t rows, int64_t depth, float y_scale, int32_t y_zero_point,
 ) noexcept nogil:
     """Of long rows each distance from the maximum is computed once."""
-    cdef int32_t top = row_maximum(x, depth)
-    cdef float inverse = <float>1 / (sum_of_exponentials(table, x, depth, top) * y_scale)
+    cdef float[ROWS * LONG_ROW] values
     cdef output8[256] outputs
+    cdef int32_t[ROWS] tops
+    cdef float[ROWS] totals
+    cdef float inverse
     cdef int64_t c
-    if depth < LONG_ROW:
-        for c in range(depth):
-            set_probability(&y[c], table[top - x[c]], inverse, y_zero_point)
-        return
-    for c in range(256):
-        set_probability(&outputs[c], table[c], inverse, y_zero_point)
-    for c in range(depth):
-        y[c] = outputs[top - x[c]]
+    cdef int64_t first = 0
+    cdef int count, r
+    while first < rows:
+        count = <int>min(<int64_t>ROWS, rows - first)
+        for r in range(count):
+            tops[r] = row_maximum(x + r * depth, depth)
+        sums_of_exponentials(table, x, depth, count, tops, values if depth < LONG_ROW else NULL, totals)
+        for r in range(count):
+            inverse = <float>1 / (totals[r] * y_scale)
+            if depth < LONG_ROW:
+                set_probabilities(y, values + r * LONG_ROW, depth, inverse, y_zero_point)
+            else:
+                set_probabilities(outputs, table, 256, inverse, y_zero_point)
+                for c in range(depth):
+                    y[c] = outputs[tops[r] - x[c]]
+            x += depth
+            y += depth
+        first += count
 
 
-cdef inline void log_softmax_row_table(
-    const float* table, const input8* x, input8* y, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
+cdef inline void log_softmax_rows_table(
+    const float* table, const input8* x, input8* y, int64_t rows, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
 ) noexcept nogil:
-    cdef int32_t top = row_maximum(x, depth)
+    cdef int32_t[ROWS] tops
+    cdef float[ROWS] totals
     cdef float scale = x_scale / y_scale
-    cdef float less = (x_scale * <float>top + logf(sum_of_exponentials(table, x, depth, top))) / y_scale
+    cdef float less
     cdef int64_t c
-    for c in range(depth):
-        y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
+    cdef int64_t first = 0
+    cdef int count, r
+    while first < rows:
+        count = <int>min(<int64_t>ROWS, rows - first)
+        for r in range(count):
+            tops[r] = row_maximum(x + r * depth, depth)
+        sums_of_exponentials(table, x, depth, count, tops, NULL, totals)
+        for r in range(count):
+            less = (x_scale * <float>tops[r] + logf(totals[r])) / y_scale
+            for c in range(depth):
+                y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
+            x += depth
+            y += depth
+        first += count
 
 
 cdef inline float larger(float a, float b) noexcept nogil:

@@ -17,11 +17,17 @@ from libc.stddef cimport ptrdiff_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
-    add8, f32x8, fma8, fma_first8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
+    LANES, add8, f32x8, fma8, fma_first8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
 )
 
 cdef enum:
     LARGEST_TILE = 25
+
+# depthwise_pixel of `pixels` outputs that follow each other, whose taps are `step` apart
+ctypedef void (*DepthwisePixels)(
+    const float** at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float* w, const float* bias, ptrdiff_t channels, float low,
+    float high, float* y,
+) noexcept nogil
 
 
 cdef inline ptrdiff_t tile_size(ptrdiff_t taps) noexcept nogil:
@@ -62,18 +68,33 @@ cdef inline ptrdiff_t table_length(const ConvShape* g) noexcept nogil:
     return taps if taps > LARGEST_TILE else ((g.ow - 1) * columns_apart(g) + g.kw) * g.kh + tile_size(taps) - taps
 
 
-cdef inline const float* surplus_tap(const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t t) noexcept nogil:
-    """Entry t of the table counted from the last window of row oy."""
+cdef inline const float** fill_surplus(
+    const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t count, const float** table,
+) noexcept nogil:
+    """The entries behind an output row's last window: the beginning of the next row's table; behind the last row the very last tap."""
     cdef ptrdiff_t apart = columns_apart(g)
     cdef ptrdiff_t length = (g.ow - 1) * apart + g.kw
-    cdef ptrdiff_t column = (g.ow - 1) * apart + t / g.kh
-    cdef ptrdiff_t row = oy + column / length
-    cdef ptrdiff_t window
-    column = column % length
-    if row >= g.oh:
-        return tap_at(g, image, zeros, g.oh - 1, g.ow - 1, g.kh - 1, g.kw - 1)
-    window = min(column / apart, g.ow - 1)
-    return tap_at(g, image, zeros, row, window, t % g.kh, column - window * apart)
+    cdef ptrdiff_t row = oy
+    cdef ptrdiff_t column = length
+    cdef ptrdiff_t ky = g.kh
+    cdef ptrdiff_t window = 0
+    cdef ptrdiff_t t
+    for t in range(count):
+        if ky >= g.kh:
+            ky = 0
+            column += 1
+        if column >= length:
+            column = 0
+            window = 0
+            row += 1
+        while window < g.ow - 1 and column >= (window + 1) * apart:
+            window += 1
+        if row >= g.oh:
+            table[t] = tap_at(g, image, zeros, g.oh - 1, g.ow - 1, g.kh - 1, g.kw - 1)
+        else:
+            table[t] = tap_at(g, image, zeros, row, window, ky, column - window * apart)
+        ky += 1
+    return table + count
 
 
 cdef inline void fill_table(
@@ -81,16 +102,13 @@ cdef inline void fill_table(
 ) noexcept nogil:
     """Of an output row: filter column after filter column, window after window."""
     cdef ptrdiff_t apart = columns_apart(g)
-    cdef ptrdiff_t taps = g.kh * g.kw
-    cdef ptrdiff_t ox, kx, ky, t
+    cdef ptrdiff_t ox, kx, ky
     for ox in range(g.ow):
         for kx in range(apart if ox < g.ow - 1 else g.kw):
             for ky in range(g.kh):
                 table[0] = tap_at(g, image, zeros, oy, ox, ky, kx)
                 table += 1
-    for t in range(taps, tile):
-        table[0] = surplus_tap(g, image, zeros, oy, t)
-        table += 1
+    fill_surplus(g, image, zeros, oy, tile - g.kh * g.kw, table)
 
 
 cdef inline void window_taps(const ConvShape* g, const float* image, const float* zeros, ptrdiff_t oy, ptrdiff_t ox, const float** at) noexcept nogil:
@@ -109,48 +127,48 @@ cdef inline void depthwise_pixel(
     cdef const float* p
     cdef ptrdiff_t c = 0
     cdef ptrdiff_t t, left
-    while c + 32 <= channels:
+    while c + 4 * LANES <= channels:
         a = load8(bias + c)
-        b = load8(bias + c + 8)
-        d = load8(bias + c + 16)
-        e = load8(bias + c + 24)
+        b = load8(bias + c + LANES)
+        d = load8(bias + c + 2 * LANES)
+        e = load8(bias + c + 3 * LANES)
         p = w + c
         for t in range(tile):
             a = fma_first8(load8(at[t] + c), load8(p), a)
-            b = fma_first8(load8(at[t] + c + 8), load8(p + 8), b)
-            d = fma_first8(load8(at[t] + c + 16), load8(p + 16), d)
-            e = fma_first8(load8(at[t] + c + 24), load8(p + 24), e)
+            b = fma_first8(load8(at[t] + c + LANES), load8(p + LANES), b)
+            d = fma_first8(load8(at[t] + c + 2 * LANES), load8(p + 2 * LANES), d)
+            e = fma_first8(load8(at[t] + c + 3 * LANES), load8(p + 3 * LANES), e)
             p += channels
         store8(y + c, min8(high, max8(low, a)))
-        store8(y + c + 8, min8(high, max8(low, b)))
-        store8(y + c + 16, min8(high, max8(low, d)))
-        store8(y + c + 24, min8(high, max8(low, e)))
-        c += 32
-    while c + 16 <= channels:
+        store8(y + c + LANES, min8(high, max8(low, b)))
+        store8(y + c + 2 * LANES, min8(high, max8(low, d)))
+        store8(y + c + 3 * LANES, min8(high, max8(low, e)))
+        c += 4 * LANES
+    while c + 2 * LANES <= channels:
         a = load8(bias + c)
-        b = load8(bias + c + 8)
+        b = load8(bias + c + LANES)
         p = w + c
         for t in range(tile):
             a = fma_first8(load8(at[t] + c), load8(p), a)
-            b = fma_first8(load8(at[t] + c + 8), load8(p + 8), b)
+            b = fma_first8(load8(at[t] + c + LANES), load8(p + LANES), b)
             p += channels
         store8(y + c, min8(high, max8(low, a)))
-        store8(y + c + 8, min8(high, max8(low, b)))
-        c += 16
-    while c < channels and channels >= 8:            # the last eight, some of them again
-        c = min(c, channels - 8)
+        store8(y + c + LANES, min8(high, max8(low, b)))
+        c += 2 * LANES
+    while c < channels and channels >= LANES:        # the last vector, some of its channels again
+        c = min(c, channels - LANES)
         a = load8(bias + c)
         for t in range(tile):
-            a = fma8(load8(at[t] + c), load8(w + t * channels + c), a)
+            a = fma_first8(load8(at[t] + c), load8(w + t * channels + c), a)
         store8(y + c, min8(high, max8(low, a)))
-        c += 8
+        c += LANES
     while c < channels:
-        left = min(channels - c, <ptrdiff_t>8)
+        left = min(channels - c, <ptrdiff_t>LANES)
         a = load_part8(bias + c, left)
         for t in range(tile):
             a = fma_first8(load_part8(at[t] + c, left), load_part8(w + t * channels + c, left), a)
         store_part8(y + c, min8(high, max8(low, a)), left)
-        c += 8
+        c += LANES
 
 
 cdef inline void depthwise_pixel_two_sums(
@@ -175,7 +193,7 @@ cdef inline void depthwise_pixel_two_sums(
 
 cdef inline void depthwise_f32(
     const ConvShape* g, const float* x, const float* packed, const float* bias, const float* zeros, float low, float high,
-    const float** at, ptrdiff_t first, ptrdiff_t end, float* y,
+    const float** at, ptrdiff_t first, ptrdiff_t end, float* y, DepthwisePixels fast=NULL,
 ) noexcept nogil:
     """Output rows first .. end - 1 of all images. packed: tile_size(kh * kw) rows of channels; at: table_length pointers; zeros: one row of channels."""
     cdef ptrdiff_t tile = tile_size(g.kh * g.kw)
@@ -187,10 +205,16 @@ cdef inline void depthwise_f32(
         image = x + row / g.oh * g.ih * g.iw * g.ic
         if tile <= LARGEST_TILE:
             fill_table(g, image, zeros, row % g.oh, tile, at)
+            if fast != NULL:
+                fast(at, step, g.ow, tile, packed, bias, g.ic, low, high, y)
+                y += g.ow * g.ic
+                continue
         for ox in range(g.ow):
             if tile > LARGEST_TILE:
                 window_taps(g, image, zeros, row % g.oh, ox, at)
-            if AARCH64 and tile >= LARGEST_TILE:
+            if fast != NULL:
+                fast(at, 0, 1, tile, packed, bias, g.ic, low, high, y)
+            elif AARCH64 and tile >= LARGEST_TILE:
                 depthwise_pixel_two_sums(at + ox * step, tile, packed, bias, g.ic, splat8(low), splat8(high), y)
             else:
                 depthwise_pixel(at + ox * step, tile, packed, bias, g.ic, splat8(low), splat8(high), y)

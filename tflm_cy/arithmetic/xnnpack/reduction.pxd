@@ -20,6 +20,7 @@ Source: XNNPACK's f32-rsum, f32-rdsum, f32-rsum2, f32-rminmax and f32-rdminmax m
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
     add8, f32x8, fma8, load8, load_part8, max8, min8, splat8, store8, store_part8,
 )
@@ -68,14 +69,15 @@ cdef inline ReduceShape reduce_shape(int rank, const int32_t* dims, uint32_t red
 
 # ---- sums along a row
 cdef inline float tree_sum(f32x8 v) noexcept nogil:
-    """Lanes 4, 2, 1 apart."""
-    cdef float[16] lanes
-    store8(lanes + 8, splat8(0))
-    store8(lanes, v)
-    store8(lanes, add8(load8(lanes), load8(lanes + 4)))
-    store8(lanes, add8(load8(lanes), load8(lanes + 2)))
-    store8(lanes, add8(load8(lanes), load8(lanes + 1)))
-    return lanes[0]
+    """Lanes 4, 2, 1 apart, in single values: a vector that is loaded from two stores waits for both to reach the memory."""
+    cdef float[8] s
+    cdef int i
+    store8(s, v)
+    for i in range(4):
+        s[i] = add_first(s[i], s[i + 4])
+    s[0] = add_first(s[0], s[2])
+    s[1] = add_first(s[1], s[3])
+    return add_first(s[0], s[1])
 
 
 cdef inline f32x8 part_or_zero(const float* x, int64_t n) noexcept nogil:
@@ -192,49 +194,76 @@ cdef inline void sum_rows(const ReduceShape* s, const float* x, float scale, bin
                 y += 1
 
 
-# ---- sums down the channels
-cdef inline f32x8 column_sum(const float* x, int64_t n, int64_t stride, int64_t lanes, bint square, bint wide, bint whole) noexcept nogil:
-    """Of n values each of eight (or fewer) channels. Outside of whole blocks of channels every seventh value comes before the sum."""
-    cdef f32x8 t = splat8(0)
-    cdef f32x8 v
-    cdef int64_t i
-    for i in range(n):
-        v = load8(x) if lanes >= 8 else load_part8(x, lanes)
-        if square and wide:
-            t = fma8(v, v, t)
-        elif square:
-            t = add8(t, v * v)
-        elif not whole and i % 7 == 0:
-            t = add8(v, t)
-        else:
-            t = add8(t, v)
-        x += stride
-    return t
+# ---- sums down the channels, 32 at once: the sums of one channel wait for each other
+cdef inline f32x8 channels8(const float* x, int64_t lanes, bint full) noexcept nogil:
+    """full: all eight are there, else `lanes` of them, which may be none or more than eight."""
+    return load8(x) if full else part_or_zero(x, lanes)
+
+
+cdef inline f32x8 column_step(f32x8 t, f32x8 v, bint square, bint wide, bint turned) noexcept nogil:
+    """turned: the value comes before the sum."""
+    if square and wide:
+        return fma8(v, v, t)
+    if square:
+        return add8(t, v * v)
+    return add8(v, t) if turned else add8(t, v)
+
+
+cdef inline void column_sums(
+    const float* x, int64_t n, int64_t stride, int64_t lanes, bint full, bint square, bint wide, bint whole, f32x8* t,
+) noexcept nogil:
+    """Of n values each of 32 (or, unless `full`, fewer) channels. Outside of whole blocks of channels every seventh value comes before
+    the sum.
+    """
+    cdef f32x8 a = splat8(0)
+    cdef f32x8 b = a
+    cdef f32x8 c = a
+    cdef f32x8 d = a
+    cdef int64_t i, k
+    for i in range(0, n, 7):
+        for k in range(min(n - i, <int64_t>7)):
+            a = column_step(a, channels8(x, lanes, full), square, wide, k == 0 and not whole)
+            b = column_step(b, channels8(x + 8, lanes - 8, full), square, wide, k == 0 and not whole)
+            c = column_step(c, channels8(x + 16, lanes - 16, full), square, wide, k == 0 and not whole)
+            d = column_step(d, channels8(x + 24, lanes - 24, full), square, wide, k == 0 and not whole)
+            x += stride
+    t[0], t[1], t[2], t[3] = a, b, c, d
 
 
 cdef inline void sum_columns(const ReduceShape* s, const float* x, float scale, bint square, bint wide, float* y) noexcept nogil:
     """The last axis is kept."""
-    cdef int64_t a, b, c, k, j
+    cdef int64_t a, b, c, k, j, q
     cdef int64_t channels = s.dims[5]
     cdef int64_t whole = channels & ~<int64_t>(63 if wide else 31)      # channels of whole blocks
     cdef const float* run
-    cdef f32x8 acc, t
+    cdef f32x8[4] acc
+    cdef f32x8[4] t
     for a in range(s.dims[1]):
         for b in range(s.dims[3]):
-            c = 0
-            while c < channels:
-                acc = splat8(0)
+            for c in range(0, channels, 32):
+                for q in range(4):
+                    acc[q] = splat8(0)
                 for k in range(s.dims[0]):
                     for j in range(s.dims[2]):
                         run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
-                        t = column_sum(run, s.dims[4], s.strides[4], channels - c, square, wide, c < whole) * splat8(scale)
-                        acc = add8(t, acc) if c < whole else add8(acc, t)
-                if channels - c >= 8:
-                    store8(y + c, acc)
-                else:
-                    store_part8(y + c, acc, channels - c)
-                c += 8
+                        if channels - c >= 32:
+                            column_sums(run, s.dims[4], s.strides[4], 32, True, square, wide, c < whole, t)
+                        else:
+                            column_sums(run, s.dims[4], s.strides[4], channels - c, False, square, wide, False, t)
+                        for q in range(4):
+                            acc[q] = add8(t[q] * splat8(scale), acc[q]) if c < whole else add8(acc[q], t[q] * splat8(scale))
+                store_channels(y + c, acc, channels - c)
             y += channels
+
+
+cdef inline void store_channels(float* y, const f32x8* acc, int64_t lanes) noexcept nogil:
+    """Four vectors, or as many channels as there are."""
+    cdef int64_t q
+    for q in range(4):
+        if lanes >= 8 * q + 8:
+            store8(y + 8 * q, acc[q])
+        elif lanes > 8 * q:
+            store_part8(y + 8 * q, acc[q], lanes - 8 * q)
 
 
 # ---- maxima and minima
@@ -301,21 +330,37 @@ cdef inline void extreme_rows(int extreme, const ReduceShape* s, const float* x,
 
 cdef inline void extreme_columns(int extreme, const ReduceShape* s, const float* x, float* y) noexcept nogil:
     """The last axis is kept."""
-    cdef int64_t a, b, c, k, j, i, lanes
+    cdef int64_t a, b, c, k, j, q
     cdef int64_t channels = s.dims[5]
     cdef const float* run
-    cdef f32x8 acc
+    cdef f32x8[4] acc
     for a in range(s.dims[1]):
         for b in range(s.dims[3]):
-            c = 0
-            while c < channels:
-                lanes = min(channels - c, <int64_t>8)
-                acc = splat8(-INFINITY if extreme == MAXIMUM else INFINITY)
+            for c in range(0, channels, 32):
+                for q in range(4):
+                    acc[q] = splat8(-INFINITY if extreme == MAXIMUM else INFINITY)
                 for k in range(s.dims[0]):
                     for j in range(s.dims[2]):
                         run = x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3] + c
-                        for i in range(s.dims[4]):
-                            acc = pick8(extreme, acc, load_part8(run + i * s.strides[4], lanes))
-                store_part8(y + c, acc, lanes)
-                c += 8
+                        if extreme == MAXIMUM:
+                            column_extremes(MAXIMUM, run, s.dims[4], s.strides[4], channels - c, acc)
+                        else:
+                            column_extremes(MINIMUM, run, s.dims[4], s.strides[4], channels - c, acc)
+                store_channels(y + c, acc, channels - c)
             y += channels
+
+
+cdef inline void column_extremes(int extreme, const float* x, int64_t n, int64_t stride, int64_t lanes, f32x8* t) noexcept nogil:
+    """Of n values each of 32 (or fewer) channels."""
+    cdef f32x8 a = t[0]
+    cdef f32x8 b = t[1]
+    cdef f32x8 c = t[2]
+    cdef f32x8 d = t[3]
+    cdef int64_t _i
+    for _i in range(n):
+        a = pick8(extreme, a, channels8(x, lanes, False))
+        b = pick8(extreme, b, channels8(x + 8, lanes - 8, False))
+        c = pick8(extreme, c, channels8(x + 16, lanes - 16, False))
+        d = pick8(extreme, d, channels8(x + 24, lanes - 24, False))
+        x += stride
+    t[0], t[1], t[2], t[3] = a, b, c, d

@@ -1,21 +1,20 @@
-"""How the operators on int16 values with int8 weights use the vector kernels for rows: exact int64 sums of some positions, then the definition's rescaling.
+"""How the operators on int16 values with int8 weights use the vector kernels for rows: exact int64 sums of some rows, then the definition's rescaling.
 
     if plan_rows_i16(context, &v, w, row, columns, depth):     # else: the scalar definition
-    conv_rows_i16(context, &v, &shape, x, w, &rescale, first, end, worker, y)           # some output positions
+    multiply_rows_i16(context, &v, x, w, &rescale, first, end, worker, y)               # some rows of x
 
 An int32 holds the whole sum where the weights of each row are small enough, else stretches of LONGEST_16 products.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, Rescale, gather_patch, rescale_sums
 from tflm_cy.arithmetic.fully_connected cimport DoubleRescale, rescale_double
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport Context
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
-    TOGETHER_16 = 4              # positions
+    TOGETHER_16 = 4              # rows of values
     LONGEST_16 = 480             # products of int16 and int8 that fit an int32, whole vectors
     LIMIT_16 = 65535             # sum of weights without their signs, below which any products do
     MOST_COUNTED_16 = 1 << 23    # weights of a row whose sum is looked at: it fits an int32
@@ -27,8 +26,7 @@ cdef struct RowsI16:
     ptrdiff_t row                # from one row of weights to the next
     ptrdiff_t longest
     int scratch
-    ptrdiff_t patches_at         # where in a worker's scratch memory
-    ptrdiff_t sums32_at
+    ptrdiff_t sums32_at          # where in a worker's scratch memory
     ptrdiff_t bytes
 
 
@@ -57,8 +55,7 @@ cdef inline bint plan_rows_i16(Context context, RowsI16* v, const int8_t* w, ptr
         return False
     v.columns, v.depth, v.row = columns, depth, row
     v.longest = max(longest_sum(w, columns, row, depth), <ptrdiff_t>1)
-    v.patches_at = 8 * TOGETHER_16 * columns
-    v.sums32_at = v.patches_at + (2 * TOGETHER_16 * row + 63) // 64 * 64
+    v.sums32_at = 8 * TOGETHER_16 * columns
     v.bytes = v.sums32_at + 4 * TOGETHER_16 * columns + 64
     v.scratch = context.request_scratch(context.for_all_workers(v.bytes))
     return True
@@ -81,32 +78,6 @@ cdef inline void add_sums_i16(
             for c in range(columns):
                 sums[i * v.columns + c] += found[i * columns + c]
         start += n
-
-
-cdef inline void conv_rows_i16(
-    Context context, const RowsI16* v, const ConvShape* g, const int16_t* x, const int8_t* w, const Rescale* out, int64_t first, int64_t end,
-    int worker, int16_t* y,
-) noexcept nogil:
-    """Output positions first .. end - 1, counted over all images."""
-    cdef char* scratch = <char*>context.worker_scratch(v.scratch, v.bytes, worker)
-    cdef int64_t* sums = <int64_t*>scratch
-    cdef int16_t* patches = <int16_t*>(scratch + v.patches_at)
-    cdef ptrdiff_t positions = g.oh * g.ow
-    cdef ptrdiff_t columns = g.oc / g.groups
-    cdef ptrdiff_t group, at
-    cdef int count, i
-    while first < end:
-        count = <int>min(<int64_t>TOGETHER_16, end - first)
-        for group in range(g.groups):
-            for i in range(count):
-                at = (first + i) % positions
-                gather_patch(
-                    g, x + (first + i) / positions * g.ih * g.iw * g.ic, 0, group, at / g.ow, at % g.ow, patches + i * v.row)
-            add_sums_i16(
-                v, patches, v.row, count, w + group * columns * v.row, columns, <int32_t*>(scratch + v.sums32_at), sums + group * columns)
-        for i in range(count):
-            rescale_sums(sums + i * g.oc, out, g.oc, y + (first + i) * g.oc)
-        first += count
 
 
 cdef inline void multiply_rows_i16(

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_f32, pack_taps, table_length, tile_size
+from tflm_cy.arithmetic.xnnpack.depthwise cimport DepthwisePixels, depthwise_f32, pack_taps, table_length, tile_size
 from tflm_cy.arithmetic.xnnpack.product cimport (
     ROWS, Taps, conv_f32, move_outside, pack_filters, packed_size, transpose_conv_f32, wraps_around,
 )
@@ -40,6 +40,7 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
+from tflm_cy.simd.table cimport kernels
 from tflm_cy.simd.ranges cimport time_of
 
 from tflm_cy.graph.refusal import OwnRefusalError
@@ -56,6 +57,7 @@ cdef struct Convolution:
     size_t taps_bytes            # of a worker
     GemmF32 fast                 # with a vector kernel
     DepthwiseF32 fast_depthwise
+    DepthwisePixels pixels       # of other filters; NULL: the definition's
     int x                        # transposed: the input's index
     ConvF32* rows                # transposed, with filters as large as the strides: one per filter row
 
@@ -165,6 +167,7 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     op.zeros = <const float*>context.persistent(sizeof(float) * g.ic)
     op.taps_bytes = sizeof(float*) * table_length(g)
     op.taps = context.request_scratch(context.for_all_workers(op.taps_bytes))
+    op.pixels = kernels().depthwise_f32.pixels
     node.invoke = convolve_depthwise
     return context.parallelize(node, depthwise_range, iteration_space(g.batches * g.oh, 1), <double>g.batches * g.oh * g.ow * (tile * (3 + g.ic / 16.)))
 
@@ -391,6 +394,7 @@ cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t en
     depthwise_f32(
         &op.shape, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
         <const float**>context.worker_scratch(op.taps, op.taps_bytes, worker), first, end, <float*>context.output(node, 0).data,
+        op.pixels,
     )
 
 

@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
 from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, Pool2D, pool_2d
-from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, fold_tensor, sum_narrow
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, fold_shape, fold_tensor, sum_narrow
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
@@ -264,15 +264,13 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     node.invoke = average_8
     r.fast = &kernels().elementwise_i8
-    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset) and (
-        r.shape.rank == 1 or r.shape.rank == 2 or (r.shape.rank == 3 and r.shape.strides[1] == 0)
-    ):
+    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
         node.invoke = average_vector
     return 0
 
 
 cdef int average_vector(Context context, Node* node) noexcept nogil:
-    """Up to three axes, kept, reduced, kept; or reduced last."""
+    """As arithmetic.reduction's `fold`: matrices of the last two axes, of which one is reduced and one is kept."""
     cdef Reduction* r = <Reduction*>node.data
     cdef const FoldShape* s = &r.shape
     cdef Tensor* x = context.input(node, 0)
@@ -281,14 +279,19 @@ cdef int average_vector(Context context, Node* node) noexcept nogil:
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
     cdef int64_t columns = s.dims[s.rank - 1]
     cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
-    cdef int64_t i
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t matrix, i
+    cdef int64_t out = 0
     memset(sums, 0, sizeof(int32_t) * s.outputs)
-    if s.strides[s.rank - 1] == 0:
-        for i in range(s.outputs):
-            sums[i] = r.fast.sum_row(from_ + i * columns, columns, x.type == INT8)
-    else:
-        for i in range(s.dims[0] if s.rank == 3 else 1):
-            r.fast.sum_rows(from_ + i * rows * columns, rows, columns, x.type == INT8, sums + i * columns)
+    memset(index, 0, sizeof(index))
+    for matrix in range(s.inputs / (columns * rows)):
+        if s.strides[s.rank - 1] == 0:
+            for i in range(rows):
+                sums[out + i] += r.fast.sum_row(from_ + i * columns, columns, x.type == INT8)
+        else:
+            r.fast.sum_rows(from_, rows, columns, x.type == INT8, sums + out)
+        from_ += columns * rows
+        out = advance(s, s.rank - 2, index, out)
     r.fast.average_sums(sums, r.average.scale, r.average.offset, x.type == INT8, <uint8_t*>y, s.outputs)
     return 0
 
