@@ -8,6 +8,7 @@ import pytest
 
 from compat.arm.__main__ import main, side_options, split_cpus
 from compat.arm.build import build_environment, copy_sources
+from compat.arm.instructions import Log, ranges
 from compat.arm.root import Root, RootError
 from compat.cache import OutcomeCache
 
@@ -125,3 +126,41 @@ def test_wrong_usage_is_told(tmp_path, capsys):
     assert main(["--root", str(tmp_path)]) == 2
     assert "is not an aarch64 root" in capsys.readouterr().err
     assert main(["--root", str(tmp_path), "--cpu", ","]) == 2
+
+
+LOG = b"""----------------
+IN: invoke
+0x0000005500001000:  d503201f  nop
+0x0000005500001004:  d503201f  nop
+0x0000005500001008:  d65f03c0  ret
+
+Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
+MARK begin
+Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
+----------------
+IN: copy
+0x0000005500002000:  d65f03c0  ret
+
+Trace 0: 0x7f02 [00000000/0000005500002000/00000051/ff000200] copy
+Trace 0: 0x7f01 [00000000/0000005500001000/00000051/ff000200] invoke
+MARK end
+MARK failed no such operator
+MARK begin
+MARK end
+"""
+
+
+def test_instructions_are_counted_between_marks():
+    assert list(Log().counts(LOG.splitlines(keepends=True))) == [7, "no such operator", 0]
+
+
+def test_only_compiled_code_counts(folder, monkeypatch):
+    maps = f"""5500000000-5500001000 r-xp 00000000 08:01 11 {folder}/product/tflm_cy/compiled.so
+5500001000-5500002000 r--p 00001000 08:01 11 {folder}/product/tflm_cy/compiled.so
+5500002000-5500003000 r-xp 00000000 08:01 12 /usr/lib/libc.so.6
+5500003000-5500004000 r-xp 00000000 08:01 13 /usr/bin/python3.11
+"""
+    done = subprocess.CompletedProcess([], 0, maps, "")
+    root = Root(folder)
+    monkeypatch.setattr("compat.arm.instructions.subprocess.run", lambda *arguments, **options: done)
+    assert ranges(root, "cortex-a72", "tflm_cy", {}) == "0x5500000000..0x5500001000,0x5500002000..0x5500003000"
