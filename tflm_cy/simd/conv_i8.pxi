@@ -73,8 +73,8 @@ cdef extern from "step8.h" nogil:
     void part_taps8(uint8_t* w, ptrdiff_t n) noexcept
     void copy_values8(const uint8_t* x, int flip, ptrdiff_t n, uint8_t* y) noexcept
     void fill_values8(uint8_t* y, int value, ptrdiff_t n) noexcept
-    int flip_of(bint is_signed) noexcept
-    int offset_of(bint is_signed) noexcept
+    int value_flip(bint is_signed) noexcept
+    int value_offset(bint is_signed) noexcept
     int32_t sum_values8(const uint8_t* x, ptrdiff_t n) noexcept
 
 cdef enum:
@@ -156,7 +156,7 @@ cdef void plan_images(ConvI8* c) noexcept nogil:
     cdef ConvShape* g = &c.shape
     cdef PlanI8* p = &c.plan
     cdef ptrdiff_t padded_h, padded_w
-    p.direct = PARTS8 == 1 and flip_of(c.is_signed) == 0 and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
+    p.direct = PARTS8 == 1 and value_flip(c.is_signed) == 0 and not c.dynamic and (p.flat or (g.pad_h == 0 and g.pad_w == 0 and inside(g)))
     if p.segment % 4 != 0 and not c.slack:
         p.direct = False
     if p.flat:
@@ -307,7 +307,7 @@ cdef void quantize_rows(const ConvI8* c, Positions8* t, const float* x, uint8_t*
     for p in range(t.count):
         steps = steps_of_row(x + p * c.plan.segment, c.plan.segment, c.scaling.lanes)
         copy_values(c, <const uint8_t*>(x + p * c.plan.segment), c.plan.segment, &steps, copy + p * c.plan.row_bytes)
-        t.terms[p] = -(steps.zero_point + offset_of(True))
+        t.terms[p] = -(steps.zero_point + value_offset(True))
         t.inverses[p] = steps.inverse
 
 
@@ -319,7 +319,7 @@ cdef void pad_image(const ConvI8* c, const uint8_t* x, const Steps8* steps, uint
     cdef ptrdiff_t pixel = g.ic * PARTS8
     cdef ptrdiff_t width = c.plan.row_bytes / pixel
     cdef ptrdiff_t inner = g.iw if g.pad_w + g.iw < width else width - g.pad_w
-    cdef int zero = (steps.zero_point + offset_of(True) if c.dynamic else c.x_zero_point + offset_of(c.is_signed)) & 255
+    cdef int zero = (steps.zero_point + value_offset(True) if c.dynamic else c.x_zero_point + value_offset(c.is_signed)) & 255
     cdef ptrdiff_t oy
     for oy in range(height):
         if oy < g.pad_h or oy - g.pad_h >= g.ih or inner <= 0:
@@ -335,11 +335,11 @@ cdef void copy_values(const ConvI8* c, const uint8_t* x, ptrdiff_t n, const Step
     """n values as vi_dot4 takes them, of PARTS8 bytes."""
     cdef uint8_t* quantized = y + (PARTS8 - 1) * n
     if c.dynamic:
-        quantize_bytes(<const float*>x, n, steps, flip_of(True) == 0, quantized)
+        quantize_bytes(<const float*>x, n, steps, value_flip(True) == 0, quantized)
         if PARTS8 > 1:
             copy_values8(quantized, 0, n, y)
     else:
-        copy_values8(x, flip_of(c.is_signed), n, y)
+        copy_values8(x, value_flip(c.is_signed), n, y)
 
 
 cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t* y) noexcept nogil:
@@ -363,7 +363,7 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
             if c.dynamic:
                 steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
                 for p in range(min(c.plan.together, g.oh * g.ow)):
-                    t.terms[p] = -(steps.zero_point + offset_of(True))
+                    t.terms[p] = -(steps.zero_point + value_offset(True))
                     t.inverses[p] = steps.inverse
             pad_image(c, x, &steps, scratch)
         first = 0

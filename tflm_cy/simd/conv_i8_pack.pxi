@@ -57,7 +57,7 @@ cdef void pack_conv_i8(ConvI8* c, const void* w, ptrdiff_t row) noexcept nogil:
                 own_offsets += panels[panel].steps
         for column in range(first, end):
             pack_constants(
-                c, w, row, column, column / group_oc * c.plan.group_columns + column % group_oc, offset_of(c.is_signed), sums, scales, f_bias)
+                c, w, row, column, column / group_oc * c.plan.group_columns + column % group_oc, value_offset(c.is_signed), sums, scales, f_bias)
     if ones != NULL:
         fill_ones(c, ones)
 

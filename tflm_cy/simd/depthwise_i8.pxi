@@ -300,7 +300,7 @@ cdef void fill_planes(
     cdef ptrdiff_t first = ox * g.stride_w - g.pad_w
     cdef ptrdiff_t left = 0 if first >= 0 else -first if -first < d.width else d.width
     cdef ptrdiff_t inner = g.iw - (first + left) if g.iw - (first + left) < d.width - left else d.width - left
-    cdef int zero = (d.x_zero_point + offset_of(d.is_signed)) & 255
+    cdef int zero = (d.x_zero_point + value_offset(d.is_signed)) & 255
     cdef int count = 3 if last_tap(d) == 3 else 4
     cdef int pieces = <int>(VB / slab) if d.slabs and slab != d.channels else 1
     cdef const uint8_t* some[4]
@@ -310,7 +310,7 @@ cdef void fill_planes(
     for quad in range(d.quads):
         for j in range(4):
             some[j] = rows[4 * quad + j] + (first + left) * d.channels + channel
-        interleave_rows(some, count, pieces, is_whole(d, slab), inner * slab, VB if slab == d.channels else d.channels, flip_of(d.is_signed),
+        interleave_rows(some, count, pieces, is_whole(d, slab), inner * slab, VB if slab == d.channels else d.channels, value_flip(d.is_signed),
                         planes + 4 * left * slab)
         memset(planes, zero, 4 * left * slab)
         memset(planes + 4 * (left + inner) * slab, zero, 4 * (d.width - left - inner) * slab)
@@ -393,7 +393,7 @@ cdef void run_single(const DepthwiseI8* d, Columns8* s, const uint8_t* x, uint8_
         at += 4 * d.quads
     for block in range(d.period):
         set_block(d, s, block)
-        sum_position(s, rows, block * VB, g.oc - block * VB, flip_of(d.is_signed), y + block * VB)
+        sum_position(s, rows, block * VB, g.oc - block * VB, value_flip(d.is_signed), y + block * VB)
     if d.finish != NULL:
         d.finish(d.params, 0, s.sums, d.channels, 1, y, g.oc * d.y_size)
 
@@ -445,8 +445,8 @@ cdef void roll_slab(const DepthwiseI8* d, const Columns8* s, const uint8_t** row
     x.first = -d.shape.pad_w
     x.dilation = d.shape.dilation_w
     x.count = d.shape.ow
-    x.flip = flip_of(d.is_signed)
-    x.outside = (d.x_zero_point + offset_of(d.is_signed)) & 255
+    x.flip = value_flip(d.is_signed)
+    x.outside = (d.x_zero_point + value_offset(d.is_signed)) & 255
     roll_rows(s, <int>d.rows, &x, y)
 
 

@@ -73,7 +73,7 @@ cdef int32_t tap_of(int32_t weight) noexcept nogil:
 
 cdef int32_t bias_of(const DepthwiseI8* d, ptrdiff_t channel) noexcept nogil:
     """With the zero points' share."""
-    cdef int32_t x_zero = d.x_zero_point + offset_of(d.is_signed)
+    cdef int32_t x_zero = d.x_zero_point + value_offset(d.is_signed)
     cdef int64_t sum = 0
     cdef ptrdiff_t tap
     for tap in range(taps_of(d)):

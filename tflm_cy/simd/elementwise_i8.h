@@ -229,12 +229,12 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
 #endif
 
 static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
-  const vb ones = vb_set1(1), flip = vb_set1(flip_of(is_signed));
+  const vb ones = vb_set1(1), flip = vb_set1(value_flip(is_signed));
   vi sum = vi_set1(0);
   int64_t i = 0;
   uint32_t rest = 0;
   for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_xor(vb_load(x + i), flip), ones);
-  rest -= (uint32_t)offset_of(is_signed) * (uint32_t)i;
+  rest -= (uint32_t)value_offset(is_signed) * (uint32_t)i;
   for (; i < n; i++) rest += (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]);
   return (int32_t)((uint32_t)vi_sum(sum) + rest);
 }

@@ -57,9 +57,9 @@ cdef void pack_lstm_i8(LstmI8* s, int gate, const int8_t* w, const int8_t* r, co
     pack_rows_of_lstm(<const uint8_t*>r, s.cells, s.cells, s.h_steps, at + x_bytes)
     for c in range(s.cells):
         sum = sum_taps(<const uint8_t*>w + c * s.inputs, s.inputs, 128)
-        from_x[c] = <int32_t>(<uint32_t>bias[c] - <uint32_t>((s.x_zero_point + offset_of(True)) * sum))
+        from_x[c] = <int32_t>(<uint32_t>bias[c] - <uint32_t>((s.x_zero_point + value_offset(True)) * sum))
         sum = sum_taps(<const uint8_t*>r + c * s.cells, s.cells, 128)
-        from_h[c] = <int32_t>(-<uint32_t>((s.h_zero_point + offset_of(True)) * sum))
+        from_h[c] = <int32_t>(-<uint32_t>((s.h_zero_point + value_offset(True)) * sum))
 
 
 cdef void pack_rows_of_lstm(const uint8_t* w, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t steps, uint8_t* packed) noexcept nogil:
@@ -91,8 +91,8 @@ cdef void step_lstm_i8(const LstmI8* s, const int8_t* x, int8_t* h, int16_t* c, 
     room.c = room.gates + 4 * s.lanes
     room.hidden = room.c + s.lanes
     room.y = <int8_t*>(room.hidden + s.lanes)
-    copy_values8(<const uint8_t*>x, flip_of(True), s.inputs, room.x)
-    copy_values8(<const uint8_t*>h, flip_of(True), s.cells, room.h)
+    copy_values8(<const uint8_t*>x, value_flip(True), s.inputs, room.x)
+    copy_values8(<const uint8_t*>h, value_flip(True), s.cells, room.h)
     memset(room.c + s.lanes - LANES, 0, 2 * LANES)
     memcpy(room.c, c, 2 * s.cells)
     for gate in range(4):

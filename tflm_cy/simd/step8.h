@@ -9,8 +9,8 @@
 #include "simd.h"
 
 /* The bits of an 8-bit value to change, and what is then added to it, so that vi_dot4 takes it. */
-SIMD_INLINE int flip_of(int is_signed) { return is_signed ? SIMD_ABOVE : 128 - SIMD_ABOVE; }
-SIMD_INLINE int offset_of(int is_signed) { return is_signed ? SIMD_ABOVE : SIMD_ABOVE - 128; }
+SIMD_INLINE int value_flip(int is_signed) { return is_signed ? SIMD_ABOVE : 128 - SIMD_ABOVE; }
+SIMD_INLINE int value_offset(int is_signed) { return is_signed ? SIMD_ABOVE : SIMD_ABOVE - 128; }
 
 #if SIMD_ISA == 256 && !defined(SIMD_VNNI)
 #define PARTS8 2
