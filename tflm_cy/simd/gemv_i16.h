@@ -42,9 +42,9 @@ SIMD_INLINE void store_sums16(int32_t *y, vi a, vi b, vi c, vi d) {
 #elif SIMD_ISA == 128
 SIMD_INLINE vb weights16(const int8_t *w) { return (vb)vmovl_s8(vld1_s8(w)); }
 SIMD_INLINE vb few_weights16(const int8_t *w, ptrdiff_t n) { return (vb)vmovl_s8(vget_low_s8(simd_i8(simd_load_few((const uint8_t *)w, n)))); }
-SIMD_INLINE vi dot16(vi acc, vb x, vb w) { /* which products a lane gets does not matter */
+SIMD_INLINE vi dot16(vi acc, vb x, vb w) {
   const int16x8_t a = (int16x8_t)x, b = (int16x8_t)w;
-  return (vi)vmlal_high_s16(vmlal_s16(simd_i32(acc), vget_low_s16(a), vget_low_s16(b)), a, b);
+  return (vi)vaddq_s32(simd_i32(acc), vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)));
 }
 SIMD_INLINE vb turn_minimum16(vb w, vb negative) {
   const int16x8_t hit = vandq_s16((int16x8_t)negative, (int16x8_t)vceqq_s16((int16x8_t)w, vdupq_n_s16(-128)));
