@@ -19,6 +19,17 @@ static void pack_columns16(const int8_t *w, ptrdiff_t w_step, ptrdiff_t columns,
       }
 }
 
+/* Lane by lane the products of two neighbours. */
+#if SIMD_ISA == 128
+SIMD_INLINE vi dot_pairs16(vi acc, vb x, vb w) {
+  const int16x8_t a = (int16x8_t)x, b = (int16x8_t)w;
+  const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_s16(vget_high_s16(a), vget_high_s16(b));
+  return vi_add(acc, (vi)vpaddq_s32(low, high));
+}
+#else
+SIMD_INLINE vi dot_pairs16(vi acc, vb x, vb w) { return dot16(acc, x, w); }
+#endif
+
 SIMD_INLINE vb pair16(const int16_t *x) {
   int32_t both;
   memcpy(&both, x, 4);
@@ -38,13 +49,13 @@ SIMD_INLINE void tile_columns16(const int ROWS, const int BLOCKS, const int16_t 
     _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) weights[b] = weights16(w + b * block);
     _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
       const vb values = pair16(x[r] + k);
-      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot16(acc[r][b], values, weights[b]);
+      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot_pairs16(acc[r][b], values, weights[b]);
     }
   }
   if (k < start + n) /* the value of an odd depth, whose neighbour is not read */
     _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
       const vb values = (vb)vi_set1(x[r][k] & 0xFFFF);
-      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot16(acc[r][b], values, weights16(w + b * block));
+      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot_pairs16(acc[r][b], values, weights16(w + b * block));
     }
   _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++)
     _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) vi_store(y[r] + b * VL, acc[r][b]);
