@@ -118,9 +118,14 @@ cdef inline void sum_s16(const void* params, const int16_t* a, const int16_t* b,
 cdef inline int32_t multiply_shifting_right(int32_t x, Multiplier m, bint in_block) noexcept nogil:
     """A multiplier above 1, as if it were below: the count of the right shift is negative."""
     cdef int32_t high = high_product(x, m.value)
-    if in_block and m.shift > 32:      # its mask of the rest is 64 bits shifted beyond their end
-        return 1 if high >= 0 else -1
     return round_shift_in_block(high, -m.shift) if in_block else round_shift(high, -m.shift)
+
+
+cdef inline int32_t multiply_8_shifting_right(int32_t x, Multiplier m, bint in_block) noexcept nogil:
+    """The blocks of 8-bit values make their mask of the rest by a shift of 64 bits, here beyond their end."""
+    if in_block and m.shift > 32:
+        return 1 if high_product(x, m.value) >= 0 else -1
+    return multiply_shifting_right(x, m, in_block)
 
 
 cdef inline void sub_8_in_fours(const void* params, const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept nogil:
@@ -132,7 +137,7 @@ cdef inline void sub_8_in_fours(const void* params, const uint8_t* a, const uint
     cdef int64_t i
     for i in range(n):
         total = <int32_t>(<uint32_t>s.a[a[i]] + <uint32_t>s.b[b[i]])
-        total = <int32_t>(<uint32_t>multiply_shifting_right(total, four.out, i < body) + <uint32_t>s.zero_point)
+        total = <int32_t>(<uint32_t>multiply_8_shifting_right(total, four.out, i < body) + <uint32_t>s.zero_point)
         y[i] = <uint8_t>clamp32(total, s.range.low, s.range.high)
 
 

@@ -10,7 +10,7 @@ Source: LiteRT:tflite/kernels/{stablehlo_pad,stablehlo_gather,stablehlo_scatter,
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.combine cimport Combine
+from tflm_cy.arithmetic.combine cimport ADD, MULTIPLY, Combine
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 
@@ -101,7 +101,9 @@ cdef inline bint gather_slices(const IndexedSlices* s, const char* x, int64_t el
 
 cdef inline bint scatter_slices(const IndexedSlices* s, int op, Combine combine, const void* indices, const char* updates, int64_t count, char* y,
                                 int64_t elements, int64_t size) noexcept nogil:
-    """Updates beyond a dimension's end are left out; False when one lies before the beginning."""
+    """Updates beyond a dimension's end are left out; False when one lies before the beginning.
+
+    Of two NaN a sum or product keeps the update's, but for float16, which goes through float32."""
     cdef int64_t[MOST_DIMS] at
     cdef int64_t[MOST_DIMS] place
     cdef int64_t i, offset
@@ -118,7 +120,10 @@ cdef inline bint scatter_slices(const IndexedSlices* s, int op, Combine combine,
             offset = offset_of(place, s.dims, s.rank, elements)
             if offset < 0:
                 return False
-            combine(op, y + offset * size, 0, updates + i * size, 0, y + offset * size, 0, 1)
+            if (op == ADD or op == MULTIPLY) and size > 2:
+                combine(op, updates + i * size, 0, y + offset * size, 0, y + offset * size, 0, 1)
+            else:
+                combine(op, y + offset * size, 0, updates + i * size, 0, y + offset * size, 0, 1)
         advance(at, s.walked, s.walked_rank)
     return True
 

@@ -105,12 +105,22 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
     if (op.meets or (params == BY_BOTH and op.wraps)) and has_minimum(bytes, g.oc, op.c.depth):
         return False
+    if params == BY_PRODUCT and op.c.bias.values != NULL and has_nan(<const float*>op.c.bias.values, g.oc):
+        return False                     # which NaN comes out depends on where a row lies: `bias_is_first`
     if not ready_hybrid_i8(
             context, &op.packed, &g, context.input(node, 0), bytes, op.scales, params, params != BY_BOTH, <const float*>op.c.bias.values,
             op.range.low, op.range.high):
         return False
-    op.packed.out.bias_first = bias_first_of(<const float*>op.c.bias.values, g.oc)
+    op.packed.out.bias_first = bias_first_of(<const float*>op.c.bias.values, g.oc) if params == BY_BOTH else 0
     return True
+
+
+cdef bint has_nan(const float* values, ptrdiff_t n) noexcept nogil:
+    cdef ptrdiff_t c
+    for c in range(n):
+        if values[c] != values[c]:
+            return True
+    return False
 
 
 cdef int convolve_packed(Context context, Node* node) noexcept nogil:
@@ -161,6 +171,15 @@ cdef inline void sums_of_position(
             start += n
 
 
+cdef inline bint bias_is_first(int params, ptrdiff_t at, ptrdiff_t c, ptrdiff_t n) noexcept nogil:
+    """Which operand of the last sum keeps its NaN. Symmetric products: the bias in whole vectors of four, the product behind them. Products of
+    both scales: the product in vectors of eight at multiples of eight floats, the bias before and behind them; `at`: where the row begins."""
+    cdef ptrdiff_t head = min(-at & 7, n)
+    if params == SYMMETRIC:
+        return c < n - n % 4
+    return params == CHANNELS_OPTIMIZED and (c < head or c >= n - (n - head) % 8)
+
+
 cdef inline int hybrid_images(Context context, Node* node, int params) noexcept nogil:
     """Every image of the batch is quantized on its own."""
     cdef HybridConv* op = <HybridConv*>node.data
@@ -174,7 +193,7 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
     cdef int64_t* sums = <int64_t*>context.scratch(op.sums)
     cdef ptrdiff_t size = g.ih * g.iw * g.ic
     cdef ptrdiff_t positions = g.oh * g.ow
-    cdef ptrdiff_t fours = g.oc - g.oc % 4
+    cdef ptrdiff_t at = 0
     cdef ptrdiff_t n, c, position
     cdef int columns, i
     cdef RowScale s
@@ -200,9 +219,10 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
                         if op.wraps and op.rows == NULL:
                             sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
-                    v = add_first(bias[c], v) if c < fours else add_first(v, bias[c])
+                    v = add_first(bias[c], v) if bias_is_first(params, at, c, g.oc) else add_first(v, bias[c])
                     y[c] = clamp_f32(v, op.range.low, op.range.high)
                 y += g.oc
+                at += g.oc
             position += columns
         x += size
     return 0
