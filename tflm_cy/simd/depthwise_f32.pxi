@@ -177,5 +177,5 @@ cdef void depthwise_pixels(
 
 cdef void fill_depthwise_f32(DepthwiseF32Kernels* table) noexcept:
     table.plan = plan_depthwise_f32
-    if VL == LANES and LANES > 8:
+    if <int>VL == <int>LANES and <int>LANES > 8:
         table.pixels = depthwise_pixels
