@@ -9,7 +9,7 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_pixel
-from tflm_cy.arithmetic.xnnpack.lanes cimport LANES, f32x8, splat8
+from tflm_cy.arithmetic.xnnpack.lanes cimport LANES as XNNPACK_LANES, f32x8, splat8
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32, DepthwiseF32Kernels
 
 cdef extern from "depthwise_f32.h" nogil:
@@ -177,5 +177,5 @@ cdef void depthwise_pixels(
 
 cdef void fill_depthwise_f32(DepthwiseF32Kernels* table) noexcept:
     table.plan = plan_depthwise_f32
-    if <int>VL == <int>LANES and <int>LANES > 8:
+    if <int>VL == <int>XNNPACK_LANES and <int>XNNPACK_LANES > 8:
         table.pixels = depthwise_pixels
