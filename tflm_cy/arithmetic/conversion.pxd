@@ -1,8 +1,8 @@
 """Between real numbers and quantized ones: quantize, requantize, dequantize.
 
 float32 to integer: round(x / scale) half away from zero in float32, to int32, plus the zero point, clamped. What int32 cannot hold, NaN and
-both infinities are INT32_MIN before the (wrapping) addition; on aarch64 they are int32's nearest value, and NaN is 0. Integer to float32: (float)((double)scale * (q - zero_point)), one rounding;
-per channel float32 scale * (float)(q - zero_point).
+both infinities are INT32_MIN before the (wrapping) addition; on aarch64 they are int32's nearest value, and NaN is 0.
+Integer to float32: (float)((double)scale * (q - zero_point)), one rounding; per channel float32 scale * (float)(q - zero_point).
 Source: LiteRT:tflite/kernels/internal/reference/{quantize,requantize,dequantize}.h.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t

@@ -165,9 +165,9 @@ cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, cons
     cdef ConvShape g
     matrix_shape(&op.m, &g)
     if not ready_hybrid_i8(
-        context, &op.packed, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
-        op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,
-        <const float*>op.bias.values, -INFINITY, INFINITY):
+            context, &op.packed, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
+            op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,
+            <const float*>op.bias.values, -INFINITY, INFINITY):
         return False
     op.packed.out.fused = op.steps & FUSED
     return True

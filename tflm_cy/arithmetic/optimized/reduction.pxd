@@ -25,8 +25,8 @@ cdef enum:
 
 
 cdef inline float row_sum_f32(const float* p, int64_t n, int64_t start) noexcept nogil:
-    """On aarch64 row_sum_neon. Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those behind. Of two NaN
-    that of the sum so far comes out.
+    """On aarch64 row_sum_neon. Two accumulators of eight lanes from element `start` on, the blocks in turn; then the elements before, then those
+    behind. Of two NaN that of the sum so far comes out.
 
     Eigen starts at the first element that lies on 32 bytes. n >= 1.
     """

@@ -77,7 +77,9 @@ cdef inline int begin_hybrid(
     h.asymmetric = asymmetric
     h.w = w
     h.w_sums = <int32_t*>context.persistent(4 * g.oc + 4)
-    h.out = HybridScaling(columns=g.oc, params=params, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0, fused=False, bias_first=0)
+    h.out = HybridScaling(
+        columns=g.oc, params=params, scales=scales, bias=bias, low=low, high=high, w_sums=h.w_sums, zero_point=0, scale=0, fused=False,
+        bias_first=0)
     return 0
 
 
