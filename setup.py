@@ -39,7 +39,7 @@ from tools.records import Records, cython_inputs, is_newer, named_headers, read_
 if int(setuptools.__version__.partition(".")[0]) < 77:  # it would stop at pyproject.toml, with a page of its rules
     raise SystemExit(f"setuptools 77 or newer is needed to read pyproject.toml; this is {setuptools.__version__}")
 
-# Cython makes trees of a million objects that all live to the end: looking for garbage among them is a third of its time.
+# Cython makes trees of objects that all live to the end: it need not look for garbage among them often.
 gc.set_threshold(300_000, 10, 10)
 PACKAGE = Path("tflm_cy")
 SANITIZE = bool(os.environ.get("TFLM_CY_SANITIZE"))

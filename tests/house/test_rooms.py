@@ -12,7 +12,7 @@ ALLOWED = {
     "platform": set(),
     "schema": {"platform"},
     "memory": {"platform"},
-    "arithmetic": set(),
+    "arithmetic": {"platform"},
     "threads": {"platform"},
     "simd": {"arithmetic", "platform"},
     "graph": {"platform", "schema", "memory", "threads"},
@@ -49,8 +49,12 @@ TABLES = {
 IMPORT = re.compile(r"^\s*(?:from\s+(tflm_cy[\w.]*)\s+c?import\s+([\w, ]+|\()|c?import\s+(tflm_cy[\w.]*))", re.M)
 
 
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([\w.]+)"', re.M)
+HEADERS = {path.name: path for path in PACKAGE.rglob("*.h")}
+
+
 def sources():
-    for suffix in ("*.py", "*.pyx", "*.pxd", "*.pxi"):
+    for suffix in ("*.py", "*.pyx", "*.pxd", "*.pxi", "*.h"):
         yield from sorted(PACKAGE.rglob(suffix))
 
 
@@ -60,8 +64,12 @@ def room_of(path):
 
 
 def imports(path):
-    """(room, module) of every import of the package in a file."""
-    for source, names, plain in IMPORT.findall(path.read_text()):
+    """(room, module) of every import of the package in a file, and of every header that it includes."""
+    text = path.read_text()
+    for name in INCLUDE.findall(text):
+        if name in HEADERS:
+            yield room_of(HEADERS[name]), ""
+    for source, names, plain in IMPORT.findall(text):
         parts = (source or plain).split(".")
         if len(parts) > 1:
             yield parts[1], parts[2] if len(parts) > 2 else ""
@@ -95,10 +103,15 @@ SYSTEM = re.compile(
 
 
 def test_one_room_knows_operating_systems():
-    files = [*sources(), *sorted(PACKAGE.rglob("*.h"))]
-    know = {path for path in files if SYSTEM.search(path.read_text())}
+    know = {path for path in sources() if SYSTEM.search(path.read_text())}
     assert [path for path in know if room_of(path) != "platform"] == []
     assert {path.stem for path in know} >= {"threads", "pages", "files", "clock", "cpu", "cores"}
+
+
+def test_one_room_asks_for_instruction_sets():
+    """platform/x86.h and cpu.pxd: the compilers' own functions need a runtime library that not all of them have."""
+    asks = re.compile(r"\b__builtin_cpu_(?:init|is|supports)\b|\bgetauxval\(")
+    assert {room_of(path) for path in sources() if asks.search(path.read_text())} == {"platform"}
 
 
 def test_every_room_of_the_package_is_in_the_table():

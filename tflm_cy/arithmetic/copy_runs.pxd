@@ -14,6 +14,7 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+    #include "x86.h"
     /* Unrolled: a loop of one load and one store takes twice as long where it lies across two lines of the instruction cache. */
     #define TFLM_CY_COPY(N) \
       static inline void copy_##N(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n) { \
@@ -68,7 +69,7 @@ cdef extern from *:
       return bytes;
     }
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
-      ((BYTES) >= 32 && __builtin_cpu_supports("avx2") ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
+      ((BYTES) >= 32 && (x86_features() & X86_AVX2) ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
     #else
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
     #endif

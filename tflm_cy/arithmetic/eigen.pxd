@@ -124,9 +124,9 @@ cdef inline void activate(float* v, ptrdiff_t n, int activation, const RowKernel
             v[i] = <float>1 if signbit(v[i]) else <float>0
 
 
-cdef inline void logistic_in_place(float* v, ptrdiff_t n, const RowKernels* fast=NULL, ptrdiff_t place=0) noexcept nogil:
-    """TensorFlow's v begins `place` floats behind an address on 16 bytes, where on aarch64 its vectors begin."""
-    cdef ptrdiff_t head = min(n, -place & 3) if AARCH64 else 0
+cdef inline void logistic_in_place(float* v, ptrdiff_t n, const RowKernels* fast=NULL, ptrdiff_t offset=0) noexcept nogil:
+    """`offset`: of TensorFlow's v, in floats from an address on 16 bytes, where on aarch64 its vectors begin."""
+    cdef ptrdiff_t head = min(n, -offset & 3) if AARCH64 else 0
     cdef ptrdiff_t body = logistic_vectors(n - head)
     cdef ptrdiff_t i
     for i in range(head):

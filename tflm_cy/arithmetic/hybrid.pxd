@@ -5,9 +5,9 @@ of int16 pairs is what plain x86-64 multiplies and adds in one instruction:
 
     cdef RowScale s
     quantize_symmetric(x, depth, q, &s)                        # or quantize_asymmetric
-    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), steps, fast, y)
+    accumulate_rows(w, rows, depth, q, s.scale * w_scale, NULL, s.zero_point, row_sums, has_minimum(w, rows, depth), flags, fast, y)
 
-`fast`: vector kernels for rows, or NULL. `steps`: hybrid_neon.pxd's product_steps, which has what is otherwise on aarch64.
+`fast`: vector kernels for rows, or NULL. `flags`: hybrid_neon.pxd's product_flags, 0 on x86-64.
 
 Quirks that are part of the definition, each with its smallest case:
 - full blocks of 8 values round by adding 0.5 and truncating, so 0.49999997 becomes 1; the rest of the row uses C's round;
@@ -366,7 +366,7 @@ cdef inline void multiply_rows_hybrid(
 
 cdef inline void accumulate_rows(
     const int8_t* w, ptrdiff_t rows, ptrdiff_t n, const int16_t* q, float scale, const float* row_scales, int32_t zero_point,
-    const int32_t* row_sums, bint minimum, int steps, const RowKernels* fast, float* result,
+    const int32_t* row_sums, bint minimum, int flags, const RowKernels* fast, float* result,
 ) noexcept nogil:
     """result[r] += (float)(q . w[r] - zero_point * row_sums[r]) * scale, where the scale is row_scales[r] * scale when there are row scales.
     Of two NaN the product's comes out; where sum and product are fused, the result's.
@@ -382,12 +382,12 @@ cdef inline void accumulate_rows(
             fast.multiply(q, 0, 1, w + first * n, n, count, n, minimum and not AARCH64, dots, 0)
         else:
             multiply_rows_hybrid(w + first * n, count, n, q, minimum and not AARCH64, dots)
-        for j in range(count if minimum and steps & WRAPS else 0):
+        for j in range(count if minimum and flags & WRAPS else 0):
             dots[j] = <int32_t>(<uint32_t>dots[j] + <uint32_t>wrap_error(q, w + (first + j) * n, n))
         if zero_point != 0:
             for j in range(count):
                 dots[j] = <int32_t>(<uint32_t>dots[j] - <uint32_t>zero_point * <uint32_t>row_sums[first + j])
-        if steps & FUSED:
+        if flags & FUSED:
             for j in range(count):
                 result[first + j] = fmaf(<float>dots[j], row_scales[first + j] * scale if row_scales != NULL else scale, result[first + j])
         elif row_scales != NULL:

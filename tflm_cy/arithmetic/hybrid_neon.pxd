@@ -13,23 +13,15 @@ from libc.math cimport roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
+from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 
 cdef enum:
     LARGE_MATRIX = 16384         # weights from which on rows of values are filled up to four
 
-cdef enum ProductSteps:          # of a product, where they differ from x86-64's
-    FUSED = 1
-    WRAPS = 2
-
-
-cdef inline int32_t saturated_32(float x) noexcept nogil:
-    """FCVTZS."""
-    if x != x:
-        return 0
-    if x >= <float>2147483648.0:
-        return 2147483647
-    return -2147483647 - 1 if x < <float>-2147483648.0 else <int32_t>x
+cdef enum ProductFlags:          # of a product, where it differs from x86-64's
+    FUSED = 1                    # scale times sum, and what it is added to
+    WRAPS = 2                    # pairs of products, at 16 bits
 
 
 cdef inline void quantize_values_neon(
@@ -41,9 +33,9 @@ cdef inline void quantize_values_neon(
     cdef int32_t y
     for i in range(n):
         if i < blocks:
-            y = <int32_t>(<uint32_t>saturated_32(roundf(v[i] * inverse)) + <uint32_t>zero_point)
+            y = <int32_t>(<uint32_t>cut32(roundf(v[i] * inverse)) + <uint32_t>zero_point)
         else:
-            y = saturated_32(<float>zero_point + roundf(v[i] * inverse))
+            y = cut32(<float>zero_point + roundf(v[i] * inverse))
         y = low if y < low else y
         q[i] = <int16_t>(127 if y > 127 else y)
 
@@ -87,14 +79,14 @@ cdef inline bint by_fours(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t values, bin
     return values % 4 == 0 or (values >= 2 and rows * depth >= LARGE_MATRIX)
 
 
-cdef inline int product_steps(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t values, bint dotprod) noexcept nogil:
+cdef inline int product_flags(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t values, bint dotprod) noexcept nogil:
     """Of accumulate_rows: 0 on x86-64."""
     if not AARCH64 or by_fours(rows, depth, values, dotprod):
         return 0
     return FUSED if by_matrix_library(rows, depth, values, dotprod) else FUSED | WRAPS
 
 
-cdef inline int sparse_steps(bint dotprod) noexcept nogil:
+cdef inline int sparse_flags(bint dotprod) noexcept nogil:
     """Of weights that are sparse in the file."""
     return 0 if not AARCH64 else FUSED if dotprod else FUSED | WRAPS
 

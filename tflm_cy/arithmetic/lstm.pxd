@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, clamp_f32
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, quantize_row_by
-from tflm_cy.arithmetic.hybrid_neon cimport product_steps, sparse_steps
+from tflm_cy.arithmetic.hybrid_neon cimport product_flags, sparse_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
@@ -104,7 +104,7 @@ cdef inline void accumulate_hybrid(const int8_t* w, const HybridMatrix* matrix, 
     cdef ptrdiff_t b
     for b in range(m):
         accumulate_rows(w, n, k, x + b * k, matrix.scale * scales[b].scale, NULL, 0 if matrix.sparse else scales[b].zero_point,
-                        matrix.row_sums, matrix.minimum, sparse_steps(s.dotprod) if matrix.sparse else product_steps(n, k, m, s.dotprod),
+                        matrix.row_sums, matrix.minimum, sparse_flags(s.dotprod) if matrix.sparse else product_flags(n, k, m, s.dotprod),
                         s.fast, v + b * n)
 
 
@@ -172,8 +172,8 @@ cdef inline void clip(float* v, ptrdiff_t n, float limit) noexcept nogil:
 
 
 cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptrdiff_t batches, const float* x, bint x_zero, const float* aux,
-                           bint aux_zero, const float* h, bint h_zero, const float* c, ptrdiff_t place, const LstmRoom* room) noexcept nogil:
-    """Into room.gates[which]. place: of the gate in TensorFlow's memory (eigen.pxd's logistic_in_place)."""
+                           bint aux_zero, const float* h, bint h_zero, const float* c, ptrdiff_t offset, const LstmRoom* room) noexcept nogil:
+    """Into room.gates[which]. offset: of the gate in TensorFlow's memory (eigen.pxd's logistic_in_place)."""
     cdef float* v = room.gates + which * batches * s.cells
     cdef const float* p
     cdef const int8_t* q
@@ -219,14 +219,14 @@ cdef inline void lstm_gate(const LstmShape* s, const LstmGate* g, int which, ptr
     if which == CELL_GATE:
         activate(v, batches * s.cells, s.activation, s.fast)
     else:
-        logistic_in_place(v, batches * s.cells, s.fast, place)
+        logistic_in_place(v, batches * s.cells, s.fast, offset)
 
 
-cdef inline ptrdiff_t place_of_gate(const LstmShape* s, const LstmGate* gates, int which, const LstmRoom* room) noexcept nogil:
+cdef inline ptrdiff_t gate_offset(const LstmShape* s, const LstmGate* gates, int which, const LstmRoom* room) noexcept nogil:
     """The gates lie one behind the other, the input gate, unless there is none, before those of the cell, of forgetting and of the output."""
-    cdef ptrdiff_t place = 2 if which == FORGET_GATE else 1 if which == CELL_GATE else which
-    place = place if gates[INPUT_GATE].w != NULL else place - 1
-    return (place * room.all_batches + room.batch) * s.cells
+    cdef ptrdiff_t order = 2 if which == FORGET_GATE else 1 if which == CELL_GATE else which
+    order = order if gates[INPUT_GATE].w != NULL else order - 1
+    return (order * room.all_batches + room.batch) * s.cells
 
 
 cdef inline void lstm_project(const LstmShape* s, const LstmProjection* p, ptrdiff_t batches, const float* v, float* h, const LstmRoom* room) noexcept nogil:
@@ -267,14 +267,14 @@ cdef inline void lstm_step(const LstmShape* s, const LstmGate* gates, const Lstm
         quantize_rows(s, h, batches, s.outputs, room.h, room.h_scales)
     for which in range(OUTPUT_GATE):
         if gates[which].w != NULL:
-            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, place_of_gate(s, gates, which, room), room)
+            lstm_gate(s, &gates[which], which, batches, x, x_zero, aux, aux_zero, h, h_zero, c, gate_offset(s, gates, which, room), room)
     for k in range(n):
         c[k] = mul_first(f_gate[k], c[k])
         c[k] = plus_gate(c[k], g_gate[k], i_gate[k] if gates[INPUT_GATE].w != NULL else <float>1 - f_gate[k])
     if s.cell_clip > 0:
         clip(c, n, s.cell_clip)
     lstm_gate(s, &gates[OUTPUT_GATE], OUTPUT_GATE, batches, x, x_zero, aux, aux_zero, h, h_zero, c,
-              place_of_gate(s, gates, OUTPUT_GATE, room), room)
+              gate_offset(s, gates, OUTPUT_GATE, room), room)
     if s.activation != ACT_NONE:
         memcpy(g_gate, c, n * sizeof(float))
         activate(g_gate, n, s.activation, s.fast)

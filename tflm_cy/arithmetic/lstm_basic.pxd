@@ -26,9 +26,9 @@ cdef struct BasicShape:
 
 
 cdef inline void activate_cells(
-    const float* g, ptrdiff_t step, ptrdiff_t n, ptrdiff_t place, const float* c, const RowKernels* fast, float* new_c, float* new_h,
+    const float* g, ptrdiff_t step, ptrdiff_t n, ptrdiff_t offset, const float* c, const RowKernels* fast, float* new_c, float* new_h,
 ) noexcept nogil:
-    """At most ACTIVATED neighbouring cells, whose gates lie `step` apart. place: of the first of all batches' cells."""
+    """At most ACTIVATED neighbouring cells, whose gates lie `step` apart. offset: of the first among all batches' cells."""
     cdef float[ACTIVATED] i_gate
     cdef float[ACTIVATED] g_gate
     cdef float[ACTIVATED] f_gate
@@ -38,10 +38,10 @@ cdef inline void activate_cells(
     memcpy(g_gate, g + step, n * sizeof(float))
     memcpy(f_gate, g + 2 * step, n * sizeof(float))
     memcpy(o_gate, g + 3 * step, n * sizeof(float))
-    logistic_in_place(i_gate, n, fast, place)
+    logistic_in_place(i_gate, n, fast, offset)
     activate(g_gate, n, ACT_TANH, fast)
-    logistic_in_place(f_gate, n, fast, place)
-    logistic_in_place(o_gate, n, fast, place)
+    logistic_in_place(f_gate, n, fast, offset)
+    logistic_in_place(o_gate, n, fast, offset)
     for i in range(n):
         new_c[i] = i_gate[i] * g_gate[i] + f_gate[i] * c[i]
     memcpy(g_gate, new_c, n * sizeof(float))

@@ -135,6 +135,7 @@ cdef inline bint has_tanh(const IntegerLstm* s) noexcept nogil:
 
 
 cdef inline int32_t enter_cell(const IntegerLstm* s, int32_t product, ptrdiff_t k) noexcept nogil:
+    """The product of the input's and the cell's gate in steps of cell k. Shifts beyond 32 bits differ in whole blocks of cells."""
     cdef int shift = 30 + s.cell_log2
     if 0 <= shift <= 31 or k >= s.cells - s.cells % BLOCK:
         return round_shift(product, shift)

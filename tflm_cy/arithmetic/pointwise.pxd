@@ -11,6 +11,7 @@ from tflm_cy.arithmetic.nan_order cimport add_runs
 
 cdef extern from *:
     """
+    #include "x86.h"
     /* 1, -1 or 0; NaN and both zeros become 0. Compiled twice where a CPU may have wider vectors. */
     #define TFLM_CY_SIGN(NAME, TYPE) \
       static void NAME(const TYPE *x, TYPE *y, int64_t n) { for (int64_t i = 0; i < n; i++) y[i] = (TYPE)((TYPE)(x[i] > 0) - (TYPE)(x[i] < 0)); }
@@ -19,7 +20,7 @@ cdef extern from *:
       TFLM_CY_SIGN(NAME##_base, TYPE) \
       __attribute__((target("avx2"))) TFLM_CY_SIGN(NAME##_avx2, TYPE) \
       static inline void NAME(const TYPE *x, TYPE *y, int64_t n) { \
-        if (__builtin_cpu_supports("avx2")) NAME##_avx2(x, y, n); \
+        if (x86_features() & X86_AVX2) NAME##_avx2(x, y, n); \
         else NAME##_base(x, y, n); \
       }
     #else

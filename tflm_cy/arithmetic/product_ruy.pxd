@@ -27,10 +27,15 @@ cdef inline bint in_order(ptrdiff_t row, ptrdiff_t value) noexcept nogil:
     return (row | value) & 4 == 0
 
 
+cdef inline ptrdiff_t last_group(ptrdiff_t depth) noexcept nogil:
+    """The first value of the last whole group of four; `depth` where all values are added in order."""
+    return depth - depth % 4 - 4 if depth >= 8 else depth
+
+
 cdef inline ptrdiff_t value_of_step(ptrdiff_t step, ptrdiff_t depth) noexcept nogil:
     """Which value is added in a step, where it is not in order."""
-    cdef ptrdiff_t last = depth - depth % 4 - 4
-    if depth < 8 or step < last or step > last + 3:
+    cdef ptrdiff_t last = last_group(depth)
+    if step < last or step > last + 3:
         return step
     return last if step == last + 3 else step + 1
 

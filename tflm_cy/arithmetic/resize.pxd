@@ -11,7 +11,6 @@ from libc.math cimport ceilf, floorf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
-
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus, sum_of_products
 
 cdef enum:
@@ -84,6 +83,7 @@ cdef inline float last_nan(float a, float b, float c, float d, float total) noex
 cdef inline float mixed_f32(
     float top_left, float bottom_left, float top_right, float bottom_right, float up, float down, float left, float right,
 ) noexcept nogil:
+    """The corners' mean, weighted by the distances of the edges: up + down = 1, left + right = 1."""
     cdef float mixed = sum_of_products(top_left * up, left, bottom_left * down, left)
     return plus_product(plus_product(mixed, top_right * up, right), bottom_right * down, right)
 

@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.hybrid cimport (
     all_zero,
     quantize_row_by,
 )
-from tflm_cy.arithmetic.hybrid_neon cimport product_steps
+from tflm_cy.arithmetic.hybrid_neon cimport product_flags
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef struct RnnShape:
@@ -65,7 +65,7 @@ cdef inline void add_rows(const RnnShape* s, const RnnMatrix* m, bint asymmetric
         quantize_row_by(s.fast, asymmetric, x + b * m.columns, m.columns, q, &scale)
         accumulate_rows(
             m.w, s.units, m.columns, q, scale.scale * m.scale, NULL, scale.zero_point, m.row_sums, m.minimum,
-            product_steps(s.units, m.columns, batches, s.dotprod), s.fast, y + b * y_step)
+            product_flags(s.units, m.columns, batches, s.dotprod), s.fast, y + b * y_step)
 
 
 cdef inline void rnn_step_hybrid(const RnnShape* s, const RnnMatrix* w, const RnnMatrix* aux_w, const RnnMatrix* r, const float* bias, bint asymmetric,

@@ -22,7 +22,7 @@ ctypedef void (*MultiplyColumns)(
     int32_t* sums, ptrdiff_t sum_step,
 ) noexcept nogil
 
-# constants: six values per column, each kind `step` from the one before (simd/columns_i16.h)
+# constants: per column one of each of RescaleConstants, each kind `step` from the one before (simd/columns_i16.h says what becomes of them)
 ctypedef void (*RescaleColumns)(
     const int64_t* constants, ptrdiff_t step, bint wide, int32_t low, int32_t high, const int32_t* sums, ptrdiff_t n, int16_t* y,
 ) noexcept nogil
@@ -31,6 +31,15 @@ ctypedef void (*HalfFunction)(const uint16_t* x, uint16_t* y, ptrdiff_t n) noexc
 
 cdef enum:
     COLUMN_BLOCK = 16            # packed columns are filled up to so many, and at most so many are a vector
+
+cdef enum RescaleConstants:
+    RESCALE_VALUE = 0
+    RESCALE_ADDED = 1
+    RESCALE_SHIFT = 2
+    RESCALE_BIAS = 3
+    RESCALE_LEFT = 4
+    RESCALE_LOST = 5
+    RESCALE_CONSTANTS = 6        # how many there are
 
 cdef struct RowKernels:
     MultiplyRows multiply

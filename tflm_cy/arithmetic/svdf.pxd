@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.hybrid cimport (
     fold_lanes,
     quantize_row_by,
 )
-from tflm_cy.arithmetic.hybrid_neon cimport product_steps
+from tflm_cy.arithmetic.hybrid_neon cimport product_flags
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
 from tflm_cy.arithmetic.nan_order cimport add_first
@@ -127,5 +127,5 @@ cdef inline void svdf_hybrid(const SvdfShape* s, const float* x, const int8_t* f
         for b in range(s.batches):
             quantize_row_by(s.fast, asymmetric, x + b * s.inputs, s.inputs, quantized, &scale)
             accumulate_rows(feature, s.filters, s.inputs, quantized, scale.scale * feature_scale, NULL, scale.zero_point, row_sums, minimum,
-                            product_steps(s.filters, s.inputs, s.batches, s.dotprod), s.fast, products + b * s.filters)
+                            product_flags(s.filters, s.inputs, s.batches, s.dotprod), s.fast, products + b * s.filters)
     apply_time_f32(s, time, bias, state, products, lanes, y)

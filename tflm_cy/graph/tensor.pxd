@@ -8,7 +8,7 @@ Types are the schema's numbers (`TensorType` in schema.fbs). int4 is packed, two
 four a byte.
 """
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 cdef enum:
     MAX_RANK = 16            # a tensor of a higher rank is refused when it is loaded or shaped
@@ -100,6 +100,15 @@ cdef inline bint same_shape(const Tensor* a, const Tensor* b) noexcept nogil:
     for d in range(a.rank):
         if a.dims[d] != b.dims[d]:
             return False
+    return True
+
+
+cdef inline bint count_unsigned(uint64_t* n, int64_t dim) noexcept nogil:
+    """Multiply by a dimension, perhaps a negative one, as TensorFlow counts elements: in unsigned numbers of 64 bits. False: it overflows."""
+    cdef uint64_t factor = <uint64_t>dim
+    if n[0] != 0 and n[0] * factor / n[0] != factor:
+        return False
+    n[0] *= factor
     return True
 
 

@@ -44,17 +44,14 @@ cdef int64_t bytes_of(int type, int rank, const int32_t* dims) noexcept nogil:
 
 
 cdef bint counts_as_empty(int rank, const int32_t* dims) noexcept nogil:
-    """A dimension is negative, and TensorFlow counts 0 bytes: it multiplies unsigned numbers of 64 bits, and looks for an overflow each time."""
+    """A dimension is negative, and TensorFlow counts 0 bytes (`count_unsigned`)."""
     cdef uint64_t n = 1
-    cdef uint64_t dim
     cdef bint negative = False
     cdef int d
     for d in range(rank):
-        dim = <uint64_t><int64_t>dims[d]
         negative = negative or dims[d] < 0
-        if n != 0 and n * dim / n != dim:
+        if not count_unsigned(&n, dims[d]):
             return False
-        n *= dim
     return negative and n == 0
 
 

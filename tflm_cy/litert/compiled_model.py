@@ -128,12 +128,8 @@ class CompiledModel:
     ) -> "CompiledModel":
         if options is not None and hardware_accel is not None:
             raise ValueError("Pass either options or hardware_accel, not both.")
-        chosen = options or Options(
-            hardware_accelerators=HardwareAccelerator(hardware_accel or HardwareAccelerator.CPU)
-        )
-        if hardware_accel is not None:
-            check_accelerators(hardware_accel)
-        check_accelerators(chosen.hardware_accelerators)
+        chosen = options or Options()
+        check_accelerators(chosen.hardware_accelerators if hardware_accel is None else hardware_accel)
         environment = environment or Environment.create()
         environment.check()
         cpu = chosen.cpu_options
@@ -150,10 +146,13 @@ class CompiledModel:
         """The environment that it was made in."""
         return self._environment
 
-    @property
-    def _core(self) -> Any:
+    def _check_open(self) -> None:
         if self._interpreter is None:
             raise RuntimeError("the CompiledModel is closed")
+
+    @property
+    def _core(self) -> Any:
+        self._check_open()
         return self._interpreter._interpreter
 
     def close(self) -> None:
@@ -193,7 +192,7 @@ class CompiledModel:
         return {"inputs": [name for name, _ in signature.inputs], "outputs": [name for name, _ in signature.outputs]}
 
     def _checked_signatures(self) -> list[_Signature]:
-        _ = self._core
+        self._check_open()
         return self._signatures
 
     def _at(self, index: int) -> _Signature:

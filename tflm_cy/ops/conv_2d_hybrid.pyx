@@ -17,7 +17,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from tflm_cy.arithmetic.conv cimport ConvShape, gather_patch, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by, sign_error
-from tflm_cy.arithmetic.hybrid_neon cimport WRAPS, product_steps, wrap_error
+from tflm_cy.arithmetic.hybrid_neon cimport WRAPS, product_flags, wrap_error
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, bias_first_of
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first
@@ -45,9 +45,9 @@ cdef struct HybridConv:
     int patches                  # scratch: two windows
     int image                    # scratch: one quantized image
     const float* scales
-    bint wraps                   # products have the sign error,
-    bint signs                   # of this kernel, too
-    bint meets                   # products have the wrap error
+    bint sign_errors             # symmetric products have them (arithmetic/hybrid.pxd)
+    bint row_sign_errors         # and so have those of the kernel for rows
+    bint wrap_errors             # products have them (arithmetic/hybrid_neon.pxd)
     const RowKernels* rows       # or NULL
     int sums32                   # scratch: the sums of a position
     HybridI8 packed              # with a vector kernel
@@ -64,7 +64,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if w.type != INT8 and w.type != INT4 and w.type != UINT8:
         raise OwnRefusalError(f"CONV_2D: types FLOAT32 x {type_name(w.type)} are not supported")
     check_quantized(w, "CONV_2D", "filter")
-    op.wraps = op.c.shape.oc % 4 != 0 and not AARCH64
+    op.sign_errors = op.c.shape.oc % 4 != 0 and not AARCH64
     node.invoke = convolve_hybrid
     if op.c.shape.groups != 1:
         node.invoke = convolve_hybrid_channels
@@ -79,14 +79,14 @@ cdef int prepare_hybrid(Context context, Node* node, const Conv* conv, int activ
     if x.dims[0] == 0:
         raise LateRefusalError("CONV_2D: batch_size != 0 was not true")
     if node.invoke == convolve_hybrid_channels_optimized:
-        op.meets = product_steps(
+        op.wrap_errors = product_flags(
             op.c.shape.oc, op.c.depth, op.c.shape.batches * op.c.shape.oh * op.c.shape.ow, has_dotprod()) & WRAPS
     op.image = context.request_scratch(sizeof(int16_t) * op.c.shape.ih * op.c.shape.iw * op.c.shape.ic)
     op.rows = row_kernels()
     if use_hybrid_i8(context, node, op):
         node.invoke = convolve_packed
         return parallelize_hybrid_i8(context, node, &op.packed, packed_range)
-    op.signs = op.wraps and node.invoke == convolve_hybrid
+    op.row_sign_errors = op.sign_errors and node.invoke == convolve_hybrid
     op.sums32 = context.request_scratch(sizeof(int32_t) * op.c.shape.oc + 4)
     pad_filter(context, w, &op.c)
     op.patches = context.request_scratch(2 * sizeof(int16_t) * op.c.shape.row)
@@ -103,7 +103,7 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
     if not is_constant(w):
         return False
     bytes = <const int8_t*>weight_bytes(context, w, &op.c.weights)
-    if (op.meets or (params == BY_BOTH and op.wraps)) and has_minimum(bytes, g.oc, op.c.depth):
+    if (op.wrap_errors or (params == BY_BOTH and op.sign_errors)) and has_minimum(bytes, g.oc, op.c.depth):
         return False
     if params == BY_PRODUCT and op.c.bias.values != NULL and has_nan(<const float*>op.c.bias.values, g.oc):
         return False                     # which NaN comes out depends on where a row lies: `bias_is_first`
@@ -165,7 +165,7 @@ cdef inline void sums_of_position(
         while start < op.c.depth:
             n = min(op.c.depth - start, <ptrdiff_t>LONGEST_DOT / 2)
             op.rows.multiply(
-                patch + start, 0, 1, w + group * columns * g.row + start, g.row, columns, n, op.signs, found, 0)
+                patch + start, 0, 1, w + group * columns * g.row + start, g.row, columns, n, op.row_sign_errors, found, 0)
             for c in range(columns):
                 sums[group * columns + c] += found[c]
             start += n
@@ -212,11 +212,11 @@ cdef inline int hybrid_images(Context context, Node* node, int params) noexcept 
                     if params == CHANNELS:
                         v = <float>sums[i * g.oc + c] * op.scales[c] * s.scale
                     elif params == CHANNELS_OPTIMIZED:
-                        if op.meets:
+                        if op.wrap_errors:
                             sums[i * g.oc + c] += wrap_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (op.scales[c] * s.scale)
                     else:
-                        if op.wraps and op.rows == NULL:
+                        if op.sign_errors and op.rows == NULL:
                             sums[i * g.oc + c] += sign_error(patches + i * g.row, w + c * g.row, op.c.depth)
                         v = <float>sums[i * g.oc + c] * (s.scale * op.scales[0])
                     v = add_first(bias[c], v) if bias_is_first(params, at, c, g.oc) else add_first(v, bias[c])

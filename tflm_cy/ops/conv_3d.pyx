@@ -13,8 +13,8 @@ from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
-from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.arithmetic.window cimport SAME, VALID
@@ -244,14 +244,15 @@ cdef void convolve_range(Context context, Node* node, int64_t first, int64_t end
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data + first * op.volume.oc
     cdef int64_t next
-    cdef unsigned long long mode = flush_denormals() if op.fused and not AARCH64 else 0
+    cdef bint flushes = op.fused and not AARCH64
+    cdef unsigned long long mode = flush_denormals() if flushes else 0
     while first < end:
         next = min(first + op.window_rows, end) if op.product != NONE else end
         if op.product == NONE or op.unserved or not multiply(context, node, op, x, first, next, worker, y):
             compute(context, node, op, x, first, next, worker, y)
         y += (next - first) * op.volume.oc
         first = next
-    if op.fused and not AARCH64:
+    if flushes:
         restore_denormals(mode)
 
 

@@ -15,7 +15,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport activate
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, has_minimum, quantize_row_by, sum_rows
-from tflm_cy.arithmetic.hybrid_neon cimport FUSED, product_steps, sparse_steps
+from tflm_cy.arithmetic.hybrid_neon cimport FUSED, product_flags, sparse_flags
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_PRODUCT
 from tflm_cy.arithmetic.optimized.hybrid cimport (
     fully_connected_blocks4, fully_connected_moved, move_weights, moves_weights, quantize_row, sum_blocks4,
@@ -59,7 +59,7 @@ cdef struct HybridMatrix:
     float scale
     int32_t* row_sums            # NULL when the weights are not constant
     bint minimum
-    int steps                    # hybrid_neon.pxd
+    int flags                    # hybrid_neon.pxd's ProductFlags
     int8_t* moved                # int4 weights of the optimized arithmetic, NULL when they are taken as the others
 
 
@@ -93,7 +93,7 @@ cdef int prepare_hybrid(Context context, Node* node, const Matrix* m, int activa
     prepare_bias(context, b, op.m.rows, &op.bias)
     op.row_sums = NULL
     op.rows = row_kernels()
-    op.steps = sparse_steps(has_dotprod()) if op.sparse else product_steps(op.m.rows, op.m.depth, op.m.batches, has_dotprod())
+    op.flags = sparse_flags(has_dotprod()) if op.sparse else product_flags(op.m.rows, op.m.depth, op.m.batches, has_dotprod())
     op.shifted = context.request_scratch(context.for_all_workers(2 * op.m.depth + 2))
     if node.arithmetic == OPTIMIZED and w.type == INT4 and is_constant(w) and moves_weights(op.m.rows, op.m.depth) and m.batches > 0:
         if w.block_size != 0:
@@ -169,7 +169,7 @@ cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, cons
             op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,
             <const float*>op.bias.values, -INFINITY, INFINITY):
         return False
-    op.packed.out.fused = op.steps & FUSED
+    op.packed.out.fused = op.flags & FUSED
     return True
 
 
@@ -262,7 +262,7 @@ cdef inline void multiply_row(
         for o in range(columns):
             y[o] = product_plus(-(offset if scales == NULL else offset * scales[o]), <float>row_sums[o], y[o])
         s.zero_point = 0
-    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.steps, op.rows, y)
+    accumulate_rows(w, columns, op.m.depth, q, scale, scales, s.zero_point, row_sums, op.minimum, op.flags, op.rows, y)
 
 
 cdef int fully_connected_int4(Context context, Node* node) noexcept nogil:

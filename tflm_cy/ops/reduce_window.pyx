@@ -11,7 +11,7 @@ from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY
 from tflm_cy.arithmetic.slices cimport Windows, distance, reduce_windows
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
-    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, is_constant,
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
     shape_of, type_name, type_size,
 )
 from tflm_cy.ops.arity cimport expect_arity_between
@@ -51,21 +51,14 @@ cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
     return data
 
 
-cdef bint count_overflows(int type, int rank, const int64_t* dims) noexcept nogil:
-    """Whether TensorFlow refuses dimensions, negative ones too: it counts their bytes in unsigned numbers of 64 bits."""
-    cdef uint64_t n = 1
-    cdef uint64_t size = <uint64_t>type_size(type)
-    cdef int d
-    for d in range(rank):
-        if n != 0 and n * <uint64_t>dims[d] / n != <uint64_t>dims[d]:
-            return True
-        n *= <uint64_t>dims[d]
-    return n != 0 and n * size / n != size
-
-
 cdef int check_room(int type, int rank, const int64_t* dims) except -1:
     """TensorFlow makes room for the dilated and for the padded input, whose sizes are negative where there is too little to dilate or to cut."""
-    if count_overflows(type, rank, dims):
+    cdef uint64_t n = 1
+    cdef bint fits = True
+    cdef int d
+    for d in range(rank):
+        fits = fits and count_unsigned(&n, dims[d])
+    if not fits or not count_unsigned(&n, type_size(type)):
         raise ValueError(f"BytesRequired number of elements overflowed: {[dims[d] for d in range(rank)]}")
     return 0
 

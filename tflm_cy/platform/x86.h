@@ -13,6 +13,7 @@ enum {
   X86_AVX512F = 16, /* with AVX2 and FMA */
   X86_AVX512BW_DQ_VL = 32,
   X86_AVX512_VNNI = 64,
+  X86_AVX512_VBMI = 256,
   X86_AMX_INT8 = 128 /* of the CPU: whether this process may use tiles is another question */
 };
 
@@ -33,7 +34,7 @@ static inline int x86_ask(void) {
   enum { FMA = 1 << 12, F16C = 1 << 29, AVX = 1 << 28 };                         /* leaf 1, ecx */
   enum { AVX2 = 1 << 5, BMI2 = 1 << 8, AVX512F = 1 << 16, AVX512DQ = 1 << 17 };  /* leaf 7, ebx */
   const unsigned AVX512BW = 1u << 30, AVX512VL = 1u << 31, BW_DQ_VL = AVX512BW | AVX512DQ | AVX512VL;
-  enum { AVX512_VNNI = 1 << 11 };                                                /* leaf 7, ecx */
+  enum { AVX512_VBMI = 1 << 1, AVX512_VNNI = 1 << 11 };                          /* leaf 7, ecx */
   enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };                               /* leaf 7, edx */
   enum { AVX_VNNI = 1 << 4 };                                                    /* leaf 7, part 1, eax */
   unsigned a, b, c, d, b7, c7, d7, leaves;
@@ -47,7 +48,8 @@ static inline int x86_ask(void) {
   features = X86_AVX2 | (b7 & BMI2 ? X86_BMI2 : 0) | (c & F16C ? X86_F16C : 0);
   if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI)) features |= X86_AVX_VNNI;
   if ((states & AVX512_STATE) != AVX512_STATE || !(b7 & AVX512F)) return features;
-  features |= X86_AVX512F | ((b7 & BW_DQ_VL) == BW_DQ_VL ? X86_AVX512BW_DQ_VL : 0) | (c7 & AVX512_VNNI ? X86_AVX512_VNNI : 0);
+  features |= X86_AVX512F | ((b7 & BW_DQ_VL) == BW_DQ_VL ? X86_AVX512BW_DQ_VL : 0);
+  features |= (c7 & AVX512_VNNI ? X86_AVX512_VNNI : 0) | (c7 & AVX512_VBMI ? X86_AVX512_VBMI : 0);
   return features | (c7 & AVX512_VNNI && d7 & AMX_TILE && d7 & AMX_INT8 ? X86_AMX_INT8 : 0);
 }
 

@@ -1,8 +1,9 @@
 /* Tables of 256 bytes. With AVX-512 a table is four registers, of bytes with VBMI, else of words; with AVX2 sixteen, looked at one after the other;
- * with NEON sixteen, four at a time;
- * else one load per byte. */
+ * with NEON sixteen, four at a time; else one load per byte. */
 #ifndef TFLM_CY_SIMD_BYTES_H
 #define TFLM_CY_SIMD_BYTES_H
+
+#include "x86.h"
 
 #include "simd.h"
 
@@ -131,8 +132,7 @@ typedef void (*simd_byte_kernel)(const void *, const void *, void *, int64_t);
 
 SIMD_INLINE simd_byte_kernel best_lookup(void) {
 #if SIMD_ISA == 512
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vbmi") ? lookup_bytes_vbmi : lookup_bytes_words;
+  return x86_features() & X86_AVX512_VBMI ? lookup_bytes_vbmi : lookup_bytes_words;
 #elif SIMD_ISA == 256
   return lookup_bytes_shuffled;
 #elif SIMD_ISA == 128

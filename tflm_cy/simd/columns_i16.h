@@ -19,17 +19,6 @@ static void pack_columns16(const int8_t *w, ptrdiff_t w_step, ptrdiff_t columns,
       }
 }
 
-/* Lane by lane the products of two neighbours. */
-#if SIMD_ISA == 128
-SIMD_INLINE vi dot_pairs16(vi acc, vb x, vb w) {
-  const int16x8_t a = (int16x8_t)x, b = (int16x8_t)w;
-  const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_s16(vget_high_s16(a), vget_high_s16(b));
-  return vi_add(acc, (vi)vpaddq_s32(low, high));
-}
-#else
-SIMD_INLINE vi dot_pairs16(vi acc, vb x, vb w) { return dot16(acc, x, w); }
-#endif
-
 SIMD_INLINE vb pair16(const int16_t *x) {
   int32_t both;
   memcpy(&both, x, 4);
@@ -49,13 +38,13 @@ SIMD_INLINE void tile_columns16(const int ROWS, const int BLOCKS, const int16_t 
     _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) weights[b] = weights16(w + b * block);
     _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
       const vb values = pair16(x[r] + k);
-      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot_pairs16(acc[r][b], values, weights[b]);
+      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot16(acc[r][b], values, weights[b]);
     }
   }
   if (k < start + n) /* the value of an odd depth, whose neighbour is not read */
     _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
       const vb values = (vb)vi_set1(x[r][k] & 0xFFFF);
-      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot_pairs16(acc[r][b], values, weights16(w + b * block));
+      _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) acc[r][b] = dot16(acc[r][b], values, weights16(w + b * block));
     }
   _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++)
     _Pragma("GCC unroll 2") for (int b = 0; b < BLOCKS; b++) vi_store(y[r] + b * VL, acc[r][b]);
@@ -70,8 +59,7 @@ SIMD_INLINE void tiles_columns16(const int ROWS, const int16_t *const *x, ptrdif
   if (columns > 0) tile_columns16(ROWS, 1, x, start, n, packed, block, (int32_t *const *)y);
 }
 
-/* sums[j * sum_step + c] = x[j][start .. start + n] . w[c], of at most MOST_ROWS16 rows; start is even, and n but at the end. Whole vectors of sums
- * are written. */
+/* sums[j * sum_step + c] = x[j][start .. start + n] . w[c]; start is even, and n but at the end. Whole vectors of sums are written. */
 static void multiply_columns16(const int16_t *const *x, ptrdiff_t count, const int8_t *packed, ptrdiff_t columns, ptrdiff_t depth, ptrdiff_t start,
                                ptrdiff_t n, int32_t *sums, ptrdiff_t sum_step) {
   const ptrdiff_t block = (depth + 1) / 2 * 2 * VL;
@@ -92,7 +80,7 @@ static void multiply_columns16(const int16_t *const *x, ptrdiff_t count, const i
   }
 }
 
-/* One value of each per column, of whole vectors: y = ((sum + bias) * value + added) >> shift, the sum in 64 bits; or, not wide,
+/* One value of each per column, of whole vectors, in the order of row_kernels.pxd's RescaleConstants: y = ((sum + bias) * value + added) >> shift, the sum in 64 bits; or, not wide,
  * ((sum + bias << left) * value + added - (lost where the product is negative)) >> shift, what is multiplied in 32 bits. */
 typedef struct {
   const int64_t *value, *added, *shift, *bias, *left, *lost;

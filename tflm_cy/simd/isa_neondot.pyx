@@ -11,13 +11,8 @@ cdef extern from *:
 from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.vector cimport *
 
-include "conv_i8.pxi"
-include "conv_i8_pack.pxi"
-include "depthwise_i8.pxi"
-include "depthwise_i8_pack.pxi"
+include "products_i8.pxi"
 include "elementwise_i8.pxi"
-include "lstm_i8.pxi"
-include "peak.pxi"
 
 cdef Kernels table
 
@@ -29,10 +24,7 @@ def capsule():
     from tflm_cy.simd import isa_neon
 
     made = (<const Kernels*>PyCapsule_GetPointer(isa_neon.capsule(), "tflm_cy.simd.Kernels"))[0]
-    fill_conv_i8(&made.conv_i8)
-    fill_depthwise_i8(&made.depthwise_i8)
+    fill_products_i8(&made)
     fill_elementwise_i8(&made.elementwise_i8)
-    fill_lstm_i8(&made.lstm_i8)
-    fill_peak(&made.peak)
     table = made             # at once: another thread may use it already
     return PyCapsule_New(&table, "tflm_cy.simd.Kernels", NULL)

@@ -16,16 +16,19 @@ from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, pl
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
-from tflm_cy.arithmetic.product_ruy cimport in_order
+from tflm_cy.arithmetic.product_ruy cimport in_order, last_group
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline void conv_3d_f32_fused(
     const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t first, ptrdiff_t end, float* sums, float* y,
 ) noexcept nogil:
-    """Some positions, of which y is the first. sums: oc floats. bias: NULL when there is none."""
+    """Some positions, of which y is the first. sums: oc floats. bias: NULL when there is none.
+
+    On aarch64 the value at `last` is held, and added behind the three after it, where the matrix library does so (product_ruy.pxd).
+    """
     cdef ptrdiff_t depth = v.kernel[0] * v.kernel[1] * v.kernel[2] * v.ic
-    cdef ptrdiff_t last = depth - depth % 4 - 4 if AARCH64 and depth >= 8 else depth
+    cdef ptrdiff_t last = last_group(depth) if AARCH64 else depth
     cdef ptrdiff_t position, kd, kh, kw, c, o, k
     cdef const float* pixel
     cdef const float* row

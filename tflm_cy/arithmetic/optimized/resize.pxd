@@ -16,7 +16,7 @@ from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32,
 cdef inline float weighted_bytes(
     float top_left, float top_right, float bottom_left, float bottom_right, float w00, float w01, float w10, float w11,
 ) noexcept nogil:
-    """Without what rounds."""
+    """The weighted sum of a byte's corners, which is then rounded."""
     cdef float v = sum_of_products(top_left, w00, top_right, w01)
     return plus_product(plus_product(v, bottom_left, w10), bottom_right, w11)
 

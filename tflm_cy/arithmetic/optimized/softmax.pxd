@@ -61,8 +61,20 @@ cdef inline void sums_of_exponentials(
     totals[0], totals[1], totals[2], totals[3] = a, b, c, d
 
 
+cdef inline int sum_rows(
+    const float* table, const input8* x, int64_t rows, int64_t depth, int32_t* tops, float* values, float* totals,
+) noexcept nogil:
+    """The maximum and the sum of the exponentials of each of the first ROWS rows, or of all; how many these are."""
+    cdef int count = <int>min(<int64_t>ROWS, rows)
+    cdef int r
+    for r in range(count):
+        tops[r] = row_maximum(x + r * depth, depth)
+    sums_of_exponentials(table, x, depth, count, tops, values, totals)
+    return count
+
+
 cdef inline int32_t rounded(float x) noexcept nogil:
-    """roundf to int32 as x86 converts, without a call: what is 2^31 or more has no rest below 1."""
+    """roundf to int32 without a call; what int32 cannot hold as the machine converts it, since it has no rest below 1."""
     cdef int32_t whole = truncate(x)
     cdef float rest = x - <float>whole
     return whole + <int32_t>((rest >= <float>0.5) & (rest < <float>1.0)) - <int32_t>((rest <= <float>-0.5) & (rest > <float>-1.0))
@@ -92,10 +104,7 @@ cdef inline void softmax_rows_table(
     cdef int64_t first = 0
     cdef int count, r
     while first < rows:
-        count = <int>min(<int64_t>ROWS, rows - first)
-        for r in range(count):
-            tops[r] = row_maximum(x + r * depth, depth)
-        sums_of_exponentials(table, x, depth, count, tops, values if depth < LONG_ROW else NULL, totals)
+        count = sum_rows(table, x, rows - first, depth, tops, values if depth < LONG_ROW else NULL, totals)
         for r in range(count):
             inverse = <float>1 / (totals[r] * y_scale)
             if depth < LONG_ROW:
@@ -120,10 +129,7 @@ cdef inline void log_softmax_rows_table(
     cdef int64_t first = 0
     cdef int count, r
     while first < rows:
-        count = <int>min(<int64_t>ROWS, rows - first)
-        for r in range(count):
-            tops[r] = row_maximum(x + r * depth, depth)
-        sums_of_exponentials(table, x, depth, count, tops, NULL, totals)
+        count = sum_rows(table, x, rows - first, depth, tops, NULL, totals)
         for r in range(count):
             less = (x_scale * <float>tops[r] + logf(totals[r])) / y_scale
             for c in range(depth):

@@ -356,8 +356,8 @@ cdef inline void column_extremes(int extreme, const float* x, int64_t n, int64_t
     cdef f32x8 b = t[1]
     cdef f32x8 c = t[2]
     cdef f32x8 d = t[3]
-    cdef int64_t _i
-    for _i in range(n):
+    cdef int64_t i
+    for i in range(n):
         a = pick8(extreme, a, channels8(x, lanes, False))
         b = pick8(extreme, b, channels8(x + 8, lanes - 8, False))
         c = pick8(extreme, c, channels8(x + 16, lanes - 16, False))

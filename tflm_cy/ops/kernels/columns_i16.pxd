@@ -11,14 +11,15 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Factor, Rescale, gather_patch, rescale_sums
-from tflm_cy.arithmetic.row_kernels cimport COLUMN_BLOCK, RowKernels
+from tflm_cy.arithmetic.row_kernels cimport (
+    COLUMN_BLOCK, RESCALE_ADDED, RESCALE_BIAS, RESCALE_CONSTANTS, RESCALE_LEFT, RESCALE_LOST, RESCALE_SHIFT, RESCALE_VALUE, RowKernels,
+)
 from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.rows_i16 cimport longest_sum
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
     POSITIONS_16 = 8             # that meet the filters together
-    CONSTANTS_16 = 6             # per column: value, added, shift, bias, left, lost
 
 cdef struct ColumnsI16:
     const RowKernels* rows
@@ -34,7 +35,12 @@ cdef struct ColumnsI16:
     int32_t low
     int32_t high
     int scratch
-    ptrdiff_t bytes              # of each worker: positions' values, sums in int32, a row of sums in int64
+    ptrdiff_t bytes              # of each worker: positions' values, sums in int32 (sums_at), a row of sums in int64
+
+
+cdef inline ptrdiff_t sums_at(const ColumnsI16* v) noexcept nogil:
+    """Where in a worker's scratch memory the sums begin."""
+    return (2 * POSITIONS_16 * v.depth + 63) / 64 * 64
 
 
 cdef inline bint plan_columns_i16(
@@ -56,12 +62,13 @@ cdef inline bint plan_columns_i16(
     v.constants = NULL
     if v.longest >= depth and out.zero_point == 0 and -32768 <= out.low and out.high <= 32767:
         fill_constants(context, v, out)
-    v.bytes = (2 * POSITIONS_16 * depth + 63) // 64 * 64 + 4 * POSITIONS_16 * v.whole + 8 * columns + 64
+    v.bytes = sums_at(v) + 4 * POSITIONS_16 * v.whole + 8 * columns + 64
     v.scratch = context.request_scratch(context.for_all_workers(v.bytes))
     return True
 
 
 cdef inline int fill_constants(Context context, ColumnsI16* v, const Rescale* out) except -1:
+    """Left out where a multiplier is negative: the definition then rescales."""
     cdef int64_t* k
     cdef const Factor* f
     cdef ptrdiff_t c
@@ -69,22 +76,22 @@ cdef inline int fill_constants(Context context, ColumnsI16* v, const Rescale* ou
     for c in range(v.groups * v.columns):
         if out.factors[c].value < 0:
             return 0
-    v.constants = <int64_t*>context.persistent(8 * CONSTANTS_16 * v.groups * v.whole + 8)
+    v.constants = <int64_t*>context.persistent(8 * RESCALE_CONSTANTS * v.groups * v.whole + 8)
     for c in range(v.groups * v.columns):
         f = &out.factors[c]
-        k = v.constants + (c // v.columns) * CONSTANTS_16 * v.whole + c % v.columns
-        k[3 * v.whole] = out.bias[c]
+        k = v.constants + (c // v.columns) * RESCALE_CONSTANTS * v.whole + c % v.columns
+        k[RESCALE_BIAS * v.whole] = out.bias[c]
         if out.wide:             # fixed_point.multiply_wide
             total = 15 - (f.left - f.right)
-            k[0] = (<int64_t>f.value + (1 << 15)) >> 16 if f.value < 0x7FFF0000 else 0x7FFF
-            k[v.whole] = <int64_t>1 << (total - 1 & 63)
-            k[2 * v.whole] = total & 63
+            k[RESCALE_VALUE * v.whole] = (<int64_t>f.value + (1 << 15)) >> 16 if f.value < 0x7FFF0000 else 0x7FFF
+            k[RESCALE_ADDED * v.whole] = <int64_t>1 << (total - 1 & 63)
+            k[RESCALE_SHIFT * v.whole] = total & 63
         else:                    # conv.rescale, both shifts as one
-            k[0] = f.value
-            k[v.whole] = ((<int64_t>1 << 30) & ~<int64_t>f.cut) + (<int64_t>f.half << 31)
-            k[2 * v.whole] = 31 + f.right
-            k[4 * v.whole] = f.left & 31
-            k[5 * v.whole] = <int64_t>1 << 31 if f.away else 0
+            k[RESCALE_VALUE * v.whole] = f.value
+            k[RESCALE_ADDED * v.whole] = ((<int64_t>1 << 30) & ~<int64_t>f.cut) + (<int64_t>f.half << 31)
+            k[RESCALE_SHIFT * v.whole] = 31 + f.right
+            k[RESCALE_LEFT * v.whole] = f.left & 31
+            k[RESCALE_LOST * v.whole] = <int64_t>1 << 31 if f.away else 0
     return 0
 
 
@@ -102,7 +109,7 @@ cdef inline void multiply_columns_i16(
     v.rows.multiply_columns(x, count, packed, v.columns, v.depth, 0, v.depth, sums, v.whole)
     for i in range(count):
         v.rows.rescale_columns(
-            v.constants + group * CONSTANTS_16 * v.whole, v.whole, v.wide, v.low, v.high, sums + i * v.whole, v.columns, y + i * y_step)
+            v.constants + group * RESCALE_CONSTANTS * v.whole, v.whole, v.wide, v.low, v.high, sums + i * v.whole, v.columns, y + i * y_step)
 
 
 cdef inline void rescale_long(
@@ -150,7 +157,7 @@ cdef inline void conv_columns_i16(
     cdef ptrdiff_t[POSITIONS_16] at_x
     cdef ptrdiff_t group
     cdef int count, i
-    scratch += (2 * POSITIONS_16 * v.depth + 63) / 64 * 64
+    scratch += sums_at(v)
     while first < end:
         count = <int>min(<int64_t>POSITIONS_16, end - first)
         for i in range(count):

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.graph.context cimport Context
-from tflm_cy.ops.kernels.columns_i16 cimport POSITIONS_16, ColumnsI16, multiply_columns_i16, plan_columns_i16
+from tflm_cy.ops.kernels.columns_i16 cimport POSITIONS_16, ColumnsI16, multiply_columns_i16, plan_columns_i16, sums_at
 from tflm_cy.simd.table cimport row_kernels
 
 cdef enum:
@@ -106,7 +106,7 @@ cdef inline void run_phase_i16(
     cdef ptrdiff_t ox = (column - g.pad_w % g.stride_w + g.stride_w) % g.stride_w
     cdef ptrdiff_t begin
     cdef int count
-    scratch += (2 * POSITIONS_16 * v.depth + 63) / 64 * 64
+    scratch += sums_at(v)
     while ox < g.ow:
         count = 0
         begin = ox

@@ -40,8 +40,8 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport load_i32, table_i8, table_i32
 from tflm_cy.simd.conv_f32 cimport ConvF32
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
-from tflm_cy.simd.table cimport kernels
 from tflm_cy.simd.ranges cimport time_of
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
