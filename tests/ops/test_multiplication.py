@@ -58,9 +58,10 @@ def test_floor_div_and_floor_mod_agree_with_numpy(dtype):
     assert np.array_equal(evaluate("FLOOR_MOD", [a, b], dtype), np.mod(a, b))
 
 
-def test_floor_mod_int64_and_the_lowest_value():
-    a, b = np.array([-(2**63), -7, 7], np.int64), np.array([-1, 4, -4], np.int64)
-    assert evaluate("FLOOR_MOD", [a, b], np.int64).tolist() == [0, 1, -1]
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_floor_mod_and_the_lowest_value(dtype):
+    a, b = np.array([np.iinfo(dtype).min, -7, 7], dtype), np.array([-1, 4, -4], dtype)
+    assert evaluate("FLOOR_MOD", [a, b], dtype).tolist() == [0, 1, -1]
 
 
 @pytest.mark.parametrize("name", ["FLOOR_DIV", "FLOOR_MOD"])

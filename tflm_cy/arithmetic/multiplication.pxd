@@ -9,6 +9,7 @@ from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.conversion cimport cut32, cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
 ctypedef fused Factor:
@@ -106,13 +107,21 @@ cdef inline void mul_q(const void* params, const Quantized* a, const Quantized* 
         y[i] = <Quantized>clamp32(<int32_t>(<uint32_t>rescale(product, p.rescale) + <uint32_t>p.y_zero_point), p.range.low, p.range.high)
 
 
+cdef inline int32_t quotient_s32(int32_t a, int32_t b) noexcept nogil:
+    """a / b towards 0; INT32_MIN / -1 wraps. By doubles, in which the quotient of two int32 rounds to no other whole number.
+
+    That quotient alone fits no int32: x86's conversion answers INT32_MIN, aarch64's would saturate.
+    """
+    cdef double quotient = <double>a / <double>b
+    return <int32_t><int64_t>quotient if AARCH64 else cut32_f64(quotient)
+
+
 cdef inline void div_s32(const void* params, const int32_t* a, const int32_t* b, int32_t* y, int64_t n) noexcept nogil:
-    """Truncates; INT32_MIN / -1 wraps. By doubles, in which the quotient of two int32 rounds to no other whole number."""
     cdef int32_t low = <int32_t>(<const Range64*>params).low
     cdef int32_t high = <int32_t>(<const Range64*>params).high
     cdef int64_t i
     for i in range(n):
-        y[i] = clamp32(cut32_f64(<double>a[i] / <double>b[i]), low, high)
+        y[i] = clamp32(quotient_s32(a[i], b[i]), low, high)
 
 
 cdef inline int leading_zeros_32(uint32_t x) noexcept nogil:
@@ -221,7 +230,7 @@ cdef inline void floor_mod_whole(const void* params, const Divided* a, const Div
         if sizeof(Divided) <= 2:
             r = <Divided>(a[i] - <int32_t>cut32(<float>a[i] / <float>b[i]) * b[i])
         elif sizeof(Divided) == 4:
-            r = <Divided>(<uint32_t>a[i] - <uint32_t>cut32_f64(<double>a[i] / <double>b[i]) * <uint32_t>b[i])
+            r = <Divided>(<uint32_t>a[i] - <uint32_t>quotient_s32(<int32_t>a[i], <int32_t>b[i]) * <uint32_t>b[i])
         else:
             r = 0 if b[i] == -1 else a[i] % b[i]             # the lowest value % -1 would trap
         moved = <Divided>-<Divided>((r != 0) & ((b[i] < 0) != (r < 0)))
