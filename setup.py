@@ -152,6 +152,8 @@ def flags_of(source: Path) -> list[str]:
         machine = flags.TARGETS[asked["target"]][1]
         if "avx512" in EMULATE and "-mavx512f" in machine:  # by AVX2: the CPU has no more
             machine = [*flags.TARGETS["avx2"][1], *(flag for flag in machine if flag.startswith("-mamx")), "-O1"]
+        if SANITIZE:  # their checks in unrolled loops would take minutes a file; what counts in kernels is where they read and write
+            return [*machine, *flags.SANITIZE_KERNELS]
         return [*flags.UNROLL, *machine, *loops]
     if loops:
         return ["-O3", *loops]

@@ -57,6 +57,7 @@ WARNINGS += [
 # Each is for one linker or another.
 LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
 SANITIZE = ["-O1", "-g", *REQUIRED, "-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+SANITIZE_KERNELS = ["-O1", "-fno-sanitize=undefined"]
 
 AVX2 = ["-mavx2", "-mfma"]
 # A second body is there for its long loops: what is left over behind them needs no vectors of half the size, a fifth of the file.

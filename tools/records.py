@@ -42,7 +42,7 @@ class Records:
     def key(inputs, *settings) -> str:
         """Return the digest of files and settings: in a copy of the checkout, below another folder, the same."""
         digest = hashlib.sha256(repr(settings).encode())
-        for path in sorted(map(os.path.relpath, inputs)):
+        for path in sorted(map(_within, inputs)):
             digest.update(f"{path}\0{_contents(path, *_state(path))}\0".encode())
         return digest.hexdigest()
 
@@ -65,6 +65,12 @@ class Records:
             temporary = self.path.with_suffix(f".{os.getpid()}")
             temporary.write_text(json.dumps(dict(self._keys), indent=0, sort_keys=True))
             os.replace(temporary, self.path)
+
+
+def _within(path) -> str:
+    """A path from the checkout's root, or an absolute one outside of it."""
+    relative = os.path.relpath(path)
+    return os.path.abspath(path) if relative.startswith("..") else relative
 
 
 def is_newer(target, inputs) -> bool:
