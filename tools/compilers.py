@@ -10,7 +10,6 @@ build or a test fails, or when a compiler warns (-Wall -Wextra).
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -19,8 +18,8 @@ import sys
 import time
 from pathlib import Path
 
-from compat.arm.build import copy_sources
 from tools import zig
+from tools.copies import copy_sources, share_translated
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ["gcc", "clang", *(f"gcc-{n}" for n in range(10, 17)), *(f"clang-{n}" for n in range(14, 23))]
@@ -48,26 +47,11 @@ def said_version(path: str) -> str:
     return said.partition(" ")[2]
 
 
-def share_translated(copy: Path) -> None:
-    """Give a copy what Cython has made here; what does not fit there is made again."""
-    records, theirs = ROOT / "build" / "records.json", copy / "build" / "records.json"
-    if not records.exists():
-        return
-    kept = json.loads(theirs.read_text()) if theirs.exists() else {}
-    made = {name: key for name, key in json.loads(records.read_text()).items() if name.endswith(".c")}
-    for name, key in made.items():
-        if kept.get(name) != key and (ROOT / name).exists() and (copy / name).parent.exists():
-            shutil.copy2(ROOT / name, copy / name)
-            kept[name] = key
-    theirs.parent.mkdir(exist_ok=True)
-    theirs.write_text(json.dumps(kept))
-
-
 def build(copy: Path, command: str, jobs: int) -> tuple[str | None, list[str], float]:
     """Compile a copy of the checkout; return the end of the output if that fails, warnings, seconds."""
     copy.mkdir(parents=True, exist_ok=True)
     copy_sources(ROOT, copy)
-    share_translated(copy)
+    share_translated(ROOT, copy)
     begun = time.monotonic()
     done = subprocess.run(
         [sys.executable, "setup.py", "build_ext", "--inplace", f"-j{jobs}"],

@@ -23,9 +23,9 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from compat.arm.build import copy_sources
 from tools import zig
-from tools.compilers import ROOT, share_translated
+from tools.compilers import ROOT
+from tools.copies import copy_sources, share_translated
 from tools.cross import link_headers
 
 LARGEST = 4_000_000
@@ -77,7 +77,7 @@ def build(platform: Platform, into: Path, jobs: int) -> Path:
     copy = ROOT / "build" / "wheels" / platform.tag
     copy.mkdir(parents=True, exist_ok=True)
     copy_sources(ROOT, copy)
-    share_translated(copy)
+    share_translated(ROOT, copy)
     headers = copy / "build" / "headers"
     shutil.rmtree(headers, ignore_errors=True)
     headers.parent.mkdir(exist_ok=True)

@@ -6,12 +6,13 @@ Sources are copied where they differ, with their times, so that only what change
 compiles, and the headers and the build settings are those of the root's Python.
 """
 
-import filecmp
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tools.copies import copy_sources, share_translated
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMPILER = "aarch64-linux-gnu-gcc"
@@ -36,6 +37,7 @@ def build(root, jobs=1):
         mine, theirs = (".".join(map(str, version)) for version in (sys.version_info[:2], root.python_version()))
         raise BuildError(f"this is Python {mine}, the root has {theirs}: setuptools can only build for its own version")
     copy_sources(CHECKOUT, root.product)
+    share_translated(CHECKOUT, root.product)
     done = subprocess.run(
         ["nice", sys.executable, "-c", _SETUP.format(jobs=jobs)],
         cwd=root.product,
@@ -69,33 +71,3 @@ def _settings_alone(root, settings):
     folder.mkdir(exist_ok=True)
     shutil.copy2(settings, folder)
     return folder
-
-
-def copy_sources(checkout, copy):
-    """Make `copy` hold the files of the checkout that git knows or would add; what is compiled there stays."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=checkout,
-        capture_output=True,
-        check=True,
-    )
-    names = {name for name in listed.stdout.decode().split("\0") if name and (checkout / name).is_file()}
-    for name in names:
-        source, target = checkout / name, copy / name
-        if not target.exists() or not filecmp.cmp(source, target, shallow=False):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
-            os.utime(target)
-    _remove_others(copy, names)
-
-
-def _remove_others(copy, names):
-    """Files of an older checkout: a module that has been renamed would be linked twice."""
-    for folder in ("tflm_cy", "compat", "tests"):
-        for path in (copy / folder).rglob("*"):
-            generated = path.suffix in (".c", ".so", ".pyc") or path.name == "index.py"
-            if path.is_file() and not generated and path.relative_to(copy).as_posix() not in names:
-                path.unlink()
-    for path in (copy / "tflm_cy").rglob("*.c"):
-        if not path.with_suffix(".pyx").exists() and path.relative_to(copy).as_posix() not in names:
-            path.unlink()

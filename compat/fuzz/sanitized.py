@@ -9,33 +9,16 @@ command runs in DIR with gcc's libasan loaded first. Its exit code is this one's
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from tools.copies import copy_sources, share_translated
+
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("tflm_cy", "tests", "compat", "benchmarks", "examples", "tools")
-FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md")
 FUZZ = "-m compat.fuzz --models compat/fuzz/corpus --truncations 20 --flips 60 --edits 60 --seconds 120"
 TESTS = "-m pytest -q -x tests/ops tests/graph tests/schema tests/delegates tests/interpreter"
 DEFAULT = [[sys.executable, *command.split()] for command in (FUZZ, TESTS)]
-
-
-def copy(into):
-    """The sources that differ from those in a directory; what was built there from the others stays."""
-    for folder in FOLDERS:
-        for path in (ROOT / folder).rglob("*"):
-            relative = path.relative_to(ROOT)
-            generated = path.suffix == ".c" and path.with_suffix(".pyx").exists()
-            if path.is_dir() or generated or path.suffix in (".so", ".pyc", ".html"):
-                continue
-            target = into / relative
-            if not target.exists() or target.read_bytes() != path.read_bytes():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
-    for name in FILES:
-        shutil.copy2(ROOT / name, into / name)  # setup.py: a new date would compile everything again
 
 
 def environment(into):
@@ -60,7 +43,8 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     into = args.into.resolve()
     into.mkdir(parents=True, exist_ok=True)
-    copy(into)
+    copy_sources(ROOT, into)
+    share_translated(ROOT, into)
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", f"-j{args.j}"]
     subprocess.run(build, cwd=into, env={**os.environ, "TFLM_CY_SANITIZE": "1"}, check=True)
     for command in [args.command] if args.command else DEFAULT:

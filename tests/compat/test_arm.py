@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from compat.arm.__main__ import main, side_options, split_cpus
-from compat.arm.build import build_environment, copy_sources
+from compat.arm.build import build_environment
 from compat.arm.instructions import Log, ranges
 from compat.arm.root import Root, RootError
 from compat.cache import OutcomeCache
@@ -88,31 +88,6 @@ def test_the_other_machines_settings_are_used(folder):
     assert environment["_PYTHON_SYSCONFIGDATA_NAME"] == "_sysconfigdata__aarch64-linux-gnu"
     assert os.listdir(environment["PYTHONPATH"]) == ["_sysconfigdata__aarch64-linux-gnu.py"]
     assert str(folder / "root/usr/include/python3.11") in environment["CFLAGS"]
-
-
-def test_only_what_changed_is_copied(folder, tmp_path):
-    checkout, copy = tmp_path / "checkout", folder / "product"
-    (checkout / "tflm_cy").mkdir(parents=True)
-    for name in ("same", "changed", "removed"):
-        (checkout / f"tflm_cy/{name}.pyx").write_text(f"{name} = 1\n")
-    (checkout / ".gitignore").write_text("*.c\n")
-    subprocess.run(["git", "init", "-q", checkout], check=True)
-    subprocess.run(["git", "add", "."], cwd=checkout, check=True)
-    copy_sources(checkout, copy)
-    for path in (copy / "tflm_cy").glob("*.pyx"):
-        path.with_suffix(".c").touch()
-        os.utime(path, (1, 1))
-    (checkout / "tflm_cy/changed.pyx").write_text("changed = 2\n")
-    (checkout / "tflm_cy/removed.pyx").unlink()
-    copy_sources(checkout, copy)
-    assert (copy / "tflm_cy/same.pyx").stat().st_mtime == 1
-    assert (copy / "tflm_cy/changed.pyx").read_text() == "changed = 2\n"
-    assert sorted(path.name for path in (copy / "tflm_cy").iterdir()) == [
-        "changed.c",
-        "changed.pyx",
-        "same.c",
-        "same.pyx",
-    ]
 
 
 def test_outcomes_of_an_emulated_cpu_are_kept_apart(monkeypatch, tmp_path):
