@@ -141,7 +141,7 @@ def is_built_again(source: Path) -> bool:
     the definition leaves it to the compiler: SOFTMAX and LOG_SOFTMAX must therefore not have one.
     """
     again = flags.asked(source).get("again")
-    return again is not None and flags.TARGETS[again][0] == MACHINE
+    return again is not None and flags.TARGETS[again][0] == MACHINE and not SANITIZE  # whose bodies would be the same
 
 
 def flags_of(source: Path) -> list[str]:

@@ -70,6 +70,25 @@ def test_bucketize(dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("count", [0, 1, 16, 17, 40])
+def test_bucketize_counts_few_boundaries_and_searches_many(dtype, count):
+    rng = np.random.default_rng(count)
+    boundaries = np.sort(rng.integers(-20, 20, count)).astype(np.float32)
+    x = rng.integers(-25, 25, 2500).astype(dtype)
+    want = np.searchsorted(boundaries, x.astype(np.float32), side="right").astype(np.int32)
+    if dtype.startswith("float"):
+        x[::7] = np.nan
+        want[::7] = count  # above all
+    same(run("BUCKETIZE", [fed(x)], [Tensor([2500], "int32")], boundaries=boundaries.tolist())[0], want)
+
+
+def test_boundaries_that_are_nan_are_searched():
+    x = np.array([0.0, 2.0, 4.0], np.float32)
+    [y] = run("BUCKETIZE", [fed(x)], [Tensor([3], "int32")], boundaries=[1.0, float("nan"), 3.0])
+    assert y.tolist() == [2, 2, 3]  # a binary search's first question is NaN
+
+
 @pytest.mark.parametrize("options", [{"boundaries": [2.0, 1.0]}, {}])
 def test_bucketize_wants_sorted_boundaries(options):
     with pytest.raises(REFUSED):

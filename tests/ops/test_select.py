@@ -35,6 +35,16 @@ def test_select_v2_broadcasts_three_operands(shapes):
     assert same_bytes(evaluate("SELECT_V2", [c, x, z], np.int32), np.where(c, x, z))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.int64])
+def test_rows_of_all_lengths(dtype):
+    rows = np.array([True, False, False, True])
+    for n in (1, 2, 31, 64, 257, 1030):
+        x, z = RNG.integers(0, 99, (2, 4, n)).astype(dtype)
+        want = np.where(rows[:, None], x, z)
+        assert same_bytes(evaluate("SELECT", [rows, x, z], Tensor([4, n], dtype)), want)
+        assert same_bytes(evaluate("SELECT_V2", [rows[:, None], x, z[:1, :1]], dtype), np.where(rows[:, None], x, z[0, 0]))
+
+
 def test_select_by_row_and_by_one_value():
     x, z = RNG.integers(0, 99, (2, 3, 2, 2)).astype(np.int16)
     rows = np.array([True, False, True])

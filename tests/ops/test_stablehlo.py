@@ -291,6 +291,19 @@ def test_bits_of_known_generators():
     assert [hex(b) for b in bits] == ["0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8"]
 
 
+def test_more_numbers_are_more_draws():
+    """The counter's upper half takes the carry."""
+    state = np.array([5, 2**32 - 3], np.uint64)
+    outputs = [Tensor([2], "uint64"), Tensor([101], "uint32")]
+    after, bits = run("STABLEHLO_RNG_BIT_GENERATOR", [(state, "uint64")], outputs, algorithm="THREEFRY")
+    assert after.tolist() == [5, 2**32 - 3 + 51]
+    outputs[1] = Tensor([2], "uint32")
+    for draw in range(50):
+        at = np.array([5, 2**32 - 3 + draw], np.uint64)
+        [_, two] = run("STABLEHLO_RNG_BIT_GENERATOR", [(at, "uint64")], outputs, algorithm="THREEFRY")
+        assert two.tolist() == bits[2 * draw : 2 * draw + 2].tolist()
+
+
 def test_a_state_of_another_size_is_refused():
     for size, algorithm in ((1, "PHILOX"), (3, "THREEFRY"), (4, "DEFAULT")):
         with pytest.raises(REFUSED):

@@ -69,3 +69,12 @@ def test_broadcast_to_refuses(to, constant):
         run(
             "BROADCAST_TO", [(np.zeros((2, 3), np.int8), "int8"), given(to, constant)], [Tensor([1], "int8")], version=2
         )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "int64"])
+def test_rows_of_one_value_of_all_lengths(dtype):
+    """Rows begin on any address."""
+    for n in (1, 15, 67, 131, 331, 1001):
+        x = np.arange(1, 8).reshape(7, 1).astype(dtype)
+        [y] = run("BROADCAST_TO", [(x, dtype), given([7, n], True)], [Tensor([1], dtype)], version=2)
+        same(y, np.broadcast_to(x, (7, n)))

@@ -82,6 +82,8 @@ def test_reverse_of_all_lengths(dtype):
     for n in (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000):
         x = np.random.default_rng(n).integers(-100, 100, (3, n)).astype(dtype)
         same(run("REVERSE_V2", [(x, dtype), given([1], True)], [Tensor([1], dtype)])[0], x[:, ::-1])
+        x = x.T.copy()
+        same(run("REVERSE_V2", [(x, dtype), given([1], True)], [Tensor([1], dtype)])[0], x[:, ::-1])
 
 
 @pytest.mark.parametrize("constant", [True, False])

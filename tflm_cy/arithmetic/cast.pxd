@@ -14,7 +14,7 @@ Source: LiteRT:tflite/kernels/cast.cc; blocks and table observed on TensorFlow 2
 """
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.conversion cimport cut32
+from tflm_cy.arithmetic.conversion cimport cut32, cut64
 from tflm_cy.arithmetic.half cimport bfloat_to_f32, cast_to_half, f32_to_bfloat, half_to_f32
 
 cdef extern from *:
@@ -327,6 +327,24 @@ cdef inline void f32_to_s32(const float* x, int32_t* y, int64_t n) noexcept nogi
     for i in range(n):
         value = <int32_t>x[i]
         y[i] = value if x[i] < <float>2147483648.0 else INT32_MAX
+
+
+cdef inline void f32_to_s64(const float* x, int64_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = cut64(x[i])
+
+
+cdef inline void f32_to_f64(const float* x, double* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = <double>x[i]
+
+
+cdef inline void f32_to_f16(const float* x, uint16_t* y, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        y[i] = cast_to_half(x[i])
 
 
 cdef inline void f32_to_s8(const float* x, int8_t* y, int64_t n) noexcept nogil:

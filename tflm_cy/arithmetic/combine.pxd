@@ -13,6 +13,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, add_runs, mul_first, mul_first_f64, mul_runs
 
+cdef enum:
+    HALVES = 256                 # float16 values that are widened at a time
+
 cdef enum Combination:
     TAKE = 0                     # the second
     ADD = 1
@@ -138,10 +141,35 @@ cdef inline void combine_run(int op, const Number* a, ptrdiff_t a_step, const Nu
         combine_with(TAKE, a, a_step, b, b_step, y, y_step, n)
 
 
+cdef inline void combine_neighbouring_halves(int op, const uint16_t* a, const uint16_t* b, uint16_t* y, int64_t n) noexcept nogil:
+    cdef float[HALVES] first
+    cdef float[HALVES] second
+    cdef int64_t i, m
+    while n > 0:
+        m = min(n, <int64_t>HALVES)
+        for i in range(m):
+            first[i] = half_to_f32(a[i])
+            second[i] = half_to_f32(b[i])
+        if op == MAXIMUM:                                  # as they are: a signalling NaN stays one
+            for i in range(m):
+                y[i] = b[i] if first[i] < second[i] else a[i]
+        elif op == MINIMUM:
+            for i in range(m):
+                y[i] = b[i] if second[i] < first[i] else a[i]
+        else:
+            combine_run(op, first, 1, second, 1, first, 1, m)
+            for i in range(m):
+                y[i] = f32_to_half(first[i])
+        a, b, y, n = a + m, b + m, y + m, n - m
+
+
 cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, const uint16_t* b, ptrdiff_t b_step, uint16_t* y, ptrdiff_t y_step,
                                 int64_t n) noexcept nogil:
     cdef int64_t i
     cdef float first, second
+    if a_step == 1 and b_step == 1 and y_step == 1 and op != TAKE:
+        combine_neighbouring_halves(op, a, b, y, n)
+        return
     for i in range(n):
         if op == TAKE:
             y[i * y_step] = b[i * b_step]

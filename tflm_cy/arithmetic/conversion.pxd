@@ -17,17 +17,21 @@ cdef extern from *:
     #if defined(__x86_64__)
     static inline int32_t tflm_cy_cut32(float x) { return (int32_t)x; } /* the instruction's answer; also of vectors */
     static inline int32_t tflm_cy_cut32_f64(double x) { return (int32_t)x; }
+    static inline int64_t tflm_cy_cut64(float x) { return (int64_t)x; }
     #elif defined(__aarch64__)
     static inline int32_t tflm_cy_cut32(float x) { int32_t y; __asm__("fcvtzs %w0, %s1" : "=r"(y) : "w"(x)); return y; }
     static inline int32_t tflm_cy_cut32_f64(double x) { int32_t y; __asm__("fcvtzs %w0, %d1" : "=r"(y) : "w"(x)); return y; }
+    static inline int64_t tflm_cy_cut64(float x) { int64_t y; __asm__("fcvtzs %x0, %s1" : "=r"(y) : "w"(x)); return y; }
     #else
     static inline int32_t tflm_cy_cut32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
     static inline int32_t tflm_cy_cut32_f64(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
+    static inline int64_t tflm_cy_cut64(float x) { return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int64_t)x : INT64_MIN; }
     #endif
     #endif
     """
     int32_t cut32 "tflm_cy_cut32"(float x) noexcept nogil        # towards 0; what int32 cannot hold as the machine converts it
     int32_t cut32_f64 "tflm_cy_cut32_f64"(double x) noexcept nogil
+    int64_t cut64 "tflm_cy_cut64"(float x) noexcept nogil
 
 ctypedef fused Narrow:
     int8_t
@@ -88,10 +92,27 @@ cdef inline void quantize(const void* params, const float* x, Narrow* y, int64_t
     quantize_run(x, y, n, q.scale, q.zero_point, q.low, q.high)
 
 
+cdef inline void quantize_row(const Channels* q, const float* x, Narrow* y) noexcept nogil:
+    """Every value is a channel's; a loop for one zero point and one for many, which the compiler makes vectors of."""
+    cdef int32_t zero_point = q.zero_points[0] if q.channels > 0 else 0
+    cdef int64_t c
+    if q.zero_point_step == 0:
+        for c in range(q.channels):
+            y[c] = <Narrow>clamp32(add_wrapping(round_away(x[c] / q.scales[c]), zero_point), q.low, q.high)
+    else:
+        for c in range(q.channels):
+            y[c] = <Narrow>clamp32(add_wrapping(round_away(x[c] / q.scales[c]), q.zero_points[c]), q.low, q.high)
+
+
 cdef inline void quantize_channels(const void* params, const float* x, Narrow* y, int64_t n) noexcept nogil:
     cdef const Channels* q = <const Channels*>params
     cdef int64_t outer, c
     for outer in range(q.outer):
+        if q.inner == 1:
+            quantize_row(q, x, y)
+            x += q.channels
+            y += q.channels
+            continue
         for c in range(q.channels):
             quantize_run(x, y, q.inner, q.scales[c], q.zero_points[c * q.zero_point_step], q.low, q.high)
             x += q.inner
@@ -181,12 +202,29 @@ cdef inline void dequantize_2(const void* params, const uint8_t* x, float* y, in
         y[i] = table[(x[i >> 2] >> (2 * (i & 3))) & 3]
 
 
+cdef inline void dequantize_row(const Channels* q, const Narrow* x, float* y) noexcept nogil:
+    """As `quantize_row`."""
+    cdef int32_t zero_point = q.zero_points[0] if q.channels > 0 else 0
+    cdef int64_t c
+    if q.zero_point_step == 0:
+        for c in range(q.channels):
+            y[c] = q.scales[c] * <float>add_wrapping(x[c], -zero_point)
+    else:
+        for c in range(q.channels):
+            y[c] = q.scales[c] * <float>add_wrapping(x[c], -q.zero_points[c])
+
+
 cdef inline void dequantize_channels(const void* params, const Narrow* x, float* y, int64_t n) noexcept nogil:
     cdef const Channels* q = <const Channels*>params
     cdef int64_t outer, c, i
     cdef int32_t zero_point
     cdef float scale
     for outer in range(q.outer):
+        if q.inner == 1:
+            dequantize_row(q, x, y)
+            x += q.channels
+            y += q.channels
+            continue
         for c in range(q.channels):
             scale = q.scales[c]
             zero_point = q.zero_points[c * q.zero_point_step]

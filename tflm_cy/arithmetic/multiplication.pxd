@@ -12,6 +12,9 @@ from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32,
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.rescale cimport Rescale, rescale
 
+cdef enum:
+    POWERS = 256                 # bases whose power is taken at a time
+
 ctypedef fused Factor:
     int16_t
     int32_t
@@ -251,20 +254,28 @@ cdef inline void pow_s32(const void* params, const int32_t* a, const int32_t* b,
 
 
 cdef inline void power_by_products_s32(const int32_t* a, int32_t exponent, int32_t* y, int64_t n) noexcept nogil:
-    """One exponent of at least 1 for all bases: products that wrap."""
-    cdef uint32_t square, product
+    """One exponent of at least 1 for all bases: products that wrap. All bases of a block are squared at a time."""
+    cdef uint32_t[POWERS] square
+    cdef uint32_t[POWERS] product
+    cdef int64_t i, m
+    cdef int64_t done = 0
     cdef int32_t e
-    cdef int64_t i
-    for i in range(n):
-        square = <uint32_t>a[i]
-        product = 1
-        e = exponent
+    while done < n:
+        m = min(n - done, <int64_t>POWERS)
+        for i in range(m):
+            square[i] = <uint32_t>a[done + i]
+            product[i] = square[i] if exponent & 1 else 1
+        e = exponent >> 1
         while e > 0:
+            for i in range(m):
+                square[i] *= square[i]
             if e & 1:
-                product *= square
-            square *= square
+                for i in range(m):
+                    product[i] *= square[i]
             e >>= 1
-        y[i] = <int32_t>product
+        for i in range(m):
+            y[done + i] = <int32_t>product[i]
+        done += m
 
 
 cdef inline void power_by_products_f32(const float* a, int32_t exponent, float* y, int64_t n) noexcept nogil:

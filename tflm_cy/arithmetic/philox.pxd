@@ -9,6 +9,9 @@ from libc.math cimport cosf, logf, sinf, sqrtf
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+cdef enum:
+    DRAWS = 16                   # of Threefry at a time
+
 cdef struct Philox:
     uint32_t counter[4]
     uint32_t key[2]
@@ -55,25 +58,32 @@ cdef inline void draw(Philox* g, uint32_t* out) noexcept nogil:
     skip(g, 1)
 
 
-cdef inline void threefry(uint32_t key_0, uint32_t key_1, uint32_t counter_0, uint32_t counter_1, uint32_t* out) noexcept nogil:
+cdef inline void threefry(const uint32_t* key, uint64_t counter, uint32_t* out) noexcept nogil:
+    """DRAWS draws, from this counter on: 2 * DRAWS numbers. Each of the 20 steps is taken for all of them, so that the compiler makes vectors."""
+    cdef uint32_t[DRAWS] a
+    cdef uint32_t[DRAWS] b
     cdef uint32_t[3] keys
-    cdef uint32_t[8] turns
-    cdef uint32_t a = counter_0 + key_0
-    cdef uint32_t b = counter_1 + key_1
-    cdef uint32_t turn
-    cdef int step
-    keys[0], keys[1], keys[2] = key_0, key_1, key_0 ^ key_1 ^ <uint32_t>0x1BD11BDA
+    cdef int[8] turns
+    cdef int turn
+    cdef int step, i
+    keys[0], keys[1], keys[2] = key[0], key[1], key[0] ^ key[1] ^ <uint32_t>0x1BD11BDA
     turns[0], turns[1], turns[2], turns[3] = 13, 15, 26, 6
     turns[4], turns[5], turns[6], turns[7] = 17, 29, 16, 24
+    for i in range(DRAWS):
+        a[i] = <uint32_t>(counter + <uint64_t>i) + keys[0]
+        b[i] = <uint32_t>((counter + <uint64_t>i) >> 32) + keys[1]
     for step in range(20):
         turn = turns[step & 7]
-        a += b
-        b = (b << turn | b >> (32 - turn)) ^ a
+        for i in range(DRAWS):
+            a[i] += b[i]
+            b[i] = (b[i] << turn | b[i] >> (32 - turn)) ^ a[i]
         if step & 3 == 3:
-            a += keys[(step // 4 + 1) % 3]
-            b += keys[(step // 4 + 2) % 3] + <uint32_t>(step // 4 + 1)
-    out[0] = a
-    out[1] = b
+            for i in range(DRAWS):
+                a[i] += keys[(step // 4 + 1) % 3]
+                b[i] += keys[(step // 4 + 2) % 3] + <uint32_t>(step // 4 + 1)
+    for i in range(DRAWS):
+        out[2 * i] = a[i]
+        out[2 * i + 1] = b[i]
 
 
 cdef inline float unit_f32(uint32_t bits) noexcept nogil:

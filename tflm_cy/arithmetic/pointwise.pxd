@@ -35,6 +35,7 @@ cdef extern from *:
     void sign_s32 "tflm_cy_sign_s32"(const int32_t* x, int32_t* y, int64_t n) noexcept nogil
 
 cdef enum:
+    FEW = 16                     # boundaries that are counted rather than searched
     NEAR = 1024                  # values that stay near from one pass to the next
 
 ctypedef fused Signed:
@@ -73,6 +74,7 @@ cdef struct FakeQuantization:
 cdef struct Buckets:
     const float* boundaries
     int64_t count
+    bint has_nan                 # then they may be out of order, which nobody refuses
 
 
 cdef inline void sign_of(const void* params, const Signed* x, Signed* y, int64_t n) noexcept nogil:
@@ -119,18 +121,21 @@ cdef inline void shift_right(const void* params, const Shifted* a, const Shifted
         y[i] = <Shifted>(a[i] >> by)
 
 
+cdef inline bint lies_below(Bucketed x, float boundary) noexcept nogil:
+    """Integers are compared as float32."""
+    if Bucketed is double:
+        return x < <double>boundary
+    else:
+        return <float>x < boundary
+
+
 cdef inline int64_t bucket(const float* boundaries, int64_t n, Bucketed x) noexcept nogil:
-    """How many boundaries are not above x; integers are compared as float32. NaN lies above all."""
+    """How many boundaries are not above x. NaN lies above all."""
     cdef int64_t first = 0
     cdef int64_t half
-    cdef bint below
     while n > 0:
         half = n >> 1
-        if Bucketed is double:
-            below = x < <double>boundaries[first + half]
-        else:
-            below = <float>x < boundaries[first + half]
-        if below:
+        if lies_below(x, boundaries[first + half]):
             n = half
         else:
             first += half + 1
@@ -138,10 +143,33 @@ cdef inline int64_t bucket(const float* boundaries, int64_t n, Bucketed x) noexc
     return first
 
 
-cdef inline void bucketize(const Buckets* params, const Bucketed* x, int32_t* y, int64_t n) noexcept nogil:
-    cdef int64_t i
+cdef inline void count_boundaries(const Buckets* params, const Real* x, int32_t* y, int64_t n) noexcept nogil:
+    """`bucket` of many values where the boundaries are few, sorted and no NaN."""
+    cdef int64_t i, k
     for i in range(n):
-        y[i] = <int32_t>bucket(params.boundaries, params.count, x[i])
+        y[i] = 0
+    for k in range(params.count):
+        for i in range(n):
+            y[i] += not x[i] < <Real>params.boundaries[k]
+
+
+cdef inline void bucketize(const Buckets* params, const Bucketed* x, int32_t* y, int64_t n) noexcept nogil:
+    cdef float[NEAR] real
+    cdef int64_t i, j, block
+    if params.count > FEW or params.has_nan:
+        for i in range(n):
+            y[i] = <int32_t>bucket(params.boundaries, params.count, x[i])
+        return
+    i = 0
+    while i < n:
+        block = min(n - i, <int64_t>NEAR)
+        if Bucketed is float or Bucketed is double:
+            count_boundaries(params, x + i, y + i, block)
+        else:
+            for j in range(block):
+                real[j] = <float>x[i + j]
+            count_boundaries(params, <const float*>real, y + i, block)
+        i += block
 
 
 cdef inline FakeQuantization fake_quantization(float low, float high, int bits) noexcept nogil:

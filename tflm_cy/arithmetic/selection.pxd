@@ -7,8 +7,10 @@ would gain from more.
     select_values(&plan, 4, condition, x, z, y)
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memmove
 
 from tflm_cy.arithmetic.broadcast cimport MAX_DIMS
+from tflm_cy.arithmetic.copy_runs cimport copy_run, fill
 
 cdef struct Selection:
     int32_t loops
@@ -79,12 +81,21 @@ cdef inline Word chosen(uint8_t c, Word x, Word z) noexcept nogil:
     return (x & mask) | (z & ~mask)
 
 
+cdef inline void copy_or_repeat(const Word* x, int64_t step, Word* y, int64_t n) noexcept nogil:
+    """`y` may be `x`."""
+    if step == 0:
+        fill(<char*>y, n * sizeof(Word), <const char*>x, sizeof(Word))
+    elif n * sizeof(Word) <= 256 and x != y:
+        copy_run(<char*>y, <const char*>x, n * sizeof(Word))
+    else:
+        memmove(y, x, n * sizeof(Word))
+
+
 cdef inline void select_run(const uint8_t* c, int64_t c_step, const Word* x, int64_t x_step, const Word* z, int64_t z_step, Word* y,
                             int64_t n) noexcept nogil:
     cdef int64_t i
     if c_step == 0:
-        for i in range(n):
-            y[i] = x[i * x_step] if c[0] != 0 else z[i * z_step]
+        copy_or_repeat(x if c[0] != 0 else z, x_step if c[0] != 0 else z_step, y, n)
     elif x_step == 1 and z_step == 1:
         for i in range(n):
             y[i] = chosen(c[i], x[i], z[i])

@@ -225,20 +225,61 @@ cdef inline bint second_first(ptrdiff_t j, ptrdiff_t n) noexcept nogil:
     return n >= 64 and j % 64 < 56 and (j % 4 == 1 or j % 8 == 4)
 
 
+cdef inline bint has_nan(const float* x, ptrdiff_t n) noexcept nogil:
+    cdef int found = 0
+    cdef ptrdiff_t i
+    for i in range(n):
+        found |= x[i] != x[i]
+    return found != 0
+
+
+cdef inline void transform_four(float* x) noexcept nogil:
+    """The steps over distances of 1 and 2."""
+    cdef float a = x[0] + x[1]
+    cdef float b = x[0] - x[1]
+    cdef float c = x[2] + x[3]
+    cdef float d = x[2] - x[3]
+    x[0], x[1], x[2], x[3] = a + c, b + d, a - c, b - d
+
+
+cdef inline void butterflies(float* x, ptrdiff_t half) noexcept nogil:
+    """Sums and differences over this distance."""
+    cdef ptrdiff_t j
+    cdef float a, b
+    for j in range(half):
+        a = x[j]
+        b = x[j + half]
+        x[j] = a + b
+        x[j + half] = a - b
+
+
+cdef inline void butterflies_of_two(float* x, ptrdiff_t at, ptrdiff_t n) noexcept nogil:
+    """Those over a distance of 2, `at` of n values, with the NaN that TensorFlow keeps."""
+    cdef ptrdiff_t j
+    cdef float a, b
+    for j in range(2):
+        a = x[j]
+        b = x[j + 2]
+        x[j] = add_first(b, a) if second_first(at + j, n) else a + b
+        x[j + 2] = a - b
+
+
 cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
-    """In place; n a power of two."""
+    """In place; n a power of two. Which of two NaN comes out need only be asked where the run has one."""
     cdef float factor = <float>(1.0 / sqrt(<double>n))
     cdef ptrdiff_t half = 1
-    cdef ptrdiff_t i, j
-    cdef float a, b
+    cdef ptrdiff_t i
+    if n >= 4 and not has_nan(x, n):
+        for i in range(0, n, 4):
+            transform_four(x + i)
+        half = 4
     while half < n:
         i = 0
         while i < n:
-            for j in range(i, i + half):
-                a = x[j]
-                b = x[j + half]
-                x[j] = add_first(b, a) if half == 2 and second_first(j, n) else a + b
-                x[j + half] = a - b
+            if half == 2:
+                butterflies_of_two(x + i, i, n)
+            else:
+                butterflies(x + i, half)
             i += 2 * half
         half *= 2
     for i in range(n):

@@ -19,6 +19,7 @@ from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_word
 cdef enum:
     WALK_RANK = 36           # two axes for each of a tensor's 16 dimensions, and some for blocks
     LEAST_TRANSPOSED = 8         # rows and columns of a matrix that is turned at once
+    TURNED_BYTES = 32        # in a row whose elements are turned by vectors
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
 
@@ -80,8 +81,15 @@ cdef inline void finish_walk(Walk* walk) noexcept nogil:
         walk.run *= walk.extents[kept]
     walk.rank = kept
     walk.repeats = stands_still(walk)
-    if not walk.repeats and kept > 1 and walk.extents[kept - 1] < SHORT and walk.extents[kept - 2] > walk.extents[kept - 1]:
+    if (not walk.repeats and kept > 1 and walk.extents[kept - 1] < SHORT and walk.extents[kept - 2] > walk.extents[kept - 1]
+            and not is_turned_row(walk, kept - 1)):
         swap_axes(walk, kept - 1, kept - 2)
+
+
+cdef inline bint is_turned_row(const Walk* walk, int d) noexcept nogil:
+    """Elements side by side that change their order: `copy_runs` moves them by vectors where there are enough."""
+    return (walk.src_strides[d] == -walk.run == -walk.dst_strides[d] and walk.run <= 8
+            and walk.run * walk.extents[d] >= TURNED_BYTES)
 
 
 cdef inline bint stands_still(const Walk* walk) noexcept nogil:

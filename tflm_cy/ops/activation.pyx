@@ -351,6 +351,8 @@ cdef int prepare_logistic(Context context, Node* node) except -1:
         op.kernel = <UnaryKernel>logistic_s16
         if use_sigmoid_16(context, op, x, 0) != GENERAL and node.arithmetic == OPTIMIZED:
             op.kernel = <UnaryKernel>logistic_run_s16
+            if kernels().lstm_i8.logistic != NULL:
+                op.kernel = kernels().lstm_i8.logistic
     else:
         unsupported(x, name)
     return 0
@@ -391,6 +393,8 @@ cdef int prepare_tanh(Context context, Node* node) except -1:
             left[0] = 1 if kind == DOUBLED else 0
             op.params = left
             op.kernel = <UnaryKernel>tanh_run_s16
+            if kernels().lstm_i8.tanh != NULL:
+                op.kernel = kernels().lstm_i8.tanh
     else:
         unsupported(x, name)
     return 0

@@ -14,6 +14,7 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, ACT_SIGN_BIT
+from tflm_cy.arithmetic.lookup cimport lookup_8
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT4, INT8, INT16, INT32, INT64, MAX_RANK, UINT8, UINT32,
@@ -25,6 +26,8 @@ from tflm_cy.ops.operand cimport (
 )
 from tflm_cy.schema.option_slots cimport CONCATENATION_AXIS, CONCATENATION_FUSED_ACTIVATION_FUNCTION, PACK_AXIS, PACK_VALUES_COUNT
 from tflm_cy.schema.table cimport table_i8, table_i32
+from tflm_cy.simd.bytes cimport ByteKernel
+from tflm_cy.simd.table cimport kernels
 
 
 cdef struct Piece:               # what one input gives to each row of the output
@@ -36,6 +39,7 @@ cdef struct Piece:               # what one input gives to each row of the outpu
 cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
     int64_t row                  # bytes of the output's row; int4: elements
+    ByteKernel lookup            # of what has a table
     Piece* pieces
 
 
@@ -43,6 +47,9 @@ cdef Join* new_join(Context context, Node* node) except NULL:
     """The node's data, with room for a piece per input."""
     cdef Join* join = <Join*>context.persistent(sizeof(Join) + node.input_count * sizeof(Piece))
     join.pieces = <Piece*>(join + 1)
+    join.lookup = kernels().bytes.lookup
+    if join.lookup == NULL:
+        join.lookup = <ByteKernel>lookup_8
     node.data = join
     return join
 
@@ -180,9 +187,7 @@ cdef int join_bytes(Context context, Node* node) noexcept nogil:
     cdef char* y = <char*>context.output(node, 0).data
     cdef const Piece* piece
     cdef const char* x
-    cdef int64_t row, j
-    cdef uint8_t* to
-    cdef const uint8_t* source
+    cdef int64_t row
     cdef int i
     for i in range(node.input_count):
         piece = &join.pieces[i]
@@ -191,10 +196,7 @@ cdef int join_bytes(Context context, Node* node) noexcept nogil:
             copy_runs(y + piece.offset, join.row, x, piece.run, piece.run, join.rows)
             continue
         for row in range(join.rows):
-            to = <uint8_t*>y + row * join.row + piece.offset
-            source = <const uint8_t*>x + row * piece.run
-            for j in range(piece.run):
-                to[j] = piece.table[source[j]]
+            join.lookup(piece.table, x + row * piece.run, y + row * join.row + piece.offset, piece.run)
     return 0
 
 

@@ -38,9 +38,6 @@ from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
 
-cdef enum:
-    COMPARED = 8                 # indices in a row of ONE_HOT that are compared with each depth
-
 ctypedef fused Index:
     int32_t
     int64_t
@@ -330,17 +327,13 @@ cdef void one_hot_values(Tensor* y, const Index* indices, const void* on, const 
 
 
 cdef void write_one_hot(Element* y, const Index* indices, Element on, Element off, int64_t outer, int64_t depth, int64_t inner) noexcept nogil:
-    """Long rows by comparison; short ones are off, but for an on value per index that lies inside of the depth."""
-    cdef int64_t o, d, i
+    """All are off, but for an on value per index that lies inside of the depth."""
+    cdef int64_t o, i
     cdef int64_t at
     cdef Element value
-    if inner < COMPARED:
-        fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
+    fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
     for o in range(outer):
-        for d in range(depth if inner >= COMPARED else 0):
-            for i in range(inner):
-                y[d * inner + i] = on if indices[i] == <Index>d else off
-        for i in range(inner if inner < COMPARED else 0):
+        for i in range(inner):
             at = indices[i]
             value = on if 0 <= at < depth else off              # off is there anyway: no branch
             y[(at if 0 <= at < depth else 0) * inner + i] = value

@@ -14,7 +14,7 @@ A negative or too large index fails the invoke.
 
 Source: LiteRT:tflite/kernels/gather.cc, gather_nd.cc, scatter_nd.cc.
 """
-from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
@@ -34,6 +34,11 @@ from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
 
+
+ctypedef fused Index:
+    int16_t
+    int32_t
+    int64_t
 
 cdef struct GatherData:
     int64_t batches              # GATHER: product of the batch dimensions
@@ -117,34 +122,58 @@ cdef int prepare_gather(Context context, Node* node) except -1:
     return 0
 
 
+cdef inline int64_t loaded(const Index* index) noexcept nogil:
+    """An index of a file may lie on any address."""
+    cdef Index value
+    memcpy(&value, index, sizeof(Index))
+    return value
+
+
+cdef inline void gather_slices(const Index* positions, int64_t n, const char* x, int64_t slice, char* y) noexcept nogil:
+    """A slice for each of n positions."""
+    cdef int64_t i
+    if slice == 1:
+        for i in range(n):
+            y[i] = x[loaded(positions + i)]
+    elif slice == 2:
+        for i in range(n):
+            memcpy(y + 2 * i, x + 2 * loaded(positions + i), 2)
+    elif slice == 4:
+        for i in range(n):
+            memcpy(y + 4 * i, x + 4 * loaded(positions + i), 4)
+    elif slice == 8:
+        for i in range(n):
+            memcpy(y + 8 * i, x + 8 * loaded(positions + i), 8)
+    else:
+        for i in range(n):
+            copy_run(y + slice * i, x + slice * loaded(positions + i), slice)
+
+
+cdef int gather_by(Context context, const GatherData* data, const Index* positions, int64_t n, const char* x, char* y) noexcept nogil:
+    cdef int64_t batch, _outer, i, at
+    for i in range(n):
+        at = loaded(positions + i)
+        if at < 0 or at >= data.axis_size:
+            return context.fail_with(b"gather index out of bounds: %ld of %ld", at, data.axis_size)
+    for batch in range(data.batches):
+        for _outer in range(data.outer):
+            gather_slices(positions, data.positions, x, data.slice, y)
+            x += data.axis_size * data.slice
+            y += data.positions * data.slice
+        positions += data.positions
+    return 0
+
+
 cdef int gather(Context context, Node* node) noexcept nogil:
     cdef const GatherData* data = <const GatherData*>node.data
     cdef Tensor* positions = context.input(node, 1)
     cdef const char* x = <const char*>context.input(node, 0).data
     cdef char* y = <char*>context.output(node, 0).data
-    cdef int64_t slice = data.slice
-    cdef int64_t batch, _outer, i, at
-    for i in range(count(positions)):
-        at = index_at(positions.type, positions.data, i)
-        if at < 0 or at >= data.axis_size:
-            return context.fail_with(b"gather index out of bounds: %ld of %ld", at, data.axis_size)
-    for batch in range(data.batches):
-        for _outer in range(data.outer):
-            for i in range(data.positions):
-                at = index_at(positions.type, positions.data, batch * data.positions + i)
-                if slice == 4:
-                    memcpy(y, x + at * 4, 4)
-                elif slice == 1:
-                    y[0] = x[at]
-                elif slice == 2:
-                    memcpy(y, x + at * 2, 2)
-                elif slice == 8:
-                    memcpy(y, x + at * 8, 8)
-                else:
-                    copy_run(y, x + at * slice, slice)
-                y += slice
-            x += data.axis_size * slice
-    return 0
+    if positions.type == INT32:
+        return gather_by(context, data, <const int32_t*>positions.data, count(positions), x, y)
+    if positions.type == INT64:
+        return gather_by(context, data, <const int64_t*>positions.data, count(positions), x, y)
+    return gather_by(context, data, <const int16_t*>positions.data, count(positions), x, y)
 
 
 cdef int gather_strings(Context context, Node* node) noexcept nogil:
@@ -229,6 +258,19 @@ cdef int64_t whole_offset(const GatherData* data, const Tensor* indices, int64_t
     return offset if offset + data.slice <= elements else -1
 
 
+cdef inline int64_t near_offset(const GatherData* data, const int32_t* indices, int64_t elements) noexcept nogil:
+    """`whole_offset` where neither an index nor the number of elements is above INT32_MAX: no product of the two overflows."""
+    cdef uint64_t offset = 0
+    cdef uint64_t step
+    cdef bint outside = False
+    cdef int64_t d
+    for d in range(data.depth):
+        step = <uint64_t>loaded(indices + d) * <uint64_t>data.steps[d]        # of a negative index more than there are elements
+        outside |= step > <uint64_t>elements
+        offset += step
+    return -1 if outside or <int64_t>offset + data.slice > elements else <int64_t>offset
+
+
 cdef int gather_nd(Context context, Node* node) noexcept nogil:
     cdef const GatherData* data = <const GatherData*>node.data
     cdef Tensor* x = context.input(node, 0)
@@ -237,12 +279,19 @@ cdef int gather_nd(Context context, Node* node) noexcept nogil:
     cdef int64_t elements = count(x)
     cdef int64_t size = type_size(x.type)
     cdef int64_t slice = data.slice * size
+    cdef bint near = indices.type == INT32 and elements <= INT32_MAX
     cdef int64_t i, offset
     for i in range(data.positions):
-        offset = whole_offset(data, indices, i, elements)
+        if near:
+            offset = near_offset(data, <const int32_t*>indices.data + i * data.depth, elements)
+        else:
+            offset = whole_offset(data, indices, i, elements)
         if offset < 0:
             return context.fail_with(b"gather_nd index out of bounds (slice %ld of %ld)", i, data.positions)
-        copy_run(y + i * slice, <const char*>x.data + offset * size, slice)
+        if slice == 4:
+            memcpy(y + i * 4, <const char*>x.data + offset * 4, 4)
+        else:
+            copy_run(y + i * slice, <const char*>x.data + offset * size, slice)
     return 0
 
 

@@ -180,10 +180,9 @@ cdef int dynamic_update_slice(Context context, Node* node) noexcept nogil:
     cdef int64_t[MOST_UPDATED_RANK] begin
     cdef int64_t rows = 1
     cdef int64_t width = 1
-    cdef int64_t size = type_size(x.type)
     cdef int64_t row, to
     cdef int d
-    if y.bytes > 0:
+    if y.bytes > 0 and count(update) < count(y):
         memcpy(y.data, x.data, y.bytes)
     if count(update) == 0:
         return 0
@@ -191,6 +190,9 @@ cdef int dynamic_update_slice(Context context, Node* node) noexcept nogil:
         begin[d] = max(<int64_t>0, index_at(start.type, start.data, d))
         begin[d] = min(begin[d], <int64_t>x.dims[d] - update.dims[d])
         at[d] = 0
+    if x.type != INT4:
+        copy_update(update, begin, y)
+        return 0
     if x.rank > 0:
         rows = count_range(update, 0, update.rank - 1)
         width = update.dims[update.rank - 1]
@@ -198,16 +200,26 @@ cdef int dynamic_update_slice(Context context, Node* node) noexcept nogil:
         to = 0
         for d in range(x.rank):
             to = to * x.dims[d] + begin[d] + at[d]
-        if x.type == INT4:
-            copy_nibbles(<uint8_t*>y.data, to, <const uint8_t*>update.data, row * width, width)
-        else:
-            memcpy(<char*>y.data + to * size, <const char*>update.data + row * width * size, width * size)
+        copy_nibbles(<uint8_t*>y.data, to, <const uint8_t*>update.data, row * width, width)
         for d in range(x.rank - 2, -1, -1):
             at[d] += 1
             if at[d] < update.dims[d]:
                 break
             at[d] = 0
     return 0
+
+
+cdef void copy_update(const Tensor* update, const int64_t* begin, Tensor* y) noexcept nogil:
+    cdef Walk walk
+    cdef int64_t size = type_size(y.type)
+    cdef int64_t first = 0
+    cdef int d
+    begin_walk(&walk, size)
+    for d in range(y.rank):
+        first = first * y.dims[d] + begin[d]
+        add_axis(&walk, update.dims[d], count_range(y, d + 1, y.rank) * size, count_range(update, d + 1, y.rank) * size)
+    finish_walk(&walk)
+    walk_copy(&walk, <char*>y.data + first * size, <const char*>update.data)
 
 
 cdef void copy_nibbles(uint8_t* y, int64_t to, const uint8_t* x, int64_t start, int64_t n) noexcept nogil:

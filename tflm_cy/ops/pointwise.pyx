@@ -191,6 +191,7 @@ cdef int prepare_bucketize(Context context, Node* node) except -1:
     for i in range(given.length):
         bits = load_u32(given.data + 4 * <size_t>i)
         memcpy(values + i, &bits, 4)
+        buckets.has_nan = buckets.has_nan or values[i] != values[i]
         if i > 0 and values[i] < values[i - 1]:
             raise ValueError("Expected sorted boundaries")
     buckets.boundaries = values

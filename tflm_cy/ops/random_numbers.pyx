@@ -16,7 +16,7 @@ from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.philox cimport Philox, box_muller, draw, philox, skip, threefry, unit_f32, unit_f64
+from tflm_cy.arithmetic.philox cimport DRAWS, Philox, box_muller, draw, philox, skip, threefry, unit_f32, unit_f64
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
@@ -274,15 +274,17 @@ cdef int threefry_bits(Context context, Node* node) noexcept nogil:
     cdef char* y = <char*>context.output(node, 1).data
     cdef int64_t left = <int64_t>context.output(node, 1).bytes
     cdef uint32_t[4] words
-    cdef uint32_t[2] bits
+    cdef uint32_t[2 * DRAWS] bits
+    cdef uint64_t counter
     memcpy(words, context.input(node, 0).data, 16)
+    counter = <uint64_t>words[3] << 32 | words[2]
     while left > 0:
-        threefry(words[0], words[1], words[2], words[3], bits)
-        memcpy(y, bits, min(left, <int64_t>8))
-        words[2] += 1
-        words[3] += 1 if words[2] == 0 else 0
-        y += 8
-        left -= 8
+        threefry(words, counter, bits)
+        memcpy(y, bits, min(left, <int64_t>sizeof(bits)))
+        counter += <uint64_t>min((left + 7) // 8, <int64_t>DRAWS)
+        y += sizeof(bits)
+        left -= sizeof(bits)
+    words[2], words[3] = <uint32_t>counter, <uint32_t>(counter >> 32)
     memcpy(state_after, words, 16)
     return 0
 

@@ -89,21 +89,21 @@ cdef int prepare_elementwise(Context context, Node* node) except -1:
 
 
 cdef int elementwise(Context context, Node* node) noexcept nogil:
-    """Of two NaN a sum or product of one dimension keeps the first; TensorFlow's loop over several exchanges floats, but not float16."""
-    cdef const Combined* data = <const Combined*>node.data
     cdef Tensor* y = context.output(node, 0)
-    cdef bint exchanged = y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
-    data.combine(data.op, context.input(node, exchanged).data, 1, context.input(node, not exchanged).data, 1, y.data, 1, count(y))
+    if count(y) > 0:
+        elementwise_range(context, node, 0, count(y) / channels_of(y), 0)
     return 0
 
 
 cdef void elementwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Of two NaN a sum or product of one dimension keeps the first; TensorFlow's loop over several exchanges floats, but not float16."""
     cdef const Combined* data = <const Combined*>node.data
     cdef Tensor* y = context.output(node, 0)
+    cdef bint exchanged = y.rank > 1 and (y.type == FLOAT32 or y.type == FLOAT64) and (data.op == ADD or data.op == MULTIPLY)
+    cdef const char* a = <const char*>context.input(node, exchanged).data
+    cdef const char* b = <const char*>context.input(node, not exchanged).data
     cdef int64_t bytes = channels_of(y) * type_size(y.type)
-    data.combine(
-        data.op, <const char*>context.input(node, 0).data + first * bytes, 1, <const char*>context.input(node, 1).data + first * bytes, 1,
-        <char*>y.data + first * bytes, 1, (end - first) * channels_of(y))
+    data.combine(data.op, a + first * bytes, 1, b + first * bytes, 1, <char*>y.data + first * bytes, 1, (end - first) * channels_of(y))
 
 
 # ---------------------------------------------------------------- attributes

@@ -6,11 +6,14 @@
     handle = context.request_scratch(s.scratch_bytes)
     table.lstm_i8.pack(&s, gate, w, r, bias)      # each gate; w: [cells, inputs], r: [cells, cells]
     table.lstm_i8.step(&s, x, h, c, y, scratch)   # the bytes of integer_step in arithmetic/lstm_quantized.pxd
+    table.lstm_i8.logistic(NULL, x, y, n)         # logistic_run_s16 of arithmetic/optimized/activation.pxd, and its tanh_run_s16:
+    table.lstm_i8.tanh(&left, x, y, n)
 """
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Multiplier
+from tflm_cy.simd.bytes cimport ByteKernel
 
 cdef struct LstmI8:
     ptrdiff_t inputs
@@ -40,3 +43,5 @@ cdef struct LstmI8Kernels:
     void (*plan)(LstmI8* s) noexcept nogil
     void (*pack)(LstmI8* s, int gate, const int8_t* w, const int8_t* r, const int32_t* bias) noexcept nogil
     void (*step)(const LstmI8* s, const int8_t* x, int8_t* h, int16_t* c, int8_t* y, void* scratch) noexcept nogil
+    ByteKernel logistic
+    ByteKernel tanh

@@ -2,6 +2,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.gemmlowp cimport saturate16
 from tflm_cy.arithmetic.lstm cimport CELL_GATE
 from tflm_cy.simd.lstm_i8 cimport LstmI8, LstmI8Kernels
 
@@ -127,7 +128,43 @@ cdef void open_gate(const LstmI8* s, int gate, const LstmRoom8* room) noexcept n
         first += LANES
 
 
+cdef void logistic_row_16(const void* params, const void* words, void* out, int64_t n) noexcept nogil:
+    cdef const int16_t* x = <const int16_t*>words
+    cdef int16_t* y = <int16_t*>out
+    cdef int16_t[LANES] last
+    cdef int64_t body = n - n % LANES
+    cdef int64_t i = 0
+    while i < body:
+        logistic_16(x + i, y + i)
+        i += LANES
+    if i < n:
+        memset(last, 0, sizeof(last))
+        memcpy(last, x + i, 2 * (n - i))
+        logistic_16(last, last)
+        memcpy(y + i, last, 2 * (n - i))
+
+
+cdef void tanh_row_16(const void* params, const void* words, void* out, int64_t n) noexcept nogil:
+    cdef const int16_t* x = <const int16_t*>words
+    cdef int16_t* y = <int16_t*>out
+    cdef int32_t left = (<const int32_t*>params)[0]
+    cdef int16_t[LANES] v
+    cdef int64_t i = 0
+    cdef int64_t m
+    cdef int k
+    memset(v, 0, sizeof(v))
+    while i < n:
+        m = min(n - i, <int64_t>LANES)
+        for k in range(m):
+            v[k] = <int16_t>saturate16(<int32_t>x[i + k] << left)
+        tanh_16(v, 3, v)
+        memcpy(y + i, v, 2 * m)
+        i += m
+
+
 cdef void fill_lstm_i8(LstmI8Kernels* table) noexcept:
     table.plan = plan_lstm_i8
     table.pack = pack_lstm_i8
     table.step = step_lstm_i8
+    table.logistic = logistic_row_16
+    table.tanh = tanh_row_16
