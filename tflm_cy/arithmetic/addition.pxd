@@ -158,11 +158,13 @@ cdef inline void sum_shifted_s16(const void* params, const int16_t* a, const int
     cdef Shifted16 s = (<const Shifted16*>params)[0]
     cdef int32_t a_half = (1 << s.a_shift) >> 1
     cdef int32_t b_half = (1 << s.b_shift) >> 1
+    cdef int32_t a_less = -<int32_t>(s.a_shift > 0)
+    cdef int32_t b_less = -<int32_t>(s.b_shift > 0)
     cdef int32_t total
     cdef int64_t i
-    for i in range(n):                           # round_shift: half of the divisor added, 1 less to what is negative
-        total = (a[i] + a_half - ((a[i] < 0) & (a_half > 0))) >> s.a_shift
-        total += ((b[i] + b_half - ((b[i] < 0) & (b_half > 0))) >> s.b_shift) * s.b_sign
+    for i in range(n):                           # round_shift: half of the divisor is added, 1 less to what is negative
+        total = (a[i] + a_half + ((a[i] >> 15) & a_less)) >> s.a_shift
+        total += ((b[i] + b_half + ((b[i] >> 15) & b_less)) >> s.b_shift) * s.b_sign
         y[i] = <int16_t>clamp32(clamp32(total, -32768, 32767), s.range.low, s.range.high)
 
 

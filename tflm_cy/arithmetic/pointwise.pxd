@@ -160,6 +160,10 @@ cdef inline void bucketize(const Buckets* params, const Bucketed* x, int32_t* y,
         for i in range(n):
             y[i] = <int32_t>bucket(params.boundaries, params.count, x[i])
         return
+    if params.count == 0:
+        for i in range(n):
+            y[i] = 0
+        return
     i = 0
     while i < n:
         block = min(n - i, <int64_t>NEAR)

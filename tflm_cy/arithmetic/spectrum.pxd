@@ -233,13 +233,22 @@ cdef inline bint has_nan(const float* x, ptrdiff_t n) noexcept nogil:
     return found != 0
 
 
-cdef inline void transform_four(float* x) noexcept nogil:
-    """The steps over distances of 1 and 2."""
-    cdef float a = x[0] + x[1]
-    cdef float b = x[0] - x[1]
-    cdef float c = x[2] + x[3]
-    cdef float d = x[2] - x[3]
-    x[0], x[1], x[2], x[3] = a + c, b + d, a - c, b - d
+cdef inline void two_steps(float* x, ptrdiff_t half) noexcept nogil:
+    """Those over this distance and over twice as much."""
+    cdef float* y = x + half
+    cdef float* u = y + half
+    cdef float* v = u + half
+    cdef float a, b, c, d
+    cdef ptrdiff_t j
+    for j in range(half):
+        a = x[j] + y[j]
+        b = x[j] - y[j]
+        c = u[j] + v[j]
+        d = u[j] - v[j]
+        x[j] = a + c
+        y[j] = b + d
+        u[j] = a - c
+        v[j] = b - d
 
 
 cdef inline void butterflies(float* x, ptrdiff_t half) noexcept nogil:
@@ -270,9 +279,12 @@ cdef inline void hadamard(float* x, ptrdiff_t n) noexcept nogil:
     cdef ptrdiff_t half = 1
     cdef ptrdiff_t i
     if n >= 4 and not has_nan(x, n):
-        for i in range(0, n, 4):
-            transform_four(x + i)
-        half = 4
+        while 4 * half <= n:
+            i = 0
+            while i < n:
+                two_steps(x + i, half)
+                i += 4 * half
+            half *= 4
     while half < n:
         i = 0
         while i < n:

@@ -38,6 +38,9 @@ from tflm_cy.schema.table cimport table_i32
 
 from tflm_cy.graph.refusal import LateRefusalError
 
+cdef enum:
+    COMPARED = 8                 # ONE_HOT: the fewest indices of a row, and the most depths, that are compared
+
 ctypedef fused Index:
     int32_t
     int64_t
@@ -327,16 +330,20 @@ cdef void one_hot_values(Tensor* y, const Index* indices, const void* on, const 
 
 
 cdef void write_one_hot(Element* y, const Index* indices, Element on, Element off, int64_t outer, int64_t depth, int64_t inner) noexcept nogil:
-    """All are off, but for an on value per index that lies inside of the depth."""
-    cdef int64_t o, i
-    cdef int64_t at
-    cdef Element value
-    fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
+    """Long rows of few depths by comparison. The others are off, but for an on value per index that lies inside of the depth."""
+    cdef bint compared = inner >= COMPARED and depth <= COMPARED
+    cdef int64_t o, d, i
+    cdef int64_t at, inside
+    if not compared:
+        fill(<char*>y, outer * depth * inner * sizeof(Element), <const char*>&off, sizeof(Element))
     for o in range(outer):
-        for i in range(inner):
+        for d in range(depth if compared else 0):
+            for i in range(inner):
+                y[d * inner + i] = on if indices[i] == <Index>d else off
+        for i in range(0 if compared else inner):
             at = indices[i]
-            value = on if 0 <= at < depth else off              # off is there anyway: no branch
-            y[(at if 0 <= at < depth else 0) * inner + i] = value
+            inside = -<int64_t>(<uint64_t>at < <uint64_t>depth)     # all ones or 0: which it is cannot be foretold, so no branch
+            y[(at & inside) * inner + i] = off ^ ((on ^ off) & <Element>inside)       # off is there anyway
         y += depth * inner
         indices += inner
 

@@ -258,15 +258,16 @@ cdef int64_t whole_offset(const GatherData* data, const Tensor* indices, int64_t
     return offset if offset + data.slice <= elements else -1
 
 
-cdef inline int64_t near_offset(const GatherData* data, const int32_t* indices, int64_t elements) noexcept nogil:
-    """`whole_offset` where neither an index nor the number of elements is above INT32_MAX: no product of the two overflows."""
+cdef inline int64_t near_offset(const GatherData* data, const Index* indices, int64_t elements) noexcept nogil:
+    """`whole_offset` of at most INT32_MAX elements: no product of two numbers that are not larger overflows."""
     cdef uint64_t offset = 0
-    cdef uint64_t step
+    cdef uint64_t at, step
     cdef bint outside = False
     cdef int64_t d
     for d in range(data.depth):
-        step = <uint64_t>loaded(indices + d) * <uint64_t>data.steps[d]        # of a negative index more than there are elements
-        outside |= step > <uint64_t>elements
+        at = <uint64_t>loaded(indices + d)                 # a negative index is larger, too
+        step = at * <uint64_t>data.steps[d]
+        outside |= (at > <uint64_t>elements) | (step > <uint64_t>elements)
         offset += step
     return -1 if outside or <int64_t>offset + data.slice > elements else <int64_t>offset
 
@@ -279,16 +280,18 @@ cdef int gather_nd(Context context, Node* node) noexcept nogil:
     cdef int64_t elements = count(x)
     cdef int64_t size = type_size(x.type)
     cdef int64_t slice = data.slice * size
-    cdef bint near = indices.type == INT32 and elements <= INT32_MAX
+    cdef bint near = elements <= INT32_MAX
     cdef int64_t i, offset
     for i in range(data.positions):
-        if near:
+        if near and indices.type == INT32:
             offset = near_offset(data, <const int32_t*>indices.data + i * data.depth, elements)
+        elif near and indices.type == INT64:
+            offset = near_offset(data, <const int64_t*>indices.data + i * data.depth, elements)
         else:
             offset = whole_offset(data, indices, i, elements)
         if offset < 0:
             return context.fail_with(b"gather_nd index out of bounds (slice %ld of %ld)", i, data.positions)
-        if slice == 4:
+        if slice == 4 == size:
             memcpy(y + i * 4, <const char*>x.data + offset * 4, 4)
         else:
             copy_run(y + i * slice, <const char*>x.data + offset * size, slice)

@@ -16,7 +16,7 @@ from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.philox cimport DRAWS, Philox, box_muller, draw, philox, skip, threefry, unit_f32, unit_f64
+from tflm_cy.arithmetic.philox cimport DRAWS, Philox, box_muller, draw, draw_many, philox, skip, threefry, unit_f32, unit_f64
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT32, INT64, MAX_RANK, Tensor, UINT32, UINT64, bytes_of, count, is_constant, same_shape, type_name,
@@ -250,19 +250,23 @@ cdef int philox_bits(Context context, Node* node) noexcept nogil:
     cdef char* y = <char*>context.output(node, 1).data
     cdef int64_t left = <int64_t>context.output(node, 1).bytes
     cdef uint32_t[6] words
-    cdef uint32_t[4] bits
+    cdef uint32_t[4 * DRAWS] bits
+    cdef uint64_t counter
     cdef Philox g
     memcpy(words, state.data, state.bytes)
     g.key[0], g.key[1] = words[0], words[1]
     g.counter[0], g.counter[1] = words[2], words[3]
     if state.dims[0] == 2:
         words[4], words[5] = words[0], words[1]
+    g.counter[2], g.counter[3] = words[4], words[5]          # the lower half counts without a carry
     while left > 0:
-        g.counter[2], g.counter[3] = words[4], words[5]      # the lower half counts without a carry
-        draw(&g, bits)
-        memcpy(y, bits, min(left, <int64_t>16))
-        y += 16
-        left -= 16
+        draw_many(&g, bits)
+        memcpy(y, bits, min(left, <int64_t>sizeof(bits)))
+        counter = <uint64_t>g.counter[1] << 32 | g.counter[0]
+        counter += <uint64_t>min((left + 15) // 16, <int64_t>DRAWS)
+        g.counter[0], g.counter[1] = <uint32_t>counter, <uint32_t>(counter >> 32)
+        y += sizeof(bits)
+        left -= sizeof(bits)
     memcpy(state_after, state.data, state.bytes)
     state_after[2] = g.counter[0]
     state_after[3] = g.counter[1]
