@@ -57,7 +57,14 @@ WARNINGS += [
 # Each is for one linker or another.
 LINK = [["-Wl,--strip-all"], ["-Wl,-z,noseparate-code"], ["-Wl,-x"], ["-lm"]]
 # Without the checks at each pointer that AddressSanitizer makes, too, and with line numbers alone: a build takes half the time.
-SANITIZE = ["-O1", "-g1", *REQUIRED, "-fsanitize=address,undefined", "-fno-sanitize=null,object-size", "-fno-omit-frame-pointer"]
+SANITIZE = [
+    "-O1",
+    "-g1",
+    *REQUIRED,
+    "-fsanitize=address,undefined",
+    "-fno-sanitize=null,object-size",
+    "-fno-omit-frame-pointer",
+]
 SANITIZE_KERNELS = ["-O1", "-fno-sanitize=undefined"]
 
 AVX2 = ["-mavx2", "-mfma"]

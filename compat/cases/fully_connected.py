@@ -73,7 +73,8 @@ def fully_connected(d):
         return values
 
     model = Model.single(d.op, [x, w, b], [y], 11, **options)
-    return d.case(model, lambda: [activations(), d.values(w)] if fed else [activations()])
+    refused = d.dtype == "float32" and options["fused_activation_function"] == "SIGN_BIT"
+    return d.case(model, lambda: [activations(), d.values(w)] if fed else [activations()], refused=refused)
 
 
 def _weights(d, shape, dtype, fed):
@@ -112,7 +113,7 @@ def fully_connected_shuffled(d):
     operands = Tensor([batch, depth], "int8" if d.variant == "wrong operands" else "uint8", scale=x.scale, zero_point=0)
     options = {"fused_activation_function": d.activation(), "weights_format": "SHUFFLED4x16INT8"}
     model = Model.single("FULLY_CONNECTED", [x, w, b], [y, operands], 2, **options)
-    return d.case(model, lambda: [d.values(x)])
+    return d.case(model, lambda: [d.values(x)], refused=d.variant == "wrong operands")
 
 
 @cases("FULLY_CONNECTED", dtypes=("hybrid4",), variants=("blocks", "blocks short"))

@@ -13,7 +13,8 @@ _VARIANTS = ("random", "constant", "checked", "failing", "zero point")
 @cases("NumericVerify", dtypes=("int8", "uint8"), variants=("per channel",))
 @cases("NumericVerify", dtypes=("float32", "int32"), variants=("wrong type",))
 def numeric_verify(d):
-    """In "checked" the reference is at most half a step away, in "failing" it is not; other types are refused."""
+    """In "checked" the reference is at most half a step away, in "failing" it is not, as always from float16, which has no steps; other
+    types are refused."""
     shape = [d.between(1, 3), d.between(1, 40)]
     x = d.tensor(shape)
     if d.variant == "per channel":
@@ -26,7 +27,7 @@ def numeric_verify(d):
     reference, y = Tensor(shape, "float32"), Tensor(shape, "float32")
     options = {"tolerance": float(d.uniform(0.6, 2)), "log_if_failed": d.variant in ("checked", "failing")}
     if d.variant == "random":
-        options = {"tolerance": d.choice(5, 0.05), "log_if_failed": d.flag()}
+        options = {"tolerance": d.choice(5, 0.05), "log_if_failed": False}
     model = Model.single("NumericVerify", [x, reference], [y], custom_options=bytes(flexbuffers.Dumps(options)))
 
     def feed():
@@ -39,4 +40,5 @@ def numeric_verify(d):
         near = near.astype(np.float32)
         return [near] if x.data is not None else [given, near]
 
-    return d.case(model, feed, refused=d.variant in ("failing", "wrong type"))
+    fails = d.variant == "failing" or (d.variant == "checked" and d.dtype == "float16")
+    return d.case(model, feed, refused=fails or d.variant == "wrong type")

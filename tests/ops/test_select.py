@@ -42,7 +42,9 @@ def test_rows_of_all_lengths(dtype):
         x, z = RNG.integers(0, 99, (2, 4, n)).astype(dtype)
         want = np.where(rows[:, None], x, z)
         assert same_bytes(evaluate("SELECT", [rows, x, z], Tensor([4, n], dtype)), want)
-        assert same_bytes(evaluate("SELECT_V2", [rows[:, None], x, z[:1, :1]], dtype), np.where(rows[:, None], x, z[0, 0]))
+        assert same_bytes(
+            evaluate("SELECT_V2", [rows[:, None], x, z[:1, :1]], dtype), np.where(rows[:, None], x, z[0, 0])
+        )
 
 
 def test_select_by_row_and_by_one_value():
