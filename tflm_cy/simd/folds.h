@@ -7,7 +7,7 @@
 
 #include "simd.h"
 
-#define EACH(L) _Pragma("GCC unroll 1") for (int k = 0; k < (L); k++)
+#define FOLD_EACH(L) _Pragma("GCC unroll 1") for (int k = 0; k < (L); k++)
 #define FOLD_GREATEST(a, v) ((v) > (a) ? (v) : (a))
 #define FOLD_LEAST(a, v) ((v) < (a) ? (v) : (a))
 #define FOLD_SUM(a, v) ((a) + (v))
@@ -19,17 +19,17 @@
     enum { L = (BYTES) / sizeof(T) }; \
     A t[L]; \
     int64_t i = L; \
-    EACH(L) t[k] = (A)x[k]; \
-    for (; i + L <= n; i += L) EACH(L) t[k] = STEP(t[k], (A)x[i + k]); \
+    FOLD_EACH(L) t[k] = (A)x[k]; \
+    for (; i + L <= n; i += L) FOLD_EACH(L) t[k] = STEP(t[k], (A)x[i + k]); \
     if (i < n) { \
       const T *last = x + n - L; \
       const A seen = (A)(i - (n - L)); \
-      EACH(L) { \
+      FOLD_EACH(L) { \
         const A v = AGAIN || (A)k >= seen ? (A)last[k] : (A)(NEUTRAL); \
         t[k] = STEP(t[k], v); \
       } \
     } \
-    EACH(L) one = STEP(one, t[k]); \
+    FOLD_EACH(L) one = STEP(one, t[k]); \
     return one; \
   }
 
@@ -37,8 +37,8 @@
 #define FOLD_STRIPS(NAME, T, A, STEP, BYTES) \
   SIMD_INLINE void NAME##_strip_##BYTES(const T *x, int64_t rows, int64_t n, const A *a, A *t) { \
     enum { L = (BYTES) / sizeof(T) }; \
-    EACH(L) t[k] = a[k]; \
-    for (int64_t r = 0; r < rows; r++, x += n) EACH(L) t[k] = STEP(t[k], (A)x[k]); \
+    FOLD_EACH(L) t[k] = a[k]; \
+    for (int64_t r = 0; r < rows; r++, x += n) FOLD_EACH(L) t[k] = STEP(t[k], (A)x[k]); \
   } \
   SIMD_INLINE void NAME##_strips_##BYTES(const T *restrict x, int64_t rows, int64_t n, A *restrict a) { \
     enum { L = (BYTES) / sizeof(T) }; \
@@ -46,9 +46,9 @@
     NAME##_strip_##BYTES(x + n - L, rows, n, a + n - L, last); \
     for (int64_t c = 0; c + L < n; c += L) { \
       NAME##_strip_##BYTES(x + c, rows, n, a + c, t); \
-      EACH(L) a[c + k] = t[k]; \
+      FOLD_EACH(L) a[c + k] = t[k]; \
     } \
-    EACH(L) a[n - L + k] = last[k]; \
+    FOLD_EACH(L) a[n - L + k] = last[k]; \
   }
 
 #define FOLD_ROWS(NAME, T, A, STEP, AGAIN, NEUTRAL, MOST) \
