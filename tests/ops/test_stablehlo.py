@@ -258,6 +258,34 @@ def window_inputs(x, *attributes):
     return [(x, x.dtype.name), (np.array(1, x.dtype), x.dtype.name), *constants]
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("function", range(1, 7))
+def test_windows_over_several_axes(seed, function):
+    """Whole numbers, whose windows may be reduced axis after axis; NumPy's meet in one."""
+    rng = np.random.default_rng([seed, function])
+    dtype = str(rng.choice(["int8", "int16", "int32", "int64", "uint8"]))
+    rank = int(rng.integers(1, 5))
+    x = rng.integers(0, 4, [int(n) for n in rng.integers(4, 9, rank)]).astype(dtype)
+    window, stride, dilation = (rng.integers(1, most + 1, rank) for most in (3, 3, 2))
+    first = np.array(rng.integers(0, 3), dtype)
+    spans = [int((w - 1) * d + 1) for w, d in zip(window, dilation, strict=True)]
+    views = np.lib.stride_tricks.sliding_window_view(x, spans)
+    views = views[tuple(slice(None, None, int(n)) for n in (*stride, *dilation))]
+    taps = tuple(range(rank, 2 * rank))
+    with np.errstate(over="ignore"):
+        want = {
+            1: lambda: views.sum(taps, dtype) + first,
+            2: lambda: views.prod(taps, dtype) * first,
+            3: lambda: np.minimum(views.min(taps), first),
+            4: lambda: np.maximum(views.max(taps), first),
+            5: lambda: views.all(taps) & (first != 0),
+            6: lambda: views.any(taps) | (first != 0),
+        }[function]()
+    inputs = [(x, dtype), (first, dtype), *(np.array(a, np.int64) for a in (window, stride, dilation))]
+    [got] = run("REDUCE_WINDOW", inputs, [Tensor(want.shape, dtype)], reduce_function=function)
+    assert got.tolist() == np.asarray(want).astype(dtype).tolist()
+
+
 def test_reduce_window():
     x = np.array([[1, 2, 3], [4, 5, 6]], f32)
     inputs = window_inputs(x, [2, 2], [1, 1], [1, 1])

@@ -46,6 +46,37 @@ def test_topk(dtype, k, index):
     same(values, np.take_along_axis(x, order, -1))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("n", [17, 256, 1000])
+def test_topk_of_long_rows(dtype, n):
+    """Which are sorted, unless few of their values are wanted."""
+    rng = np.random.default_rng(n)
+    if dtype == "float32":
+        x = (rng.integers(-9, 9, (2, n)) / 4).astype(dtype) * rng.choice([-1, 1], (2, n)).astype(dtype)  # both zeros
+    else:
+        span = np.iinfo(dtype)
+        x = rng.integers(span.min, span.max, (2, n), dtype=dtype, endpoint=True)
+        x[:, rng.integers(0, n, n // 2)] = [[span.min], [span.max]]
+    for k in (3, n // 2, n):
+        [values, indices] = run(
+            "TOPK_V2", [(x, dtype), np.array(k, np.int32)], [Tensor([1], dtype), Tensor([1], "int32")]
+        )
+        order = np.array(
+            [sorted(range(n), key=lambda i, row=row: (-int(row[i] * 4), i))[:k] for row in x.astype(object)]
+        )
+        same(indices, order.astype(np.int32))
+        same(values, np.take_along_axis(x, order, -1))
+
+
+def test_topk_of_nan_is_the_heaps():
+    """A NaN equals everything, so that no order of the values gives TensorFlow's result: that of its heap's comparisons does."""
+    x = (np.arange(20) * 7 % 20).astype(np.float32)
+    x[9] = np.nan
+    outputs = [Tensor([1], "float32"), Tensor([1], "int32")]
+    [_, indices] = run("TOPK_V2", [(x, "float32"), np.array(20, np.int32)], outputs)
+    assert indices.tolist() == [9, 17, 14, 11, 8, 5, 1, 2, 19, 16, 13, 10, 7, 4, 18, 15, 12, 6, 3, 0]
+
+
 def test_topk_with_k_at_run_time():
     x = np.array([3, 9, 9, 1], np.float32)
     [values, indices] = run(

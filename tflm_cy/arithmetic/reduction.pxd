@@ -15,10 +15,6 @@ from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_ru
 cdef enum:
     MAX_AXES = 16
 
-cdef enum:
-    PIECE = 1024                 # booleans between two looks whether they have decided
-    WIDE = 256                   # short rows of integers are folded several at once, in so many accumulators
-
 cdef enum Folding:
     FOLD_SUM = 0
     FOLD_PROD = 1
@@ -103,20 +99,6 @@ cdef inline element fold_two(int folding, element a, element x) noexcept nogil:
         return <element>(<uint64_t>a + <uint64_t>x) if folding == FOLD_SUM else <element>(<uint64_t>a * <uint64_t>x)
 
 
-cdef inline bint fold_truths(int folding, uint8_t a, const uint8_t* x, int64_t n) noexcept nogil:
-    """It ends with the piece that decides."""
-    cdef uint8_t decided = folding == FOLD_ANY
-    cdef uint8_t found = (a != 0) == decided
-    cdef int64_t done = 0
-    cdef int64_t i, end
-    while done < n and not found:
-        end = min(n, done + PIECE)
-        for i in range(done, end):
-            found |= (x[i] != 0) == decided
-        done = end
-    return found == decided
-
-
 cdef inline element fold_into_one(int folding, element one, const element* x, int64_t n) noexcept nogil:
     """The foldings are literals here, so that each has a loop without branches."""
     cdef int64_t i
@@ -165,10 +147,6 @@ cdef inline void fold_into_row(int folding, element* a, const element* x, int64_
 
 cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, bint into_one) noexcept nogil:
     if into_one:
-        if element is uint8_t:
-            if folding == FOLD_ANY or folding == FOLD_ALL:
-                a[0] = fold_truths(folding, a[0], x, n)
-                return
         a[0] = fold_into_one(folding, a[0], x, n)
         return
     if element is float:
@@ -181,35 +159,11 @@ cdef inline void fold_row(int folding, element* a, const element* x, int64_t n, 
     fold_into_row(folding, a, x, n)
 
 
-cdef inline void fold_rows(int folding, element* a, const element* x, int64_t rows, int64_t n) noexcept nogil:
-    """Into one row of accumulators. Short rows of integers, whose order does not matter, go several at once."""
-    cdef element[WIDE] wide
-    cdef int64_t per = WIDE / n
-    cdef int64_t r = 0
-    cdef int64_t k
-    if element is not float:
-        if per >= 4 and rows >= 2 * per:
-            for k in range(per * n):
-                wide[k] = x[k]
-            r = per
-            while r + per <= rows:
-                fold_row(folding, wide, x + r * n, per * n, False)
-                r += per
-            for k in range(per):
-                fold_row(folding, a, wide + k * n, n, False)
-    while r < rows:
-        fold_row(folding, a, x + r * n, n, False)
-        r += 1
-
-
 cdef inline void fold_matrix(int folding, element* a, const element* x, int64_t rows, int64_t n, bint into_one) noexcept nogil:
     """into_one: each of the rows into an accumulator of its own; else all of them into one row of accumulators."""
     cdef int64_t r
-    if not into_one:
-        fold_rows(folding, a, x, rows, n)
-        return
     for r in range(rows):
-        fold_row(folding, a + r, x + r * n, n, True)
+        fold_row(folding, a + r if into_one else a, x + r * n, n, into_one)
 
 
 cdef inline int64_t advance(const FoldShape* s, int axes, int64_t* index, int64_t out) noexcept nogil:

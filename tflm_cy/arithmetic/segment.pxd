@@ -62,9 +62,12 @@ cdef inline void join_row(int joining, Joined* row, const Joined* x, int64_t wid
     elif joining == JOIN_SMALLEST:
         for j in range(width):
             row[j] = joined(JOIN_SMALLEST, row[j], x[j])
+    elif joining == JOIN_PRODUCT:
+        for j in range(width):
+            row[j] = joined(JOIN_PRODUCT, row[j], x[j])
     else:
         for j in range(width):
-            row[j] = joined(joining, row[j], x[j])
+            row[j] = joined(JOIN_SUM, row[j], x[j])
 
 
 cdef inline void join_values(int joining, const Joined* x, const int32_t* segments, int64_t rows, Joined* y) noexcept nogil:
@@ -94,8 +97,9 @@ cdef inline void join_segments(
     int joining, const Joined* x, const int32_t* segments, int64_t rows, int64_t width, Joined* y, int64_t y_count,
 ) noexcept nogil:
     cdef int64_t i
+    cdef Joined start = neutral(joining, <Joined>0)
     for i in range(y_count):
-        y[i] = neutral(joining, <Joined>0)
+        y[i] = start
     if width < SHORT_ROW:
         if joining == JOIN_SUM:
             join_short_rows(JOIN_SUM, x, segments, rows, width, y)

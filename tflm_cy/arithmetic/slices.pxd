@@ -283,3 +283,50 @@ cdef inline void combine_spread(const Windows* s, int op, Combine combine, const
         count = min((end - at + s.every - 1) // s.every, (s.dims[last] - found + step - 1) // step if s.dims[last] > found else 0)
         copy_runs(to + (at - begin) * size, s.every * size, x + found * size, step * size, size, count)
     combine(op, y + begin * size, 1, to, 1, y + begin * size, 1, end - begin)
+
+
+# ---- windows whose elements have no order: axis after axis, each value meets the window of one axis only
+cdef inline void reduce_axis(const Windows* s, int d, int op, Combine combine, const char* x, int64_t rows, int64_t inner, char* y,
+                             int64_t size) noexcept nogil:
+    """Axis d of x, which is rows x dims[d] x inner: to rows x out_dims[d] x inner. Of the last axis (inner = 1) a row's outputs are made at once."""
+    cdef int64_t step = s.stride[d] if inner == 1 else 1
+    cdef int64_t n = s.out_dims[d] if inner == 1 else inner
+    cdef int64_t tap = s.dilation[d] * inner * size
+    cdef int64_t i, o, t
+    cdef const char* at
+    for i in range(rows):
+        for o in range(1 if inner == 1 else s.out_dims[d]):
+            at = x + (i * s.dims[d] + o * s.stride[d]) * inner * size
+            if s.window[d] == 1:
+                copy_runs(y, size, at, step * size, size, n)
+            else:
+                combine(op, at, step, at + tap, step, y, 1, n)
+            for t in range(2, s.window[d]):
+                combine(op, y, 1, at + t * tap, step, y, 1, n)
+            y += n * size
+
+
+cdef inline void reduce_windows_by_axes(const Windows* s, int op, Combine combine, const char* x, const char* first, char* y, char* from_,
+                                        char* to, int64_t begin, int64_t end, int64_t size) noexcept nogil:
+    """Outputs `begin` to `end` along the first axis, as reduce_windows gives them, of operators that mind neither order nor grouping; without
+    padding and gaps. `from_`, `to`: room for these outputs times the other dimensions of the input.
+    """
+    cdef Windows band = s[0]
+    cdef int64_t[SPREAD] firsts
+    cdef int64_t inner = 1
+    cdef int64_t rows = 1
+    cdef int d
+    for d in range(1, s.rank):
+        inner *= s.dims[d]
+    x += begin * s.stride[0] * inner * size
+    band.out_dims[0] = end - begin
+    for d in range(s.rank):
+        if d == s.rank - 1:
+            to = y
+        reduce_axis(&band, d, op, combine, x, rows, inner, to, size)
+        x = to
+        from_, to = to, from_
+        rows *= band.out_dims[d]
+        inner //= s.dims[d + 1] if d + 1 < s.rank else 1
+    fill(<char*>firsts, SPREAD * size, first, size)
+    combine_first(op, combine, <const char*>firsts, y, rows, size)

@@ -150,7 +150,7 @@ cdef int arg_reduce(Context context, Node* node) noexcept nogil:
             return context.fail(b"Cannot compute ArgMin/ArgMax over an empty axis.")
         if context.resize(y, x.rank - 1, dims):
             return -1
-    if a.size == 0:                     # the first of nothing
+    if a.size <= 1:                     # the first of nothing, or the only one
         memset(y.data, 0, y.bytes)
         return 0
     if a.outer == 0 or a.inner == 0:

@@ -8,7 +8,7 @@ Source: LiteRT:tflite/kernels/{reduce_window,stablehlo_reduce_window}.cc.
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.combine cimport ADD, ALL, ANY, GREATEST, LEAST, MULTIPLY, Combine
-from tflm_cy.arithmetic.slices cimport Windows, distance, reduce_windows
+from tflm_cy.arithmetic.slices cimport Windows, distance, reduce_windows, reduce_windows_by_axes
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, count, count_range, count_unsigned, is_constant,
@@ -33,6 +33,7 @@ cdef struct Windowed:
     int op
     Combine combine
     Windows windows
+    int halves                   # scratch of reduce_by_axes: what two axes leave
 
 
 cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
@@ -103,9 +104,51 @@ cdef int finish_windows(Context context, Node* node, const int64_t* high) except
         raise LateRefusalError("unsupported reduction body.")
     if x.type not in (BOOL, INT8, INT16, INT32, INT64, UINT8, FLOAT32, FLOAT64):
         raise LateRefusalError(f"unsupported kernel data type ({type_name(x.type)}).")
-    if count(y) > 0:
-        context.parallelize(node, reduce_rows, iteration_space(count_range(y, 0, y.rank - 1), 1), 0.5 * taps * count(y))
+    if count(y) == 0:
+        return 0
+    if not padded and has_no_order(<Windowed*>node.data, x.type):
+        return prepare_axes(context, node, taps)
+    context.parallelize(node, reduce_rows, iteration_space(count_range(y, 0, y.rank - 1), 1), 0.5 * taps * count(y))
     return 0
+
+
+cdef bint has_no_order(const Windowed* data, int type) noexcept:
+    """Whether the elements of a window may be combined in any order and grouping."""
+    cdef int d
+    for d in range(data.windows.rank):
+        if data.windows.base[d] != 1 or data.windows.window[d] < 1:
+            return False
+    return data.op in (ALL, ANY) or (type != FLOAT32 and type != FLOAT64)
+
+
+cdef int prepare_axes(Context context, Node* node, int64_t taps) except -1:
+    cdef Windowed* data = <Windowed*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    data.halves = context.request_scratch(context.for_all_workers(2 * half_bytes(data, x)))
+    node.invoke = reduce_all_axes
+    return context.parallelize(
+        node, reduce_by_axes, iteration_space(data.windows.out_dims[0], 1), 0.5 * taps * count(context.output(node, 0)))
+
+
+cdef int64_t half_bytes(const Windowed* data, const Tensor* x) noexcept nogil:
+    return data.windows.out_dims[0] * count_range(x, 1, x.rank) * type_size(x.type)
+
+
+cdef int reduce_all_axes(Context context, Node* node) noexcept nogil:
+    reduce_by_axes(context, node, 0, (<const Windowed*>node.data).windows.out_dims[0], 0)
+    return 0
+
+
+cdef void reduce_by_axes(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Outputs along the first axis."""
+    cdef const Windowed* data = <const Windowed*>node.data
+    cdef const Tensor* x = context.input(node, 0)
+    cdef Tensor* y = context.output(node, 0)
+    cdef int64_t half = half_bytes(data, x)
+    cdef char* scratch = <char*>context.worker_scratch(data.halves, 2 * half, worker)
+    reduce_windows_by_axes(
+        &data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data,
+        <char*>y.data + first * count_range(y, 1, y.rank) * type_size(y.type), scratch, scratch + half, first, end, type_size(x.type))
 
 
 cdef int reduce(Context context, Node* node) noexcept nogil:

@@ -24,8 +24,8 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
 from tflm_cy.arithmetic.optimized.reduction cimport mean_image_channels, mean_rows_f32, scaled_sums
 from tflm_cy.arithmetic.reduction cimport (
-    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold, fold_shape, fold_tensor,
-    mean_multiplier, product_multiplier, product_narrow, requantize_sums, sum_narrow, sum_s32,
+    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_SUM, MAX_AXES, FoldShape, fold_shape, mean_multiplier,
+    product_multiplier, product_narrow, requantize_sums, sum_s32,
 )
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport (
@@ -33,9 +33,11 @@ from tflm_cy.graph.tensor cimport (
 )
 from tflm_cy.ops.arity cimport computed_in_prepare, expect_arity
 from tflm_cy.ops.float_folds cimport fold_floats, sum_floats
+from tflm_cy.ops.integer_folds cimport fold_integers, fold_type, sum_integers
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS
 from tflm_cy.schema.table cimport table_bool
-from tflm_cy.simd.reductions cimport ReductionKernels
+from tflm_cy.simd.folds cimport FOLD_OF_S64
+from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import LateRefusalError
@@ -46,7 +48,7 @@ cdef enum:
 cdef struct Reduction:
     FoldShape shape
     int32_t folding
-    const ReductionKernels* fast
+    const Kernels* fast
     int32_t scratch              # handle of the accumulators, -1: the output accumulates
     bint keep_dims
     bint known_axes
@@ -113,7 +115,7 @@ cdef Reduction* prepare_shapes(Context context, Node* node, int accumulator_size
     node.data = r
     r.keep_dims = table_bool(node.options, REDUCER_KEEP_DIMS, False)
     r.known_axes = is_constant(axes)
-    r.fast = &kernels().reductions
+    r.fast = kernels()
     r.scratch = -1
     if not r.known_axes:
         context.set_dynamic(y)
@@ -267,17 +269,9 @@ cdef int fold_elements(Context context, Node* node) noexcept nogil:
     if x.type == FLOAT32:
         if node.arithmetic == MICRO and (r.folding == FOLD_MAX or r.folding == FOLD_MIN):
             r.shape.whole = False            # TFLM's begin with the type's limit, so that a first NaN is lost
-        fold_floats(r.fast, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
-    elif x.type == INT32:
-        fold_tensor(r.folding, &r.shape, <const int32_t*>x.data, <int32_t*>y.data)
-    elif x.type == INT64:
-        fold_tensor(r.folding, &r.shape, <const int64_t*>x.data, <int64_t*>y.data)
-    elif x.type == INT8:
-        fold_tensor(r.folding, &r.shape, <const int8_t*>x.data, <int8_t*>y.data)
-    elif x.type == INT16:
-        fold_tensor(r.folding, &r.shape, <const int16_t*>x.data, <int16_t*>y.data)
+        fold_floats(&r.fast.reductions, &r.shape, r.folding, False, <const float*>x.data, <float*>y.data)
     else:
-        fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y.data)
+        fold_type(&r.fast.folds, &r.shape, r.folding, x.type, x.data, y.data)
     return 0
 
 
@@ -290,7 +284,7 @@ cdef int fold_elements_optimized(Context context, Node* node) noexcept nogil:
     if resize_output(context, node):
         return -1
     if r.shape.folded != 1 and not r.refused:
-        fold_floats(r.fast, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
+        fold_floats(&r.fast.reductions, &r.shape, r.folding, True, <const float*>x.data, <float*>context.output(node, 0).data)
         return 0
     if r.shape.folded != 1:
         return context.fail(b"booleans are reduced by REDUCE_ANY and REDUCE_ALL only (optimized_ops::ReduceGeneric was not true)")
@@ -314,7 +308,7 @@ cdef int mean_f32_optimized(Context context, Node* node) noexcept nogil:
         return 0
     if r.shape.inputs == 0:
         return mean_f32(context, node)
-    fold_floats(r.fast, &r.shape, FOLD_SUM, True, x, y)
+    fold_floats(&r.fast.reductions, &r.shape, FOLD_SUM, True, x, y)
     for i in range(r.shape.outputs):
         y[i] = y[i] / <float>r.shape.folded
     return 0
@@ -329,7 +323,7 @@ cdef int mean_f32(Context context, Node* node) noexcept nogil:
     y = <float*>context.output(node, 0).data
     for i in range(r.shape.outputs):
         y[i] = 0
-    sum_floats(r.fast, &r.shape, <const float*>context.input(node, 0).data, y)
+    sum_floats(&r.fast.reductions, &r.shape, <const float*>context.input(node, 0).data, y)
     if r.shape.inputs == 0:
         for i in range(r.shape.outputs):
             (<uint32_t*>y)[i] = 0x7FC00000
@@ -366,10 +360,26 @@ cdef int mean_s64(Context context, Node* node) noexcept nogil:
         return -1
     y = <int64_t*>context.output(node, 0).data
     memset(y, 0, r.shape.outputs * sizeof(int64_t))
-    fold(FOLD_SUM, &r.shape, <const int64_t*>context.input(node, 0).data, y)
+    if r.shape.inputs:
+        fold_integers(&r.fast.folds, &r.shape, FOLD_SUM, FOLD_OF_S64, <const int64_t*>context.input(node, 0).data, y)
     for i in range(r.shape.outputs):
         y[i] = y[i] / r.shape.folded if r.shape.inputs else 0
     return 0
+
+
+cdef int32_t* sums_of(Context context, Node* node, int type) noexcept nogil:
+    """In scratch; the input's values taken for those of a type of the same size."""
+    cdef Reduction* r = <Reduction*>node.data
+    cdef const void* x = context.input(node, 0).data
+    cdef int32_t* a = <int32_t*>context.scratch(r.scratch)
+    memset(a, 0, r.shape.outputs * sizeof(int32_t))
+    if type == UINT8:
+        sum_integers(r.fast, &r.shape, <const uint8_t*>x, a)
+    elif type == INT8:
+        sum_integers(r.fast, &r.shape, <const int8_t*>x, a)
+    else:
+        sum_integers(r.fast, &r.shape, <const int16_t*>x, a)
+    return a
 
 
 cdef int mean_quantized(Context context, Node* node) noexcept nogil:
@@ -397,15 +407,12 @@ cdef int mean_quantized_optimized(Context context, Node* node) noexcept nogil:
         return mean_quantized(context, node)
     if not (axis[0] == 1 and axis[1] == 2 or axis[0] == 2 and axis[1] == 1):
         return mean_quantized(context, node)
-    a = <int32_t*>context.scratch(r.scratch)
+    a = sums_of(context, node, x.type)
     channels = x.dims[3]
-    memset(a, 0, r.shape.outputs * sizeof(int32_t))
     if x.type == UINT8:
-        sum_narrow(&r.shape, <const uint8_t*>x.data, a)
         mean_image_channels(a, <uint8_t*>y.data, r.shape.outputs, channels, r.shape.folded, x.scale, x.zero_point, y.scale,
                             y.zero_point, context.num_threads)
     else:
-        sum_narrow(&r.shape, <const int8_t*>x.data, a)
         mean_image_channels(a, <int8_t*>y.data, r.shape.outputs, channels, r.shape.folded, x.scale, x.zero_point, y.scale,
                             y.zero_point, context.num_threads)
     return 0
@@ -422,16 +429,12 @@ cdef int sum_quantized_optimized(Context context, Node* node) noexcept nogil:
     if s.inputs == 0:
         memset(y.data, 0, y.bytes)
         return 0
-    a = <int32_t*>context.scratch(r.scratch)
-    memset(a, 0, s.outputs * sizeof(int32_t))
+    a = sums_of(context, node, x.type)
     if x.type == UINT8:
-        sum_narrow(s, <const uint8_t*>x.data, a)
         scaled_sums(a, <uint8_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
     elif x.type == INT8:
-        sum_narrow(s, <const int8_t*>x.data, a)
         scaled_sums(a, <int8_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
     else:
-        sum_narrow(s, <const int16_t*>x.data, a)
         scaled_sums(a, <int16_t*>y.data, s.outputs, s.folded, x.scale, x.zero_point, y.scale, y.zero_point)
     return 0
 
@@ -453,16 +456,12 @@ cdef int rescaled_sums(Context context, Node* node, int type, Multiplier m) noex
     cdef FoldShape* s = &r.shape
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    cdef int32_t* a = <int32_t*>context.scratch(r.scratch)
-    memset(a, 0, s.outputs * sizeof(int32_t))
+    cdef int32_t* a = sums_of(context, node, type)
     if type == UINT8:
-        sum_narrow(s, <const uint8_t*>x.data, a)
         requantize_sums(a, <uint8_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
     elif type == INT8:
-        sum_narrow(s, <const int8_t*>x.data, a)
         requantize_sums(a, <int8_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
     else:
-        sum_narrow(s, <const int16_t*>x.data, a)
         requantize_sums(a, <int16_t*>y.data, s.outputs, m, s.folded, x.zero_point, y.zero_point)
     return 0
 

@@ -10,9 +10,10 @@ the C++ library's heap.
 
 Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.arithmetic.merge_sort cimport merge_sort
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, count, count_range,
     is_constant, type_name,
@@ -149,6 +150,7 @@ cdef int prepare_topk(Context context, Node* node) except -1:
     cdef Tensor* k = operand(context, node, 1)
     cdef Tensor* values = result(context, node, 0)
     cdef Tensor* indices = result(context, node, 1)
+    cdef int* sorting
     want_type_of(values, x)
     if k.type != INT32 and k.type != INT16:
         raise ValueError(f"Type {type_name(k.type)} is currently not supported k Type by TopK.")
@@ -172,6 +174,10 @@ cdef int prepare_topk(Context context, Node* node) except -1:
         node.invoke = topk
     if x.type not in (FLOAT32, UINT8, INT8, INT16, INT32, INT64):
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by TopK.")
+    if node.arithmetic != MICRO:
+        sorting = <int*>context.persistent(sizeof(int))
+        sorting[0] = context.request_scratch(SORTED_BYTES * <int64_t>x.dims[x.rank - 1])
+        node.data = sorting
     return 0
 
 
@@ -196,6 +202,11 @@ cdef int topk_dynamic(Context context, Node* node) noexcept nogil:
     return topk(context, node)
 
 
+cdef enum:
+    SORTED_BYTES = 24            # scratch of a row's element: two keys and two indices
+    SORTED_SHARE = 16            # a row is sorted if more than this share of it is wanted, else a heap finds them
+
+
 ctypedef fused Rankable:
     float
     uint8_t
@@ -213,22 +224,23 @@ cdef int topk(Context context, Node* node) noexcept nogil:
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* values = context.output(node, 0)
     cdef Tensor* indices = context.output(node, 1)
+    cdef void* room = context.scratch((<int*>node.data)[0]) if node.data != NULL else NULL
     if x.type == FLOAT32:
-        topk_indices(<const float*>x.data, <float*>values.data, x, indices)
+        topk_indices(<const float*>x.data, <float*>values.data, x, indices, room)
     elif x.type == UINT8:
-        topk_indices(<const uint8_t*>x.data, <uint8_t*>values.data, x, indices)
+        topk_indices(<const uint8_t*>x.data, <uint8_t*>values.data, x, indices, room)
     elif x.type == INT8:
-        topk_indices(<const int8_t*>x.data, <int8_t*>values.data, x, indices)
+        topk_indices(<const int8_t*>x.data, <int8_t*>values.data, x, indices, room)
     elif x.type == INT16:
-        topk_indices(<const int16_t*>x.data, <int16_t*>values.data, x, indices)
+        topk_indices(<const int16_t*>x.data, <int16_t*>values.data, x, indices, room)
     elif x.type == INT32:
-        topk_indices(<const int32_t*>x.data, <int32_t*>values.data, x, indices)
+        topk_indices(<const int32_t*>x.data, <int32_t*>values.data, x, indices, room)
     else:
-        topk_indices(<const int64_t*>x.data, <int64_t*>values.data, x, indices)
+        topk_indices(<const int64_t*>x.data, <int64_t*>values.data, x, indices, room)
     return 0
 
 
-cdef inline void topk_indices(const Rankable* x, Rankable* values, const Tensor* shape, Tensor* indices) noexcept nogil:
+cdef inline void topk_indices(const Rankable* x, Rankable* values, const Tensor* shape, Tensor* indices, void* room) noexcept nogil:
     cdef int32_t k = indices.dims[indices.rank - 1]
     cdef int32_t n = shape.dims[shape.rank - 1]
     cdef int64_t row
@@ -236,20 +248,53 @@ cdef inline void topk_indices(const Rankable* x, Rankable* values, const Tensor*
         return
     for row in range(count_range(shape, 0, shape.rank - 1)):
         if indices.type == INT32:
-            topk_row(x + row * n, values + row * k, <int32_t*>indices.data + row * k, n, k)
+            topk_row(x + row * n, values + row * k, <int32_t*>indices.data + row * k, n, k, room)
         else:
-            topk_row(x + row * n, values + row * k, <int16_t*>indices.data + row * k, n, k)
+            topk_row(x + row * n, values + row * k, <int16_t*>indices.data + row * k, n, k, room)
+
+
+cdef inline bint topk_sorted(const Rankable* x, Rankable* values, Index* indices, int32_t n, int32_t k, void* room) noexcept nogil:
+    """By keys that rise where values fall, and of up to 32 bits hold their index too; False where there is a NaN, which has no place."""
+    cdef uint64_t* keys = <uint64_t*>room
+    cdef int32_t* ids = <int32_t*>(keys + 2 * <int64_t>n)
+    cdef bint numbers = True
+    cdef float number
+    cdef uint32_t bits
+    cdef int32_t i
+    for i in range(n):
+        if Rankable is int64_t:
+            keys[i] = ~(<uint64_t>x[i] ^ <uint64_t>1 << 63)
+            ids[i] = i
+        elif Rankable is float:
+            numbers &= x[i] == x[i]
+            number = x[i] + <float>0             # both zeros are one
+            bits = (<uint32_t*>&number)[0]
+            bits ^= <uint32_t>(<int32_t>bits >> 31) | <uint32_t>1 << 31
+            keys[i] = <uint64_t>(~bits) << 32 | <uint64_t>i
+        else:
+            keys[i] = <uint64_t>(~(<uint32_t><int32_t>x[i] ^ <uint32_t>1 << 31)) << 32 | <uint64_t>i
+    if not numbers:
+        return False
+    keys = merge_sort(Rankable is int64_t, keys, keys + n, ids, ids + n, n)
+    if keys != room:
+        ids += n
+    for i in range(k):
+        indices[i] = <Index>(ids[i] if Rankable is int64_t else <int32_t>keys[i])
+        values[i] = x[indices[i]]
+    return True
 
 
 cdef inline bint goes_before(const Rankable* x, int32_t a, int32_t b) noexcept nogil:
     return x[b] < x[a] or (not x[b] > x[a] and a < b)
 
 
-cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int32_t n, int32_t k) noexcept nogil:
+cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int32_t n, int32_t k, void* room) noexcept nogil:
     """A heap of the k best so far with the worst at its root, in the output of indices; then sorted in place. It begins with one more."""
     cdef int32_t i
     cdef Index last
     cdef Index extra = <Index>k
+    if room != NULL and <int64_t>k * SORTED_SHARE > n and topk_sorted(x, values, heap, n, k, room):
+        return
     for i in range(k):
         heap[i] = <Index>i
     if n == k:

@@ -2,6 +2,7 @@
 #ifndef TFLM_CY_SIMD_ELEMENTWISE8_H
 #define TFLM_CY_SIMD_ELEMENTWISE8_H
 
+#include "folds.h"
 #include "step8.h"
 
 /* As in arithmetic/xnnpack/quantized_elementwise.pxd, field by field. */
@@ -210,33 +211,38 @@ static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_si
     sum_rows8_32(x + c, rows, columns, flip, offset, columns - c >= 32 ? ~0u : _bzhi_u32(~0u, (unsigned)(columns - c)), sums + c);
 }
 #else
+FOLD_COLUMNS(wide_sum_s8, int8_t, uint32_t, FOLD_SUM, VB, 32)
+FOLD_COLUMNS(wide_sum_u8, uint8_t, uint32_t, FOLD_SUM, VB, 32)
 static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
-  for (int64_t c = 0; c < columns; c += 4 * VL) {
-    const int64_t left = columns - c;
-    if (left >= 4 * VL) {
-      vi v[4];
-      FOUR v[j] = vi_load(sums + c + j * VL);
-      if (is_signed) for (int64_t r = 0; r < rows; r++) FOUR v[j] = vi_add(v[j], vi_from_s8(x + r * columns + c + j * VL));
-      else for (int64_t r = 0; r < rows; r++) FOUR v[j] = vi_add(v[j], vi_from_u8(x + r * columns + c + j * VL));
-      FOUR vi_store(sums + c + j * VL, v[j]);
-    } else {
-      for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = c; i < columns; i++)
-          sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)(is_signed ? (int32_t)(int8_t)x[r * columns + i] : (int32_t)x[r * columns + i]));
-    }
-  }
+  (is_signed ? wide_sum_s8_columns : wide_sum_u8_columns)(x, rows, columns, sums);
 }
 #endif
 
-static int32_t sum_row8(const uint8_t *x, int64_t n, int is_signed) {
+/* From VB - n on, n bytes are set and then VB - n are not; from VB + n on, n bytes that are not set come first and n set ones behind them. */
+static const uint8_t sum_masks8[3 * VB] = {[0 ... VB - 1] = 255, [2 * VB ... 3 * VB - 1] = 255};
+
+/* Rows that are shorter than a vector are read with what follows them. */
+static void sum_each_row8(const uint8_t *x, int64_t rows, int64_t n, int is_signed, int32_t *sums) {
   const vb ones = vb_set1(1), flip = vb_set1(value_flip(is_signed));
-  vi sum = vi_set1(0);
-  int64_t i = 0;
-  uint32_t rest = 0;
-  for (; i + VB <= n; i += VB) sum = vi_dot4(sum, vb_xor(vb_load(x + i), flip), ones);
-  rest -= (uint32_t)value_offset(is_signed) * (uint32_t)i;
-  for (; i < n; i++) rest += (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]);
-  return (int32_t)((uint32_t)vi_sum(sum) + rest);
+  const int64_t rest = n % VB;
+  const vb some = vb_load(sum_masks8 + (n < VB ? VB - rest : VB + rest));
+  const uint32_t offset = (uint32_t)value_offset(is_signed) * (uint32_t)n;
+  int64_t r = 0;
+  for (; r < rows && (rows - r) * n >= VB; r++, x += n) {
+    vi a = vi_set1(0), b = a, c = a, d = a;
+    int64_t i = 0;
+    for (; i + 4 * VB <= n; i += 4 * VB) {
+      a = vi_dot4(a, vb_xor(vb_load(x + i), flip), ones);
+      b = vi_dot4(b, vb_xor(vb_load(x + i + VB), flip), ones);
+      c = vi_dot4(c, vb_xor(vb_load(x + i + 2 * VB), flip), ones);
+      d = vi_dot4(d, vb_xor(vb_load(x + i + 3 * VB), flip), ones);
+    }
+    for (; i + VB <= n; i += VB) a = vi_dot4(a, vb_xor(vb_load(x + i), flip), ones);
+    if (rest) b = vi_dot4(b, vb_and(vb_xor(vb_load(x + (n < VB ? 0 : n - VB)), flip), some), ones);
+    sums[r] = (int32_t)((uint32_t)sums[r] + (uint32_t)vi_sum(vi_add(vi_add(a, b), vi_add(c, d))) - offset);
+  }
+  for (; r < rows; r++, x += n)
+    for (int64_t i = 0; i < n; i++) sums[r] = (int32_t)((uint32_t)sums[r] + (uint32_t)(is_signed ? (int32_t)(int8_t)x[i] : (int32_t)x[i]));
 }
 
 /* Halves go away from 0: the rest, doubled, is 1 or -1 from there on. */

@@ -16,7 +16,8 @@ cdef struct ElementwiseI8Kernels:
     ByteKernel[2] dequantize     # Dequantize8: to float32
     # sums[c] += the sum of x[r, c] over the rows
     void (*sum_rows)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
-    int32_t (*sum_row)(const uint8_t* x, int64_t n, bint is_signed) noexcept nogil
+    # sums[r] += the sum of x[r, c] over the columns
+    void (*sum_each_row)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
     # average_sums of arithmetic/xnnpack/quantized_reduction.pxd, for all values of the type
     void (*average_sums)(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept nogil
     # y[c] = the largest of x[r, c], clamped; windows of `rows` rows with `columns` pixels each

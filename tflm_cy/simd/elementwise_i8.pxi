@@ -21,7 +21,7 @@ cdef extern from "elementwise_i8.h" nogil:
     void dequantize_s8(const void* params, const void* x, void* y, int64_t n) noexcept
     void dequantize_u8(const void* params, const void* x, void* y, int64_t n) noexcept
     void sum_rows8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
-    int32_t sum_row8(const uint8_t* x, int64_t n, bint is_signed) noexcept
+    void sum_each_row8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     void average_sums8(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept
     void largest8(const uint8_t* x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, bint is_signed, int32_t low,
                   int32_t high, uint8_t* y) noexcept
@@ -31,7 +31,7 @@ cdef extern from "elementwise_i8.h" nogil:
 
 cdef void fill_elementwise_i8(ElementwiseI8Kernels* table) noexcept:
     table.sum_rows = sum_rows8
-    table.sum_row = sum_row8
+    table.sum_each_row = sum_each_row8
     table.average_sums = average_sums8
     table.largest = largest8
     table.blend_rows = blend_rows8

@@ -96,10 +96,9 @@ SIMD_INLINE vf logistic_32(const float *exp2, vf x) {
 }
 
 static void logistic_run_vectors32(const float *exp2, const float *x, float *y, int64_t n) {
-  for (int64_t i = 0; i < n; i += VL) {
-    const int64_t m = n - i < VL ? n - i : VL;
-    vf_store_part(y + i, logistic_32(exp2, vf_load_part(x + i, m)), m);
-  }
+  int64_t i = 0;
+  for (; i + VL <= n; i += VL) vf_store(y + i, logistic_32(exp2, vf_load(x + i)));
+  if (i < n) vf_store_part(y + i, logistic_32(exp2, vf_load_part(x + i, n - i)), n - i);
 }
 static void (*const logistic_vectors32)(const float *, const float *, float *, int64_t) = logistic_run_vectors32;
 
@@ -116,10 +115,9 @@ SIMD_INLINE vf root_32(int inverse, vf v) {
     const float *x = at_x;                                                              \
     float *y = at_y;                                                                    \
     (void)params;                                                                          \
-    for (int64_t i = 0; i < n; i += VL) {                                               \
-      const int64_t m = n - i < VL ? n - i : VL;                                        \
-      vf_store_part(y + i, root_32(INVERSE, vf_load_part(x + i, m)), m);                \
-    }                                                                                   \
+    int64_t i = 0;                                                                      \
+    for (; i + VL <= n; i += VL) vf_store(y + i, root_32(INVERSE, vf_load(x + i)));     \
+    if (i < n) vf_store_part(y + i, root_32(INVERSE, vf_load_part(x + i, n - i)), n - i); \
   }
 ROOT32(sqrt_run32, 0)
 ROOT32(rsqrt_run32, 1)

@@ -14,6 +14,7 @@ from tflm_cy.simd.elementwise_i16 cimport ElementwiseI16Kernels
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 from tflm_cy.simd.requantize_fixed cimport RequantizeFixedKernels
 from tflm_cy.simd.float32 cimport Float32Kernels
+from tflm_cy.simd.folds cimport FoldKernels
 from tflm_cy.simd.halves cimport HalfKernels
 from tflm_cy.simd.lstm_i8 cimport LstmI8Kernels
 from tflm_cy.simd.loops cimport LoopKernels
@@ -44,3 +45,4 @@ cdef struct Kernels:
     ReductionKernels reductions
     UnaryF32Kernels unary_f32
     ElementwiseI16Kernels elementwise_i16
+    FoldKernels folds

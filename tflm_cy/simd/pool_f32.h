@@ -45,6 +45,7 @@ typedef struct {
 SIMD_INLINE void average_vectors32(const int NV, const Average32 *p, ptrdiff_t c, ptrdiff_t n, float *y) {
   const vf scale = vf_set1(p->scale), low = vf_set1(p->low), high = vf_set1(p->high);
   const float *column = p->image + c, *at = column, *const zeros = p->zeros + c;
+  const int inside = p->top == 0 && p->bottom == p->rows && p->left == 0 && p->right == p->columns;
   ptrdiff_t row = 0, left = p->columns, x = 0;
   vf total[4];
 #pragma GCC unroll 4
@@ -52,7 +53,7 @@ SIMD_INLINE void average_vectors32(const int NV, const Average32 *p, ptrdiff_t c
   while (left > 0) {
     const float *v[9];
     for (int i = 0; i < 9; i++) {
-      v[i] = left > 0 && row >= p->top && row < p->bottom && x >= p->left && x < p->right ? at : zeros;
+      v[i] = left > 0 && (inside || (row >= p->top && row < p->bottom && x >= p->left && x < p->right)) ? at : zeros;
       at += p->row;
       if (++row == p->rows) {
         row = 0;

@@ -30,9 +30,14 @@ cdef void max_pool_xnnpack(const void* shape, const float* x, const float** at, 
     cdef int64_t* distances = <int64_t*>(at + taps)
     cdef int64_t n, oy, ox, t, tap, top, left, ty, tx
     cdef bint inside
-    for t in range(taps):
-        tap = t if t < p.kh * p.kw else t / GROUP * GROUP
-        distances[t] = (tap % p.kh * p.iw + tap / p.kh) * p.channels
+    t = 0
+    for tx in range(p.kw):                   # filter column by filter column; divisions would take longer than a large window itself
+        for ty in range(p.kh):
+            distances[t] = (ty * p.iw + tx) * p.channels
+            t += 1
+    while t < taps:
+        distances[t] = distances[t / GROUP * GROUP]
+        t += 1
     for n in range(p.batches):
         for oy in range(p.oh):
             top = oy * p.stride_h - p.pad_h

@@ -5,6 +5,7 @@ include "elementwise_i8.pxi"
 include "requantize_fixed.pxi"
 include "loops.pxi"
 include "elementwise_i16.pxi"
+include "folds.pxi"
 
 
 cdef void fill_portable_families(Kernels* table) noexcept:
@@ -14,3 +15,4 @@ cdef void fill_portable_families(Kernels* table) noexcept:
     fill_requantize_fixed(&table.requantize_fixed)
     fill_loops(&table.loops)
     fill_elementwise_i16(&table.elementwise_i16)
+    fill_folds(&table.folds)

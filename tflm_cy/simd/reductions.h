@@ -81,10 +81,24 @@ SIMD_INLINE float vf_reduce_min(vf a) {
 }
 #endif
 
-/* The extreme of n >= VL values; *nan: whether one is NaN. */
-#define EXTREME(NAME, BEST, REDUCE)                                                                    \
+/* The first n values, then `fill`. */
+SIMD_INLINE vf vf_load_filled(const float *p, int64_t n, float fill) {
+#if SIMD_ISA == 512
+  return _mm512_mask_loadu_ps(vf_set1(fill), SIMD_MASK16(n), p);
+#elif SIMD_ISA == 128
+  float v[VL] = {fill, fill, fill, fill};
+  memcpy(v, p, (size_t)n * sizeof(float));
+  return vf_load(v);
+#else
+  const __m256i some = simd_first(n);
+  return _mm256_blendv_ps(vf_set1(fill), _mm256_maskload_ps(p, some), _mm256_castsi256_ps(some));
+#endif
+}
+
+/* The extreme of n values; *nan: whether one is NaN. */
+#define EXTREME(NAME, BEST, REDUCE, LAST)                                                              \
   SIMD_INLINE float NAME##_of(const float *x, int64_t n, unsigned *nan) {                              \
-    vf a0 = vf_load(x), a1 = a0;                                                                       \
+    vf a0 = n < VL ? vf_load_filled(x, n, LAST) : vf_load(x), a1 = a0;                                 \
     unsigned found = vf_any_nan(a0, a0);                                                               \
     int64_t i = VL;                                                                                    \
     for (; i + 2 * VL <= n; i += 2 * VL) {                                                             \
@@ -101,24 +115,22 @@ SIMD_INLINE float vf_reduce_min(vf a) {
     *nan = found;                                                                                      \
     return REDUCE(BEST(a0, a1));                                                                       \
   }
-EXTREME(largest, vf_max, vf_reduce_max)
-EXTREME(smallest, vf_min, vf_reduce_min)
+EXTREME(largest, vf_max, vf_reduce_max, -INFINITY)
+EXTREME(smallest, vf_min, vf_reduce_min, INFINITY)
 
 /* TAKES(a, v): whether value v replaces accumulator a; EQUAL: whether one of two zeros does. */
 #define ROWS(NAME, EXTREME_OF, TAKES, EQUAL)                                                           \
   static void NAME##_rows(const float *x, int64_t rows, int64_t n, float *a) {                         \
     for (int64_t r = 0; r < rows; r++, x += n) {                                                       \
       float best = a[r];                                                                               \
-      unsigned nan = 1;                                                                                \
-      if (n >= VL) {                                                                                   \
-        const float found = EXTREME_OF(x, n, &nan);                                                    \
-        if (!nan && TAKES(best, found)) {                                                              \
-          best = found;                                                                                \
-          if (found == 0) { /* of several zeros the first or the last */                               \
-            int64_t i = EQUAL ? n - 1 : 0;                                                             \
-            while (x[i] != 0) i += EQUAL ? -1 : 1;                                                     \
-            best = x[i];                                                                               \
-          }                                                                                            \
+      unsigned nan;                                                                                    \
+      const float found = EXTREME_OF(x, n, &nan);                                                      \
+      if (!nan && TAKES(best, found)) {                                                                \
+        best = found;                                                                                  \
+        if (found == 0) { /* of several zeros the first or the last */                                 \
+          int64_t i = EQUAL ? n - 1 : 0;                                                               \
+          while (x[i] != 0) i += EQUAL ? -1 : 1;                                                       \
+          best = x[i];                                                                                 \
         }                                                                                              \
       }                                                                                                \
       for (int64_t i = 0; nan && i < n; i++) best = TAKES(best, x[i]) ? x[i] : best;                   \
@@ -134,14 +146,81 @@ ROWS(smallest, smallest_of, LESS, 0)
 ROWS(largest_last, largest_of, NOT_GREATER, 1)
 ROWS(smallest_last, smallest_of, NOT_LESS, 1)
 
-static int extreme_of(const float *x, int64_t n, int largest, float *value) {
-  unsigned nan = 0;
-  if (n < VL) return 0;
-  *value = largest ? largest_of(x, n, &nan) : smallest_of(x, n, &nan);
-  return !nan && *value != 0;
+/* Of rows that lie `step` values apart, until one has a NaN, or zeros of both signs for its extreme: then the order decides. Returns how many. */
+SIMD_INLINE int64_t extremes(const float *x, int64_t rows, int64_t step, int64_t n, const int largest, float *y) {
+  for (int64_t r = 0; r < rows; r++, x += step) {
+    unsigned nan = 0;
+    y[r] = largest ? largest_of(x, n, &nan) : smallest_of(x, n, &nan);
+    if (nan) return r;
+    if (y[r] == 0) {
+      int minus = 0, plus = 0;
+      for (int64_t i = 0; i < n; i++) {
+        const uint32_t bits = ((const uint32_t *)x)[i];
+        minus |= bits == 0x80000000u;
+        plus |= bits == 0;
+      }
+      if (minus && plus) return r;
+      y[r] = minus ? -0.0f : 0.0f;
+    }
+  }
+  return rows;
+}
+static int64_t extremes_of(const float *x, int64_t rows, int64_t step, int64_t n, int largest, float *y) {
+  return largest ? extremes(x, rows, step, n, 1, y) : extremes(x, rows, step, n, 0, y);
 }
 
-/* Where the first largest (smallest) value of a row is; 0: not found out, since the row is short or has a NaN. */
+enum { SUMS_ARE_WIDE = SIMD_ISA == 512 };
+/* Sums of rows that lie `step` values apart, as arithmetic/xnnpack/reduction.pxd's sum_rows adds them up; which of several NaNs comes out may differ. */
+#if SIMD_ISA == 512
+static void scaled_sums_of(const float *x, int64_t rows, int64_t step, int64_t n, float scale, float *y) {
+  for (int64_t r = 0; r < rows; r++, x += step) {
+    vf a = vf_set1(0), b = a;
+    int64_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+      a = vf_add(a, vf_load(x + i));
+      b = vf_add(b, vf_load(x + i + VL));
+    }
+    if (i + VL <= n) {
+      a = vf_add(a, vf_load(x + i));
+      i += VL;
+    }
+    a = vf_add(b, a);
+    if (i < n) a = vf_add(a, vf_load_part(x + i, n - i));
+    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    s = _mm_add_ss(s, _mm_movehdup_ps(s));
+    y[r] = _mm_cvtss_f32(_mm_fmadd_ss(s, _mm_set_ss(scale), _mm_set_ss(y[r])));
+  }
+}
+#elif SIMD_ISA == 256
+static void scaled_sums_of(const float *x, int64_t rows, int64_t step, int64_t n, float scale, float *y) {
+  for (int64_t r = 0; r < rows; r++, x += step) {
+    vf a = vf_set1(0), b = a, c = a, d = a;
+    int64_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+      a = vf_add(a, vf_load(x + i));
+      b = vf_add(b, vf_load(x + i + VL));
+      c = vf_add(c, vf_load(x + i + 2 * VL));
+      d = vf_add(d, vf_load(x + i + 3 * VL));
+    }
+    if (i + VL <= n) a = vf_add(a, vf_load(x + i)), i += VL;
+    if (i + VL <= n) b = vf_add(b, vf_load(x + i)), i += VL;
+    if (i + VL <= n) c = vf_add(c, vf_load(x + i)), i += VL;
+    a = vf_add(vf_add(b, d), vf_add(a, c));
+    if (i < n) a = vf_add(a, vf_load_part(x + i, n - i));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    s = _mm_add_ss(s, _mm_movehdup_ps(s));
+    y[r] = _mm_cvtss_f32(s) * scale + y[r];
+  }
+}
+#else
+static void (*const scaled_sums_of)(const float *, int64_t, int64_t, int64_t, float, float *) = NULL;
+#endif
+
+/* Where the first largest (smallest) value of a row is; 0: not found out, since the row has a NaN. In short rows all vectors are looked at: where the
+ * value lies is a matter of chance, and nothing waits for a branch. */
 SIMD_INLINE unsigned vf_equal_lanes(vf a, vf b) {
 #if SIMD_ISA == 512
   return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
@@ -154,14 +233,21 @@ SIMD_INLINE unsigned vf_equal_lanes(vf a, vf b) {
 
 static int find_extreme(const float *x, int64_t n, int largest, int64_t *at) {
   unsigned found = 1;
-  if (n < VL) return 0;
   const float best = largest ? largest_of(x, n, &found) : smallest_of(x, n, &found);
   if (found) return 0;
   const vf wanted = vf_set1(best);
   int64_t i = 0;
-  while (i + VL <= n && (found = vf_equal_lanes(vf_load(x + i), wanted)) == 0) i += VL;
-  if (!found) found = vf_equal_lanes(vf_load(x + (i = n - VL)), wanted);
-  *at = i + __builtin_ctz(found);
+  if (n < VL) {
+    *at = __builtin_ctz(vf_equal_lanes(vf_load_filled(x, n, best), wanted));
+  } else if (n <= 64) {
+    uint64_t lanes = (uint64_t)vf_equal_lanes(vf_load(x + n - VL), wanted) << (n - VL);
+    for (; i + VL <= n; i += VL) lanes |= (uint64_t)vf_equal_lanes(vf_load(x + i), wanted) << i;
+    *at = __builtin_ctzll(lanes);
+  } else {
+    while (i + VL <= n && (found = vf_equal_lanes(vf_load(x + i), wanted)) == 0) i += VL;
+    if (!found) found = vf_equal_lanes(vf_load(x + (i = n - VL)), wanted);
+    *at = i + __builtin_ctz(found);
+  }
   return 1;
 }
 

@@ -17,12 +17,15 @@ cdef enum:                       # FloatFold; the first four have the numbers of
     FLOAT_FOLDS = 6
 
 ctypedef void (*FloatFoldKernel)(const float* x, int64_t rows, int64_t n, float* a) noexcept nogil
-ctypedef bint (*ExtremeKernel)(const float* x, int64_t n, bint largest, float* value) noexcept nogil
+ctypedef int64_t (*ExtremesKernel)(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept nogil
+ctypedef void (*ScaledSums)(const float* x, int64_t rows, int64_t step, int64_t n, float scale, float* y) noexcept nogil
 
 cdef struct ReductionKernels:
     FloatFoldKernel[FLOAT_FOLDS] columns
     FloatFoldKernel[FLOAT_FOLDS] rows            # NULL: no vectors
     # where the largest (smallest) value of each row is, as arithmetic/arg_reduction.pxd's arg_row_f32; wide: y is int64, else int32
     void (*arg_rows)(const float* x, int64_t rows, int64_t n, bint largest, bint wide, void* y) noexcept nogil
-    # the largest (smallest) of n values; False: there are few, a NaN among them, or it is a zero, whose sign depends on the order
-    ExtremeKernel extreme
+    # y[r] = the largest (smallest) of x[r * step + c], c < n; how many rows, up to one where the order decides: with a NaN, or zeros of both signs
+    ExtremesKernel extremes
+    # y[r] += the sum of x[r * step + c] * scale, as arithmetic/xnnpack/reduction.pxd's sum_rows with the same `wide`, but for NaN's bits
+    ScaledSums[2] scaled_sums                    # [wide]; NULL: no vectors

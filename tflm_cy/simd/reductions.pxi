@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
-from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels
+from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels, ScaledSums
 
 cdef extern from "reductions.h" nogil:
     void sum_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
@@ -14,7 +14,9 @@ cdef extern from "reductions.h" nogil:
     void smallest_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
     void largest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
     void smallest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
-    bint extreme_of(const float* x, int64_t n, bint largest, float* value) noexcept
+    int64_t extremes_of(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept
+    ScaledSums scaled_sums_of
+    bint SUMS_ARE_WIDE
     bint find_extreme(const float* x, int64_t n, bint largest, int64_t* at) noexcept
 
 
@@ -36,5 +38,6 @@ cdef void fill_reductions(ReductionKernels* table) noexcept:
     table.rows[SMALLEST] = smallest_rows
     table.rows[LARGEST_LAST] = largest_last_rows
     table.rows[SMALLEST_LAST] = smallest_last_rows
-    table.extreme = extreme_of
+    table.extremes = extremes_of
+    table.scaled_sums[SUMS_ARE_WIDE] = scaled_sums_of
     table.arg_rows = arg_rows_f32

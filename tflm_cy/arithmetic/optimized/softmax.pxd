@@ -61,6 +61,16 @@ cdef inline void sums_of_exponentials(
     totals[0], totals[1], totals[2], totals[3] = a, b, c, d
 
 
+cdef inline float sum_of_exponentials(const float* table, const input8* x, int64_t depth, int32_t top, float* values) noexcept nogil:
+    cdef float total = 0
+    cdef int64_t i
+    for i in range(depth):
+        total = total + table[top - x[i]]
+    for i in range(depth if values != NULL else 0):
+        values[i] = table[top - x[i]]
+    return total
+
+
 cdef inline int sum_rows(
     const float* table, const input8* x, int64_t rows, int64_t depth, int32_t* tops, float* values, float* totals,
 ) noexcept nogil:
@@ -69,7 +79,10 @@ cdef inline int sum_rows(
     cdef int r
     for r in range(count):
         tops[r] = row_maximum(x + r * depth, depth)
-    sums_of_exponentials(table, x, depth, count, tops, values, totals)
+    if count == 1:
+        totals[0] = sum_of_exponentials(table, x, depth, tops[0], values)
+    else:
+        sums_of_exponentials(table, x, depth, count, tops, values, totals)
     return count
 
 
@@ -118,6 +131,20 @@ cdef inline void softmax_rows_table(
         first += count
 
 
+cdef inline void set_logarithms(const input8* x, input8* y, int64_t depth, float scale, float less, int32_t y_zero_point) noexcept nogil:
+    """Of long rows each value is computed once."""
+    cdef input8[256] outputs
+    cdef int64_t c
+    if depth < LONG_ROW:
+        for c in range(depth):
+            y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
+        return
+    for c in range(256):
+        outputs[c] = <input8>saturate_8(ties_to_even(scale * <float><input8>c - less) + <float>y_zero_point, input8 is int8_t)
+    for c in range(depth):
+        y[c] = outputs[<uint8_t>x[c]]
+
+
 cdef inline void log_softmax_rows_table(
     const float* table, const input8* x, input8* y, int64_t rows, int64_t depth, float x_scale, float y_scale, int32_t y_zero_point,
 ) noexcept nogil:
@@ -132,8 +159,7 @@ cdef inline void log_softmax_rows_table(
         count = sum_rows(table, x, rows - first, depth, tops, NULL, totals)
         for r in range(count):
             less = (x_scale * <float>tops[r] + logf(totals[r])) / y_scale
-            for c in range(depth):
-                y[c] = <input8>saturate_8(ties_to_even(scale * <float>x[c] - less) + <float>y_zero_point, input8 is int8_t)
+            set_logarithms(x, y, depth, scale, less, y_zero_point)
             x += depth
             y += depth
         first += count

@@ -40,12 +40,14 @@ ctypedef f32x8 (*Function8)(const Parameters* p, f32x8 x) noexcept nogil
 
 
 cdef inline void map8(Function8 function, const Parameters* p, const float* x, float* y, int64_t n) noexcept nogil:
+    """The parameters are copied: y might be where they are, and they would be read again for each vector."""
+    cdef Parameters own = p[0]
     cdef int64_t i = 0
     while i + LANES <= n:
-        store8(y + i, function(p, load8(x + i)))
+        store8(y + i, function(&own, load8(x + i)))
         i += LANES
     if i < n:
-        store_part8(y + i, function(p, load_part8(x + i, n - i)), n - i)
+        store_part8(y + i, function(&own, load_part8(x + i, n - i)), n - i)
 
 
 cdef inline f32x8 horner8(f32x8 p, f32x8 x, float c) noexcept nogil:

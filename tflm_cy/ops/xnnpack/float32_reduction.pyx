@@ -10,9 +10,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.xnnpack.generation cimport AVX512
+from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, NEON
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
-    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape, row_extreme,
+    MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape,
 )
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
@@ -25,19 +25,23 @@ from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
 from tflm_cy.schema.table cimport table_bool
-from tflm_cy.simd.reductions cimport ExtremeKernel
+from tflm_cy.simd.reductions cimport COLUMN_SUM, LARGEST_LAST, SMALLEST_LAST, ExtremesKernel, FloatFoldKernel, ScaledSums
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:
     LARGEST_SIDE = 1 << 24       # of an image that XNNPACK resizes
+    TOGETHER = 64                # rows whose extremes are found at once
 
 cdef struct Reduction:
     ReduceShape shape
     float scale
     SumAxes sum
-    bint wide                    # extremes: AVX-512's order
+    bint wide                    # AVX-512's order
     int extreme
-    ExtremeKernel fast           # NULL: no vectors
+    FloatFoldKernel columns      # kernels that have the same values, but for NaN; NULL: none
+    ScaledSums rows
+    ExtremesKernel extremes
+    int sums                     # scratch: of the channels
 
 cdef struct Softmax:
     int64_t rows
@@ -72,7 +76,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node) except NULL:
     op.shape = reduce_shape(x.rank, x.dims, reduced)
     op.scale = 1
     op.wide = generation() == AVX512
-    op.fast = kernels().reductions.extreme
+    op.extremes = kernels().reductions.extremes
     node.data = op
     return op
 
@@ -112,7 +116,15 @@ cdef int set_reduced_shape(Context context, const Tensor* x, uint32_t reduced, b
 
 cdef int prepare_sum(Context context, Node* node) except -1:
     cdef Reduction* op = prepare_reduction(context, node)
+    return prepare_sums(context, node, op)
+
+
+cdef int prepare_sums(Context context, Node* node, Reduction* op) except -1:
     op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
+    if node.fusion != FUSED_SQUARE and generation() < NEON:
+        op.rows = kernels().reductions.scaled_sums[op.wide]
+        op.columns = kernels().reductions.columns[COLUMN_SUM]
+        op.sums = context.request_scratch(op.shape.dims[5] * sizeof(float) if not op.shape.last_reduced else 0)
     node.invoke = sum_values
     return 0
 
@@ -126,33 +138,82 @@ cdef SumAxes sum_of(const Reduction* op, bint square) except NULL:
 
 cdef int prepare_mean(Context context, Node* node) except -1:
     cdef Reduction* op = prepare_reduction(context, node)
-    op.sum = sum_of(op, node.fusion == FUSED_SQUARE)
     op.scale = <float>1 / <float>op.shape.count
-    node.invoke = sum_values
-    return 0
+    return prepare_sums(context, node, op)
 
 
 cdef int prepare_max(Context context, Node* node) except -1:
-    prepare_reduction(context, node).extreme = MAXIMUM
-    node.invoke = extreme_values
-    return 0
+    return prepare_extreme(context, node, MAXIMUM)
 
 
 cdef int prepare_min(Context context, Node* node) except -1:
-    prepare_reduction(context, node).extreme = MINIMUM
+    return prepare_extreme(context, node, MINIMUM)
+
+
+cdef int prepare_extreme(Context context, Node* node, int extreme) except -1:
+    cdef Reduction* op = prepare_reduction(context, node)
+    op.extreme = extreme
+    if generation() < NEON:
+        op.columns = kernels().reductions.columns[LARGEST_LAST if extreme == MAXIMUM else SMALLEST_LAST]
     node.invoke = extreme_values
     return 0
 
 
 cdef int sum_values(Context context, Node* node) noexcept nogil:
     cdef Reduction* op = <Reduction*>node.data
-    cdef Tensor* x = context.input(node, 0)
+    cdef const float* x = <const float*>context.input(node, 0).data
     cdef Tensor* y = context.output(node, 0)
-    if count(x) == 0:
+    cdef bint fast = op.rows != NULL if op.shape.last_reduced else op.columns != NULL
+    if count(context.input(node, 0)) == 0:
         memset(y.data, 0, y.bytes)
-    else:
-        op.sum(&op.shape, <const float*>x.data, op.scale, <float*>y.data)
+        return 0
+    if fast:
+        memset(y.data, 0, y.bytes)
+        if op.shape.last_reduced:
+            fast_row_sums(op, x, <float*>y.data)
+        else:
+            fast_column_sums(op, x, <float*>context.scratch(op.sums), <float*>y.data)
+    if not fast or has_nan(<const float*>y.data, count(y)):
+        op.sum(&op.shape, x, op.scale, <float*>y.data)
     return 0
+
+
+cdef bint has_nan(const float* x, int64_t n) noexcept nogil:
+    cdef bint found = False
+    cdef int64_t i
+    for i in range(n):
+        found |= x[i] != x[i]
+    return found
+
+
+cdef void fast_row_sums(const Reduction* op, const float* x, float* y) noexcept nogil:
+    """As arithmetic.xnnpack.reduction's sum_rows, but for the bits of NaN. y: zeros."""
+    cdef const ReduceShape* s = &op.shape
+    cdef int64_t a, b, i, j
+    for a in range(s.dims[0]):
+        for b in range(s.dims[2]):
+            for i in range(s.dims[1]):
+                for j in range(s.dims[3]):
+                    op.rows(x + a * s.strides[0] + i * s.strides[1] + b * s.strides[2] + j * s.strides[3], s.dims[4], s.strides[4], s.dims[5],
+                            op.scale, y)
+            y += s.dims[4]
+
+
+cdef void fast_column_sums(const Reduction* op, const float* x, float* sums, float* y) noexcept nogil:
+    """As arithmetic.xnnpack.reduction's sum_columns, but for the bits of NaN. y: zeros."""
+    cdef const ReduceShape* s = &op.shape
+    cdef int64_t channels = s.dims[5]
+    cdef int64_t a, b, c, k, j
+    for a in range(s.dims[1]):
+        for b in range(s.dims[3]):
+            for k in range(s.dims[0]):
+                for j in range(s.dims[2]):
+                    memset(sums, 0, channels * sizeof(float))
+                    op.columns(
+                        x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, sums)
+                    for c in range(channels):
+                        y[c] = sums[c] * op.scale + y[c]
+            y += channels
 
 
 cdef int extreme_values(Context context, Node* node) noexcept nogil:
@@ -161,27 +222,67 @@ cdef int extreme_values(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(x) == 0:
         memset(y.data, 0, y.bytes)
-    elif op.shape.last_reduced and op.fast != NULL and op.shape.dims[1] == 1 and op.shape.dims[3] == 1:
-        fast_extremes(op, <const float*>x.data, <float*>y.data)
+    elif op.shape.last_reduced and op.extremes != NULL:
+        fast_row_extremes(op, <const float*>x.data, <float*>y.data)
     elif op.shape.last_reduced:
         extreme_rows(op.extreme, &op.shape, <const float*>x.data, op.wide, <float*>y.data)
+    elif op.columns != NULL:
+        fast_column_extremes(op, <const float*>x.data, <float*>y.data)
     else:
         extreme_columns(op.extreme, &op.shape, <const float*>x.data, <float*>y.data)
     return 0
 
 
-cdef void fast_extremes(const Reduction* op, const float* x, float* y) noexcept nogil:
-    """As extreme_rows, where each row is one run."""
+cdef void fast_row_extremes(const Reduction* op, const float* x, float* y) noexcept nogil:
+    """As extreme_rows: some rows at a time, by the kernel unless their order shows."""
     cdef const ReduceShape* s = &op.shape
+    cdef ReduceShape few = op.shape
+    cdef const float* at
     cdef int64_t a, b, c
-    cdef const float* run
+    few.dims[0] = few.dims[2] = 1
     for a in range(s.dims[0]):
         for b in range(s.dims[2]):
-            for c in range(s.dims[4]):
-                run = x + a * s.strides[0] + b * s.strides[2] + c * s.strides[4]
-                if not op.fast(run, s.dims[5], op.extreme == MAXIMUM, y):
-                    y[0] = row_extreme(op.extreme, run, s.dims[5], -INFINITY if op.extreme == MAXIMUM else INFINITY, op.wide)
-                y += 1
+            c = 0
+            while c < s.dims[4]:
+                few.dims[4] = min(s.dims[4] - c, <int64_t>TOGETHER)
+                at = x + a * s.strides[0] + b * s.strides[2] + c * s.strides[4]
+                if not few_extremes(op, &few, at, y):
+                    extreme_rows(op.extreme, &few, at, op.wide, y)
+                y += few.dims[4]
+                c += few.dims[4]
+
+
+cdef bint few_extremes(const Reduction* op, const ReduceShape* s, const float* x, float* y) noexcept nogil:
+    """Of at most TOGETHER rows; False where the order decides."""
+    cdef float[TOGETHER] found
+    cdef bint largest = op.extreme == MAXIMUM
+    cdef bint mixed = False
+    cdef int64_t i, j, r
+    for r in range(s.dims[4]):
+        y[r] = -INFINITY if largest else INFINITY
+    for i in range(s.dims[1]):
+        for j in range(s.dims[3]):
+            if op.extremes(x + i * s.strides[1] + j * s.strides[3], s.dims[4], s.strides[4], s.dims[5], largest, found) < s.dims[4]:
+                return False
+            for r in range(s.dims[4]):
+                mixed |= (found[r] == y[r]) & ((<const int32_t*>found)[r] != (<const int32_t*>y)[r])
+                y[r] = found[r] if (found[r] > y[r] if largest else found[r] < y[r]) else y[r]
+    return not mixed
+
+
+cdef void fast_column_extremes(const Reduction* op, const float* x, float* y) noexcept nogil:
+    """As extreme_columns."""
+    cdef const ReduceShape* s = &op.shape
+    cdef int64_t channels = s.dims[5]
+    cdef int64_t a, b, c, k, j
+    for a in range(s.dims[1]):
+        for b in range(s.dims[3]):
+            for c in range(channels):
+                y[c] = -INFINITY if op.extreme == MAXIMUM else INFINITY
+            for k in range(s.dims[0]):
+                for j in range(s.dims[2]):
+                    op.columns(x + k * s.strides[0] + a * s.strides[1] + j * s.strides[2] + b * s.strides[3], s.dims[4], channels, y)
+            y += channels
 
 
 # ---- SOFTMAX

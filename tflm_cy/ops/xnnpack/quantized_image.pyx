@@ -12,13 +12,14 @@ from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
 from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, Pool2D, pool_2d
-from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, fold_shape, fold_tensor, sum_narrow
+from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, sum_narrow
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average
 from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport INT8, INT32, MAX_RANK, UINT8, Tensor, count, is_constant, shape_of, type_name
+from tflm_cy.ops.integer_folds cimport fold_integers, sum_integers
 from tflm_cy.ops.kernels.pool_i8 cimport largest_rows
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
@@ -28,6 +29,8 @@ from tflm_cy.schema.option_slots cimport (
 )
 from tflm_cy.schema.table cimport table_bool, table_i8, table_i32
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
+from tflm_cy.simd.folds cimport FOLD_OF_S8, FOLD_OF_U8
+from tflm_cy.simd.kernels cimport Kernels
 from tflm_cy.simd.table cimport kernels
 
 cdef struct MaxPool:
@@ -46,7 +49,7 @@ cdef struct Reduction:
     Average average
     int folding
     int sums                     # scratch
-    const ElementwiseI8Kernels* fast
+    const Kernels* fast
 
 
 cdef int want_bytes(const Tensor* x, const Tensor* y, str name) except -1:
@@ -251,6 +254,7 @@ cdef Reduction* prepare_reduction(Context context, Node* node, str name) except 
     r = <Reduction*>context.persistent(sizeof(Reduction))
     node.data = r
     r.shape = fold_shape(x.rank, x.dims, reduced)
+    r.fast = kernels()
     return r
 
 
@@ -263,36 +267,22 @@ cdef int prepare_average(Context context, Node* node, bint mean, str name) excep
     r.average = ready_average(x.scale, x.zero_point, y.scale, y.zero_point, r.shape.folded, mean)
     r.sums = context.request_scratch(sizeof(int32_t) * r.shape.outputs + 4)
     node.invoke = average_8
-    r.fast = &kernels().elementwise_i8
-    if r.fast.sum_rows != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
+    if r.fast.elementwise_i8.average_sums != NULL and r.shape.inputs > 0 and isfinite(r.average.scale) and isfinite(r.average.offset):
         node.invoke = average_vector
     return 0
 
 
 cdef int average_vector(Context context, Node* node) noexcept nogil:
-    """As arithmetic.reduction's `fold`: matrices of the last two axes, of which one is reduced and one is kept."""
     cdef Reduction* r = <Reduction*>node.data
-    cdef const FoldShape* s = &r.shape
     cdef Tensor* x = context.input(node, 0)
-    cdef const uint8_t* from_ = <const uint8_t*>x.data
-    cdef void* y = context.output(node, 0).data
     cdef int32_t* sums = <int32_t*>context.scratch(r.sums)
-    cdef int64_t columns = s.dims[s.rank - 1]
-    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
-    cdef int64_t[MAX_AXES] index
-    cdef int64_t matrix, i
-    cdef int64_t out = 0
-    memset(sums, 0, sizeof(int32_t) * s.outputs)
-    memset(index, 0, sizeof(index))
-    for matrix in range(s.inputs / (columns * rows)):
-        if s.strides[s.rank - 1] == 0:
-            for i in range(rows):
-                sums[out + i] += r.fast.sum_row(from_ + i * columns, columns, x.type == INT8)
-        else:
-            r.fast.sum_rows(from_, rows, columns, x.type == INT8, sums + out)
-        from_ += columns * rows
-        out = advance(s, s.rank - 2, index, out)
-    r.fast.average_sums(sums, r.average.scale, r.average.offset, x.type == INT8, <uint8_t*>y, s.outputs)
+    memset(sums, 0, sizeof(int32_t) * r.shape.outputs)
+    if x.type == INT8:
+        sum_integers(r.fast, &r.shape, <const int8_t*>x.data, sums)
+    else:
+        sum_integers(r.fast, &r.shape, <const uint8_t*>x.data, sums)
+    r.fast.elementwise_i8.average_sums(
+        sums, r.average.scale, r.average.offset, x.type == INT8, <uint8_t*>context.output(node, 0).data, r.shape.outputs)
     return 0
 
 
@@ -338,9 +328,9 @@ cdef int fold_8(Context context, Node* node) noexcept nogil:
     if r.shape.inputs == 0:
         memset(y, 0, context.output(node, 0).bytes)
     elif x.type == INT8:
-        fold_tensor(r.folding, &r.shape, <const int8_t*>x.data, <int8_t*>y)
+        fold_integers(&r.fast.folds, &r.shape, r.folding, FOLD_OF_S8, <const int8_t*>x.data, <int8_t*>y)
     else:
-        fold_tensor(r.folding, &r.shape, <const uint8_t*>x.data, <uint8_t*>y)
+        fold_integers(&r.fast.folds, &r.shape, r.folding, FOLD_OF_U8, <const uint8_t*>x.data, <uint8_t*>y)
     return 0
 
 

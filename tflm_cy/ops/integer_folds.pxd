@@ -1,0 +1,119 @@
+"""Folds of integer tensors by the vector kernels (simd/folds.pxd), where there are such; else by the definitions.
+
+    fold_integers(&kernels().folds, &shape, FOLD_MAX, FOLD_OF_S8, <const int8_t*>x.data, <int8_t*>y.data)
+    fold_type(&kernels().folds, &shape, FOLD_ANY, x.type, x.data, y.data)     # of any type, also of truths
+    sum_integers(kernels(), &shape, <const int8_t*>x.data, sums)    # in int32, into accumulators that are already set
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from tflm_cy.arithmetic.reduction cimport (
+    FOLD_ALL, FOLD_ANY, FOLD_MAX, FOLD_MIN, MAX_AXES, FoldShape, advance, element, fold_tensor, narrow, neutral, sum_narrow,
+)
+from tflm_cy.graph.tensor cimport BOOL, INT8, INT16, INT32, INT64
+from tflm_cy.simd.folds cimport (
+    FOLD_OF_S8, FOLD_OF_S16, FOLD_OF_S32, FOLD_OF_S64, FOLD_OF_U8, FoldKernel, FoldKernels,
+)
+from tflm_cy.simd.kernels cimport Kernels
+
+cdef enum:
+    PIECE = 4096                 # booleans of a row between two looks whether they have decided
+    WIDE = 256                   # short rows are folded several at once, in so many accumulators
+
+
+cdef inline void fold_columns(FoldKernel kernel, const element* x, int64_t rows, int64_t n, element* a) noexcept nogil:
+    """Short rows, of which some fill a longer one, go several at once."""
+    cdef element[WIDE] wide
+    cdef int64_t per = WIDE / n
+    cdef int64_t groups = rows / per if per >= 2 else 0
+    if groups >= 4:
+        memcpy(wide, x, per * n * sizeof(element))
+        kernel(x + per * n, groups - 1, per * n, wide)
+        kernel(wide, per, n, a)
+        x += groups * per * n
+        rows -= groups * per
+    kernel(x, rows, n, a)
+
+
+cdef inline void fold_matrices(const FoldKernels* fast, const FoldShape* s, int folding, int kind, const element* x, element* y) noexcept nogil:
+    """As arithmetic.reduction's `fold`, by kernels."""
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t n = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
+    cdef int64_t matrix, out = 0
+    memset(index, 0, sizeof(index))
+    for matrix in range(s.inputs / (n * rows)):
+        if s.strides[s.rank - 1] == 0:
+            fast.rows[kind][folding](x, rows, n, y + out)
+        else:
+            fold_columns(fast.columns[kind][folding], x, rows, n, y + out)
+        x += n * rows
+        out = advance(s, s.rank - 2, index, out)
+
+
+cdef inline void fold_integers(const FoldKernels* fast, const FoldShape* s, int folding, int kind, const element* x, element* y) noexcept nogil:
+    """As arithmetic.reduction's `fold_tensor`."""
+    cdef int64_t i
+    if s.folded == 1:
+        memcpy(y, x, s.inputs * sizeof(element))
+    elif s.inputs == 0 or fast.rows[kind][folding] == NULL:
+        fold_tensor(folding, s, x, y)
+    else:
+        for i in range(s.outputs):
+            y[i] = neutral(folding, <element>0)
+        fold_matrices(fast, s, folding, kind, x, y)
+
+
+cdef inline void fold_truths(const FoldKernels* fast, const FoldShape* s, int folding, const uint8_t* x, uint8_t* y) noexcept nogil:
+    """Any of them is the largest, all of them the smallest; a long row ends with the piece that decides."""
+    cdef int order = FOLD_MAX if folding == FOLD_ANY else FOLD_MIN
+    cdef int64_t i, done
+    if s.inputs == 0 or fast.rows[FOLD_OF_U8][order] == NULL:
+        fold_tensor(folding, s, x, y)
+        return
+    memset(y, folding == FOLD_ALL, s.outputs)
+    if s.whole:
+        done = 0
+        while done < s.inputs and (y[0] != 0) == (folding == FOLD_ALL):
+            fast.rows[FOLD_OF_U8][order](x + done, 1, min(<int64_t>PIECE, s.inputs - done), y)
+            done += PIECE
+    else:
+        fold_matrices(fast, s, order, FOLD_OF_U8, x, y)
+    for i in range(s.outputs):
+        y[i] = y[i] != 0
+
+
+cdef inline void fold_type(const FoldKernels* fast, const FoldShape* s, int folding, int type, const void* x, void* y) noexcept nogil:
+    if type == BOOL:
+        fold_truths(fast, s, folding, <const uint8_t*>x, <uint8_t*>y)
+    elif type == INT32:
+        fold_integers(fast, s, folding, FOLD_OF_S32, <const int32_t*>x, <int32_t*>y)
+    elif type == INT64:
+        fold_integers(fast, s, folding, FOLD_OF_S64, <const int64_t*>x, <int64_t*>y)
+    elif type == INT8:
+        fold_integers(fast, s, folding, FOLD_OF_S8, <const int8_t*>x, <int8_t*>y)
+    elif type == INT16:
+        fold_integers(fast, s, folding, FOLD_OF_S16, <const int16_t*>x, <int16_t*>y)
+    else:
+        fold_integers(fast, s, folding, FOLD_OF_U8, <const uint8_t*>x, <uint8_t*>y)
+
+
+cdef inline void sum_integers(const Kernels* fast, const FoldShape* s, const narrow* x, int32_t* sums) noexcept nogil:
+    """As arithmetic.reduction's `sum_narrow`."""
+    cdef int64_t[MAX_AXES] index
+    cdef int64_t n = s.dims[s.rank - 1]
+    cdef int64_t rows = s.dims[s.rank - 2] if s.rank > 1 else 1
+    cdef bint into_one = s.strides[s.rank - 1] == 0
+    cdef int64_t matrix, out = 0
+    if s.inputs == 0 or fast.folds.sum_rows_s16 == NULL:
+        sum_narrow(s, x, sums)
+        return
+    memset(index, 0, sizeof(index))
+    for matrix in range(s.inputs / (n * rows)):
+        if narrow is int16_t:
+            (fast.folds.sum_rows_s16 if into_one else fast.folds.sum_columns_s16)(x, rows, n, sums + out)
+        else:
+            (fast.elementwise_i8.sum_each_row if into_one else fast.elementwise_i8.sum_rows)(
+                <const uint8_t*>x, rows, n, narrow is int8_t, sums + out)
+        x += n * rows
+        out = advance(s, s.rank - 2, index, out)
