@@ -10,7 +10,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, transpose_conv_3d_f32
+from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -58,6 +58,7 @@ cdef struct Conv3D:
     ConvF32 chains
     ConvF32Unfused ordered
     const RowKernels* rows       # or NULL
+    bint pointwise               # windows are the input's pixels
     bint fed                     # the filter or the bias is not constant
     bint unserved                # of this invoke: by the definition
     const float* no_bias         # zeros
@@ -162,6 +163,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
     cdef int64_t positions = count(context.output(node, 0)) / op.volume.oc
     cdef const float* biases = bias_of(context, node, 2)
     cdef ConvShape shape
+    op.pointwise = is_pointwise_3d(&op.volume)
     op.fed = not is_constant(w) or (bias != NULL and not is_constant(bias))
     if AARCH64:
         return 0
@@ -268,10 +270,14 @@ cdef void compute(Context context, const Node* node, const Conv3D* op, const flo
 
 cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
     """False where the definition must say which NaN an output is."""
-    cdef float* windows = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
+    cdef float* scratch = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
+    cdef const float* windows = scratch
     cdef ConvF32 chains
     cdef ConvF32Unfused ordered
-    copy_windows_3d(&op.volume, x, first, end, windows)
+    if op.pointwise:
+        windows = x + first * op.volume.ic
+    else:
+        copy_windows_3d(&op.volume, x, first, end, scratch)
     if op.product == FUSED:
         chains = op.chains
         chains.shape.batches = end - first
@@ -280,7 +286,7 @@ cdef bint multiply(Context context, const Node* node, const Conv3D* op, const fl
         return True
     ordered = op.ordered
     ordered.window.shape.batches = ordered.last_positions = end - first
-    return not op.ordered.run(&ordered, windows, windows + op.window_rows * ordered.window.length, y)
+    return not op.ordered.run(&ordered, windows, scratch + op.window_rows * ordered.window.length, y)
 
 
 # ---- CONV_3D_TRANSPOSE

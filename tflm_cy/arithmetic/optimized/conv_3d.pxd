@@ -63,14 +63,16 @@ cdef inline void conv_3d_f32_fused(
 
 cdef inline void clamp_sums(const Volume* v, const float* sums, ptrdiff_t positions, float* y) noexcept nogil:
     """y may be the sums. Of NaN, too: the upper limit, but not on aarch64."""
+    cdef float low = v.low
+    cdef float high = v.high
     cdef ptrdiff_t i
     cdef float value
     for i in range(positions * v.oc):
         if AARCH64 and sums[i] != sums[i]:
             y[i] = sums[i]
             continue
-        value = sums[i] if sums[i] < v.high else v.high
-        y[i] = value if value > v.low else v.low
+        value = sums[i] if sums[i] < high else high
+        y[i] = value if value > low else low
 
 
 cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
