@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport plus_product
-from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.nan_order cimport add_runs
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -182,11 +182,14 @@ cdef inline void conv_3d_f32(
 
 cdef inline void add_bias_3d(const Volume* v, const float* bias, float* y) noexcept nogil:
     """Of two NaN the sum's comes out."""
-    cdef ptrdiff_t i, o
-    for i in range(v.batches * v.out[0] * v.out[1] * v.out[2]):
-        for o in range(v.oc):
-            y[o] = clamp_f32(y[o] if bias == NULL else add_first(y[o], bias[o]), v.low, v.high)
-        y += v.oc
+    cdef ptrdiff_t positions = v.batches * v.out[0] * v.out[1] * v.out[2]
+    cdef float low = v.low
+    cdef float high = v.high
+    cdef ptrdiff_t i
+    for i in range(positions if bias != NULL else 0):
+        add_runs(y + i * v.oc, bias, y + i * v.oc, v.oc)
+    for i in range(positions * v.oc):
+        y[i] = clamp_f32(y[i], low, high)
 
 
 cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* y) noexcept nogil:

@@ -23,7 +23,7 @@ from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv cimport SCATTERED, order_by_tap, transpose_conv_f32_eigen
+from tflm_cy.arithmetic.optimized.conv cimport finish_transposed, order_by_tap, scatter, transpose_conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
@@ -31,6 +31,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_sp
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
 from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, run_phases_i16
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
+from tflm_cy.ops.kernels.pixel_products cimport PixelProducts, multiply_pixels, pack_pixel_products, plan_pixel_products
 from tflm_cy.ops.kernels.requantize_fixed cimport constant_bias, fill_requantize_fixed, ready_requantize_fixed
 from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
@@ -61,8 +62,8 @@ cdef struct TransposeConv:
     int block                    # which are those beyond a multiple of this
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
-    Product product              # of the optimized arithmetic, of one image
-    float* ordered               # the filter by taps, with room for the packed one behind
+    PixelProducts products       # of the optimized arithmetic
+    float* ordered               # the filter by taps; without a vector kernel with room for the packed one behind
     int runs                     # scratch: kh * kw
     int sums                     # scratch: oc sums
     int image                    # scratch: one pixel, or one quantized image (hybrid)
@@ -226,23 +227,28 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
 cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1:
     cdef Tensor* w = context.input(node, 1)
     cdef ConvShape* g = &op.shape
-    cdef ptrdiff_t size
-    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, op.height * op.width, top_block(l1_data_bytes()))
-    size = op.product.n * op.product.k + packed_panels(&op.product)
+    cdef Product product = plan_product(g.kh * g.kw * g.oc, g.ic, op.height * op.width, top_block(l1_data_bytes()))
+    cdef ptrdiff_t size = product.n * product.k
+    plan_pixel_products(context, &op.products, product)
+    if not op.products.served:
+        size += packed_panels(&product)
+        op.sums = context.request_scratch(2 * sizeof(float) * product.n)
     if is_constant(w):
-        op.ordered = <float*>context.persistent(sizeof(float) * size)
+        op.ordered = <float*>context.unfilled(sizeof(float) * size)
         order_filter(op, <const float*>w.data, op.ordered)
     else:
         op.packing = context.request_scratch(sizeof(float) * size)
-    op.rows = row_kernels()
-    op.sums = context.request_scratch((SCATTERED if op.rows != NULL else 2) * sizeof(float) * op.product.n)
     node.invoke = convolve_f32_eigen
     return 0
 
 
-cdef void order_filter(const TransposeConv* op, const float* w, float* ordered) noexcept nogil:
+cdef void order_filter(TransposeConv* op, const float* w, float* ordered) noexcept nogil:
+    cdef const Product* product = &op.products.product
     order_by_tap(w, op.shape.oc, op.shape.kh * op.shape.kw, op.shape.ic, ordered)
-    pack_panels(&op.product, ordered, ordered + op.product.n * op.product.k)
+    if op.products.served:
+        pack_pixel_products(&op.products, ordered)
+    else:
+        pack_panels(product, ordered, ordered + product.n * product.k)
 
 
 cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint narrow_bias) except -1:
@@ -404,18 +410,47 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
     cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef const Product* product = &op.products.product
+    cdef const float* x = <const float*>context.input(node, 2).data
     cdef float* ordered = op.ordered
+    cdef float* y
+    cdef const float* bias
     if shape_output(context, node, op) != 0:
         return -1
+    y = <float*>context.output(node, 0).data
+    bias = <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias)
     if ordered == NULL:
         ordered = <float*>context.scratch(op.packing)
         order_filter(op, <const float*>context.input(node, 1).data, ordered)
-    transpose_conv_f32_eigen(
-        &op.shape, &op.product, <const float*>context.input(node, 2).data, ordered, ordered + op.product.n * op.product.k,
-        <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        op.rows, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
-    )
+    if op.products.served:
+        add_pixel_products(context, op, x, ordered, bias, y)
+    else:
+        transpose_conv_f32_eigen(
+            &op.shape, product, x, ordered, ordered + product.n * product.k, bias, op.range.low, op.range.high,
+            <float*>context.scratch(op.sums), y)
     return 0
+
+
+cdef void add_pixel_products(Context context, const TransposeConv* op, const float* x, const float* w, const float* bias, float* y) noexcept nogil:
+    """transpose_conv_f32_eigen by the vector kernel."""
+    cdef const ConvShape* g = &op.shape
+    cdef const Product* product = &op.products.product
+    cdef ptrdiff_t size = g.oh * g.ow * g.oc
+    cdef ptrdiff_t pixels = min(product.m, g.ih * g.iw)
+    cdef ptrdiff_t first, end, i
+    cdef const float* products
+    memset(y, 0, g.batches * size * sizeof(float))
+    for _ in range(g.batches):
+        first = 0
+        while first < pixels:
+            end = min(first + op.products.together, pixels)
+            products = multiply_pixels(context, &op.products, w, x, first, end)
+            for i in range(first, end):
+                scatter(g, products + (i - first) * product.n, i, y)
+            first = end
+        finish_transposed(bias, g.oh * g.ow, g.oc, op.range.low, op.range.high, y)
+        x += product.m * product.k
+        y += size
 
 
 cdef int convolve_s8(Context context, Node* node) noexcept nogil:

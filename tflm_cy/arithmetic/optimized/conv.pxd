@@ -13,13 +13,8 @@ from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
 from tflm_cy.arithmetic.optimized.product cimport (
-    Product, finish_eigen, multiply_rows_eigen, multiply_together_eigen, pack_panels,
+    Product, finish_eigen, multiply_rows_eigen, pack_panels,
 )
-from tflm_cy.arithmetic.row_kernels cimport RowKernels
-
-
-cdef enum:
-    SCATTERED = 32               # pixels of a transposed convolution whose products are made together
 
 
 cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:
@@ -100,45 +95,47 @@ cdef inline void conv_f32_eigen_slices(
 
 
 cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pixel, float* y) noexcept nogil:
-    """Adds a pixel's products to one image of the output; of two NaN the product's comes out."""
+    """Adds a pixel's products to one image of the output; of two NaN the product's comes out. The taps of a filter row lie together there, too."""
     cdef ptrdiff_t top = pixel / g.iw * g.stride_h - g.pad_h
     cdef ptrdiff_t left = pixel % g.iw * g.stride_w - g.pad_w
-    cdef ptrdiff_t fy, fx
+    cdef ptrdiff_t before = min(max(-left, 0), g.kw)
+    cdef ptrdiff_t taps = min(g.kw, g.ow - left) - before
+    cdef ptrdiff_t fy
     cdef float* out
-    for fy in range(g.kh):
+    for fy in range(g.kh if taps > 0 else 0):
         if top + fy < 0 or top + fy >= g.oh:
             continue
-        for fx in range(g.kw):
-            if left + fx < 0 or left + fx >= g.ow:
-                continue
-            out = y + ((top + fy) * g.ow + left + fx) * g.oc
-            add_runs(products + (fy * g.kw + fx) * g.oc, out, out, g.oc)
+        out = y + ((top + fy) * g.ow + left + before) * g.oc
+        add_runs(products + (fy * g.kw + before) * g.oc, out, out, taps * g.oc)
+
+
+cdef inline void finish_transposed(const float* bias, ptrdiff_t positions, ptrdiff_t oc, float low, float high, float* y) noexcept nogil:
+    """Of two NaN the bias's comes out."""
+    cdef ptrdiff_t i
+    for i in range(positions):
+        add_runs(bias, y + i * oc, y + i * oc, oc)
+    for i in range(positions * oc):
+        y[i] = clamp_f32(y[i], low, high)
 
 
 cdef inline void transpose_conv_f32_eigen(
     const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
-    const RowKernels* fast, float* sums, float* y,
+    float* sums, float* y,
 ) noexcept nogil:
-    """p: of one image, with kh * kw * oc rows of weights; sums: SCATTERED of them. g may have fewer pixels: the others are not added."""
+    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them. g may have fewer pixels: the others are not added."""
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
     cdef ptrdiff_t read = g.ih * g.iw
-    cdef ptrdiff_t image, i, j, c, count
+    cdef ptrdiff_t image, i, j, count
     memset(y, 0, g.batches * size * sizeof(float))
     for image in range(g.batches):
-        j = 0
-        while j < p.m:
-            count = min(<ptrdiff_t>SCATTERED, p.m - j)
-            if fast == NULL or not multiply_together_eigen(p, w, x, j, count, fast, sums):
-                count = min(<ptrdiff_t>2, p.m - j)
-                multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
+        for j in range(0, p.m, 2):
+            count = min(<ptrdiff_t>2, p.m - j)
+            multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
             for i in range(min(count, read - j)):
                 scatter(g, sums + i * p.n, j + i, y)
             x += count * p.k
-            j += count
-        for j in range(g.oh * g.ow):
-            for c in range(g.oc):
-                y[c] = clamp_f32(add_first(bias[c], y[c]), low, high)
-            y += g.oc
+        finish_transposed(bias, g.oh * g.ow, g.oc, low, high, y)
+        y += size
 
 
 cdef inline void order_by_tap(const float* w, ptrdiff_t oc, ptrdiff_t taps, ptrdiff_t ic, float* ordered) noexcept nogil:

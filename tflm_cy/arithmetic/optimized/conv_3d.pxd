@@ -17,7 +17,6 @@ from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.product_ruy cimport in_order, last_group
-from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline void conv_3d_f32_fused(
@@ -81,31 +80,31 @@ cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
     return planes
 
 
-cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t inputs, float* y) noexcept nogil:
-    """One image; the products of the pixels one after the other, however many of them there are in a row."""
-    cdef ptrdiff_t pixel = 0
-    cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow
+cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t first, ptrdiff_t end, float* y) noexcept nogil:
+    """The products of some pixels of one image, to its output. They are taken one after the other, however many there are in a row; the taps of a
+    filter row lie together in the output, too."""
+    cdef ptrdiff_t rows = planes_of(v, 1)
+    cdef ptrdiff_t columns = planes_of(v, 2)
+    cdef ptrdiff_t pixel, d, h, left, before, taps, kd, kh, od, oh
     cdef float* out
-    for d in range(planes_of(v, 0)):
-        for h in range(planes_of(v, 1)):
-            for w in range(planes_of(v, 2)):
-                if pixel == inputs:
-                    return
-                for kd in range(v.kernel[0]):
-                    od = d * v.stride[0] - v.pad[0] + kd
-                    for kh in range(v.kernel[1]):
-                        oh = h * v.stride[1] - v.pad[1] + kh
-                        for kw in range(v.kernel[2]):
-                            ow = w * v.stride[2] - v.pad[2] + kw
-                            if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
-                                out = y + ((od * v.out[1] + oh) * v.out[2] + ow) * v.oc
-                                add_runs(products, out, out, v.oc)
-                            products += v.oc
-                pixel += 1
+    for pixel in range(first, min(end, planes_of(v, 0) * rows * columns)):
+        d = pixel / (rows * columns) * v.stride[0] - v.pad[0]
+        h = pixel / columns % rows * v.stride[1] - v.pad[1]
+        left = pixel % columns * v.stride[2] - v.pad[2]
+        before = min(max(-left, 0), v.kernel[2])
+        taps = min(v.kernel[2], v.out[2] - left) - before
+        for kd in range(v.kernel[0]):
+            od = d + kd
+            for kh in range(v.kernel[1]):
+                oh = h + kh
+                if taps > 0 and 0 <= od < v.out[0] and 0 <= oh < v.out[1]:
+                    out = y + ((od * v.out[1] + oh) * v.out[2] + left + before) * v.oc
+                    add_runs(products + before * v.oc, out, out, taps * v.oc)
+                products += v.kernel[2] * v.oc
 
 
 cdef inline void transpose_conv_3d_f32_eigen(
-    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, const RowKernels* fast, float* products, float* y,
+    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, float* products, float* y,
 ) noexcept nogil:
     """products: a value per input pixel, tap and output channel."""
     cdef ptrdiff_t inputs = v.size[0] * v.size[1] * v.size[2]
@@ -113,6 +112,6 @@ cdef inline void transpose_conv_3d_f32_eigen(
     cdef ptrdiff_t b
     memset(y, 0, v.batches * outputs * sizeof(float))
     for b in range(v.batches):
-        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top, fast)
-        add_patches(v, products, inputs, y + b * outputs)
+        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top)
+        add_patches(v, products, 0, inputs, y + b * outputs)
     add_bias_3d(v, bias, y)

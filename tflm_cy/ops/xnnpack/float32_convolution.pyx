@@ -31,6 +31,7 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
     CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
@@ -59,7 +60,8 @@ cdef struct Convolution:
     DepthwiseF32 fast_depthwise
     DepthwisePixels pixels       # of other filters; NULL: the definition's
     int x                        # transposed: the input's index
-    ConvF32* rows                # transposed, with filters as large as the strides: one per filter row
+    PhasesF32 phases             # transposed
+    ConvF32* rows                # with filters as large as the strides: one per filter row
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -280,6 +282,9 @@ cdef int finish_transposed(
             node.invoke = spread
             return context.parallelize(
                 node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * time_of(&op.rows[0]))
+    if plan_phases_f32(context, &op.phases, g, op.order, op.range.low, op.range.high, <const float*>w.data, values):
+        node.invoke = convolve_phases
+        return 0
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -396,6 +401,12 @@ cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t en
         <const float**>context.worker_scratch(op.taps, op.taps_bytes, worker), first, end, <float*>context.output(node, 0).data,
         op.pixels,
     )
+
+
+cdef int convolve_phases(Context context, Node* node) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    run_phases_f32(context, &op.phases, <const float*>context.input(node, op.x).data, <float*>context.output(node, 0).data)
+    return 0
 
 
 cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil:
