@@ -8,10 +8,10 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv3d,conv3d_transpose}.h.
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport plus_product
-from tflm_cy.arithmetic.nan_order cimport add_runs
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -180,18 +180,6 @@ cdef inline void conv_3d_f32(
         y += v.oc
 
 
-cdef inline void add_bias_3d(const Volume* v, const float* bias, float* y) noexcept nogil:
-    """Of two NaN the sum's comes out."""
-    cdef ptrdiff_t positions = v.batches * v.out[0] * v.out[1] * v.out[2]
-    cdef float low = v.low
-    cdef float high = v.high
-    cdef ptrdiff_t i
-    for i in range(positions if bias != NULL else 0):
-        add_runs(y + i * v.oc, bias, y + i * v.oc, v.oc)
-    for i in range(positions * v.oc):
-        y[i] = clamp_f32(y[i], low, high)
-
-
 cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* y) noexcept nogil:
     cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2]
     cdef ptrdiff_t b, id, ih, iw, kd, kh, kw, od, oh, ow, c, o
@@ -218,4 +206,4 @@ cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const fl
                                             out[o] = plus_product(out[o], value, row[o * v.ic])
                                     row += v.oc * v.ic
                     x += v.ic
-    add_bias_3d(v, bias, y)
+    finish_rows(bias, v.batches * outputs, v.oc, v.low, v.high, False, y)

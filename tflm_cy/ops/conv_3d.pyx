@@ -10,8 +10,9 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.conv_3d cimport Volume, add_bias_3d, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
+from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -388,7 +389,7 @@ cdef void add_pixel_products(
             add_patches(v, multiply_pixels(context, &op.pixels, w, x, first, end), first, end, y + b * outputs)
             first = end
         x += inputs * v.ic
-    add_bias_3d(v, bias, y)
+    finish_rows(bias, v.batches * v.out[0] * v.out[1] * v.out[2], v.oc, v.low, v.high, False, y)
 
 
 OPERATORS = {

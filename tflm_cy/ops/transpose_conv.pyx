@@ -17,13 +17,14 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv cimport finish_transposed, order_by_tap, scatter, transpose_conv_f32_eigen
+from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, scatter, transpose_conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
@@ -437,18 +438,15 @@ cdef void add_pixel_products(Context context, const TransposeConv* op, const flo
     cdef const Product* product = &op.products.product
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
     cdef ptrdiff_t pixels = min(product.m, g.ih * g.iw)
-    cdef ptrdiff_t first, end, i
-    cdef const float* products
+    cdef ptrdiff_t first, end
     memset(y, 0, g.batches * size * sizeof(float))
     for _ in range(g.batches):
         first = 0
         while first < pixels:
             end = min(first + op.products.together, pixels)
-            products = multiply_pixels(context, &op.products, w, x, first, end)
-            for i in range(first, end):
-                scatter(g, products + (i - first) * product.n, i, y)
+            scatter(g, multiply_pixels(context, &op.products, w, x, first, end), first, end, y)
             first = end
-        finish_transposed(bias, g.oh * g.ow, g.oc, op.range.low, op.range.high, y)
+        finish_rows(bias, g.oh * g.ow, g.oc, op.range.low, op.range.high, True, y)
         x += product.m * product.k
         y += size
 

@@ -12,7 +12,8 @@ from libc.math cimport fmaf
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, place_of
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
+from tflm_cy.arithmetic.conv_3d cimport Place, Volume, pixel_at, place_of
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
@@ -85,22 +86,34 @@ cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t f
     filter row lie together in the output, too."""
     cdef ptrdiff_t rows = planes_of(v, 1)
     cdef ptrdiff_t columns = planes_of(v, 2)
-    cdef ptrdiff_t pixel, d, h, left, before, taps, kd, kh, od, oh
+    cdef ptrdiff_t w, h, d, left, before, taps, kd, kh, od, oh
     cdef float* out
-    for pixel in range(first, min(end, planes_of(v, 0) * rows * columns)):
-        d = pixel / (rows * columns) * v.stride[0] - v.pad[0]
-        h = pixel / columns % rows * v.stride[1] - v.pad[1]
-        left = pixel % columns * v.stride[2] - v.pad[2]
+    end = min(end, planes_of(v, 0) * rows * columns)
+    if first >= end:
+        return
+    w = first % columns
+    h = first / columns % rows
+    d = first / columns / rows * v.stride[0] - v.pad[0]
+    while first < end:
+        left = w * v.stride[2] - v.pad[2]
         before = min(max(-left, 0), v.kernel[2])
         taps = min(v.kernel[2], v.out[2] - left) - before
         for kd in range(v.kernel[0]):
             od = d + kd
             for kh in range(v.kernel[1]):
-                oh = h + kh
+                oh = h * v.stride[1] - v.pad[1] + kh
                 if taps > 0 and 0 <= od < v.out[0] and 0 <= oh < v.out[1]:
                     out = y + ((od * v.out[1] + oh) * v.out[2] + left + before) * v.oc
                     add_runs(products + before * v.oc, out, out, taps * v.oc)
                 products += v.kernel[2] * v.oc
+        first += 1
+        w += 1
+        if w == columns:
+            w = 0
+            h += 1
+        if h == rows:
+            h = 0
+            d += v.stride[0]
 
 
 cdef inline void transpose_conv_3d_f32_eigen(
@@ -114,4 +127,4 @@ cdef inline void transpose_conv_3d_f32_eigen(
     for b in range(v.batches):
         matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top)
         add_patches(v, products, 0, inputs, y + b * outputs)
-    add_bias_3d(v, bias, y)
+    finish_rows(bias, v.batches * v.out[0] * v.out[1] * v.out[2], v.oc, v.low, v.high, False, y)
