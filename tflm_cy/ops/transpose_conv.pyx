@@ -22,7 +22,7 @@ from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
-from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.arithmetic.row_kernels cimport COLUMN_BLOCK, RowKernels, RowScale
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, scatter, transpose_conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
@@ -372,10 +372,10 @@ cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -
     op.turned = NULL
     op.rows = row_kernels() if node.arithmetic != MICRO else NULL
     if is_constant(w):
-        op.turned = <int8_t*>context.unfilled(count(w) + 1)
+        op.turned = <int8_t*>context.unfilled(count(w) + COLUMN_BLOCK)
         turn_filters(<const int8_t*>w.data, op.shape.oc, op.shape.kh * op.shape.kw * op.shape.ic, op.turned)
     else:
-        op.turning = context.request_scratch(count(w) + 1)
+        op.turning = context.request_scratch(count(w) + COLUMN_BLOCK)
     node.invoke = convolve_hybrid
     return 0
 

@@ -17,6 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.copy_runs cimport copy_on
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.depthwise cimport DepthwisePixels, depthwise_f32, pack_taps, table_length, tile_size
@@ -48,6 +49,7 @@ from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef struct Convolution:
     ConvShape shape
+    bint outside                 # no tap meets the image: all outputs are the first one
     RangeF range
     int order                    # of a product's terms, without a vector kernel
     float* packed
@@ -111,6 +113,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
         raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
     if padding == SAME and wraps_around(g):
         move_outside(g)
+        op.outside = True
     return 0
 
 
@@ -171,6 +174,8 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     op.taps = context.request_scratch(context.for_all_workers(op.taps_bytes))
     op.pixels = kernels().depthwise_f32.pixels
     node.invoke = convolve_depthwise
+    if op.outside:
+        return 0
     return context.parallelize(node, depthwise_range, iteration_space(g.batches * g.oh, 1), <double>g.batches * g.oh * g.ow * (tile * (3 + g.ic / 16.)))
 
 
@@ -351,15 +356,28 @@ cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end
 # ---- invoke
 cdef int convolve(Context context, Node* node) noexcept nogil:
     cdef Convolution* op = <Convolution*>node.data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ConvShape g = computed_shape(op)
     cdef Taps t
     t.x = <const float**>context.scratch(op.taps)
     t.k = op.starts
     t.order = op.order
-    conv_f32(
-        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t,
-        <float*>context.output(node, 0).data,
-    )
+    conv_f32(&g, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t, y)
+    if op.outside:
+        repeat_first(op, y)
     return 0
+
+
+cdef ConvShape computed_shape(const Convolution* op) noexcept nogil:
+    """Where all outputs are the same, one position."""
+    cdef ConvShape g = op.shape
+    if op.outside:
+        g.batches = g.oh = g.ow = 1
+    return g
+
+
+cdef void repeat_first(const Convolution* op, float* y) noexcept nogil:
+    copy_on(<char*>y, op.shape.oc * sizeof(float), op.shape.batches * op.shape.oh * op.shape.ow)
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
@@ -389,15 +407,20 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:
-    depthwise_range(context, node, 0, (<Convolution*>node.data).shape.batches * (<Convolution*>node.data).shape.oh, 0)
+    cdef const Convolution* op = <const Convolution*>node.data
+    cdef ConvShape g = computed_shape(op)
+    depthwise_range(context, node, 0, g.batches * g.oh, 0)
+    if op.outside:
+        repeat_first(op, <float*>context.output(node, 0).data)
     return 0
 
 
 cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows."""
     cdef Convolution* op = <Convolution*>node.data
+    cdef ConvShape g = computed_shape(op)
     depthwise_f32(
-        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
+        &g, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
         <const float**>context.worker_scratch(op.taps, op.taps_bytes, worker), first, end, <float*>context.output(node, 0).data,
         op.pixels,
     )
