@@ -66,7 +66,11 @@ def measure(ours, theirs, case, mode, settings, stage):
     expected = {} if equal else expected_deviation(case, mode, *sessions)
     stage(f"{ours[0].name} or {theirs[0].name} in repeated invokes")
     calls = [session.interpreter.invoke for session in sessions]
-    return {**alternate(*calls, settings.pairs, settings.burst, settings.seconds).summary(), "same_bytes": equal, **expected}
+    return {
+        **alternate(*calls, settings.pairs, settings.burst, settings.seconds).summary(),
+        "same_bytes": equal,
+        **expected,
+    }
 
 
 def expected_deviation(case, mode, ours, theirs):

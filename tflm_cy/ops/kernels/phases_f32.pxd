@@ -3,11 +3,12 @@
     if plan_phases_f32(context, &op.phases, &shape, order, low, high, w, bias):      # prepare; else the definition
     run_phases_f32(context, &op.phases, x, y)
 
-An output is one chain over the filter's taps in their order, which meet the image from its end to its beginning. So the image is copied, mirrored in both
-axes and with zeros beside it, and the outputs of a row are computed from the last one to the first. Each phase of the strides is a convolution with its own taps.
+An output is one chain over the filter's taps in their order, which meet the image from its end to its beginning. So the image is copied, mirrored in
+both axes and with zeros beside it, and the outputs of a row are computed from the last one to the first. Each phase of the strides is a convolution with
+its own taps.
 
-Where the filter is shorter than a stride all taps take part in each output, those of the other phases with zeros. Then the copy has zeros between its pixels, and
-there is one phase. A filter of one row needs no rows of zeros between: most output rows meet nothing but zeros, and are all the same.
+Where the filter is shorter than a stride all taps take part in each output, those of the other phases with zeros. Then the copy has zeros between its
+pixels, and there is one phase. A filter of one row needs no rows of zeros between: most output rows meet nothing but zeros, and are all the same.
 """
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset

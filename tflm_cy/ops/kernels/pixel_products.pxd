@@ -1,6 +1,6 @@
 """Products of pixels with whole filters in Eigen's order, as the optimized transposed convolutions make them before they add them up.
 
-    plan_pixel_products(context, node, &op.products, product, w)             # prepare; w: NULL where the filter is fed
+    plan_pixel_products(context, &op.products, product)                      # prepare
     pack_pixel_products(&op.products, w)                                     # before the first run, and whenever a fed filter is another one
     multiply_pixels(context, &op.products, w, x, first, end)                 # returns the products of some pixels of an image, `product.n` each
 
