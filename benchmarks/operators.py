@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from compat.cases import Kind, kinds
+from compat.deviations import deviation_for
+from compat.outcome import Array, Outcome, difference
 
 from .alternation import alternate
 from .sides import Session, same_bytes
@@ -58,9 +60,21 @@ def brief(elements):
 
 
 def measure(ours, theirs, case, mode, settings, stage):
-    """As `latency.measure`, without the comparison of threads."""
+    """As `latency.measure`, without the comparison of threads; `deviation`: why compat expects the difference in bytes."""
     sessions = [Session(*side, case, mode, settings.threads, stage) for side in (ours, theirs)]
     equal = same_bytes(*sessions)
+    expected = {} if equal else expected_deviation(case, mode, *sessions)
     stage(f"{ours[0].name} or {theirs[0].name} in repeated invokes")
     calls = [session.interpreter.invoke for session in sessions]
-    return {**alternate(*calls, settings.pairs, settings.burst, settings.seconds).summary(), "same_bytes": equal}
+    return {
+        **alternate(*calls, settings.pairs, settings.burst, settings.seconds).summary(),
+        "same_bytes": equal,
+        **expected,
+    }
+
+
+def expected_deviation(case, mode, ours, theirs):
+    """{"deviation": reason} where compat's table has the difference between two sessions' first outputs."""
+    a, b = (Outcome("ok", [[Array.of(value) for value in session.first]]) for session in (theirs, ours))
+    found = deviation_for(case.id, difference(a, b) or "", mode)
+    return {"deviation": found.reason} if found else {}

@@ -35,7 +35,7 @@ def to_text(results, bars=()):
             if section == "operators":
                 lines += _operator_means(shown)
             unequal = [row for row in shown if row.get("same_bytes") is False]
-            lines += [f"different bytes: {_place(row)}" for row in unequal]
+            lines += [f"{_verdict(row)}: {_place(row)}" for row in unequal]
     return "\n".join(lines + bar_lines(bars))
 
 
@@ -79,6 +79,10 @@ def _operator_means(rows):
 
 def _place(row):
     return " ".join(str(row[key]) for key in ("model", "mode", "theirs", "side") if key in row)
+
+
+def _verdict(row):
+    return f"different bytes, as compat expects ({row['deviation']})" if "deviation" in row else "different bytes"
 
 
 def _not_run(rows):

@@ -8,9 +8,10 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv3d,conv3d_transpose}.h.
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.machine cimport plus_product
-from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct Volume:              # sizes by axis: depth, height, width
     ptrdiff_t batches
@@ -41,6 +42,17 @@ cdef inline Place place_of(const Volume* v, ptrdiff_t position) noexcept nogil:
     return p
 
 
+cdef inline void next_row(const Volume* v, Place* p) noexcept nogil:
+    """The place in the next of the output's rows, of the same column."""
+    cdef int axis
+    for axis in range(1, -1, -1):
+        p.first[axis] += v.stride[axis]
+        if p.first[axis] < v.out[axis] * v.stride[axis] - v.pad[axis]:
+            return
+        p.first[axis] = -v.pad[axis]
+    p.image += 1
+
+
 cdef inline const float* pixel_at(const Volume* v, const float* x, const Place* p, ptrdiff_t kd, ptrdiff_t kh, ptrdiff_t kw) noexcept nogil:
     """What a tap meets; NULL outside of the image."""
     cdef ptrdiff_t d = p.first[0] + kd * v.dilation[0]
@@ -51,27 +63,90 @@ cdef inline const float* pixel_at(const Volume* v, const float* x, const Place* 
     return x + (((p.image * v.size[0] + d) * v.size[1] + h) * v.size[2] + w) * v.ic
 
 
+cdef inline bint is_pointwise_3d(const Volume* v) noexcept nogil:
+    """Windows are the input's pixels, in their order."""
+    cdef int axis
+    for axis in range(3):
+        if v.kernel[axis] != 1 or v.stride[axis] != 1 or v.pad[axis] != 0 or v.out[axis] != v.size[axis]:
+            return False
+    return True
+
+
+cdef struct Inside:              # windows left .. right - 1 of a row lie within the image
+    ptrdiff_t left
+    ptrdiff_t right
+
+
+cdef inline Inside windows_inside(const Volume* v) noexcept nogil:
+    cdef Inside row
+    cdef ptrdiff_t last = v.size[2] + v.pad[2] - ((v.kernel[2] - 1) * v.dilation[2] + 1)
+    row.left = min((v.pad[2] + v.stride[2] - 1) / v.stride[2], v.out[2])
+    row.right = max(row.left, min(last / v.stride[2] + 1, v.out[2]) if last >= 0 else 0)
+    return row
+
+
+cdef inline void copy_edge(const Volume* v, const float* row, ptrdiff_t column, float* window) noexcept nogil:
+    """One filter row, some of whose taps lie beside the image; `column` is where the first one is. row: NULL when all are outside."""
+    cdef ptrdiff_t before, behind, kw
+    if row == NULL:
+        memset(window, 0, v.kernel[2] * v.ic * sizeof(float))
+        return
+    if v.dilation[2] == 1:
+        before = min(max(-column, 0), v.kernel[2])
+        behind = max(before, min(v.size[2] - column, v.kernel[2]))
+        memset(window, 0, before * v.ic * sizeof(float))
+        memcpy(window + before * v.ic, row + (column + before) * v.ic, (behind - before) * v.ic * sizeof(float))
+        memset(window + behind * v.ic, 0, (v.kernel[2] - behind) * v.ic * sizeof(float))
+        return
+    for kw in range(v.kernel[2]):
+        if 0 <= column < v.size[2]:
+            memcpy(window, row + column * v.ic, v.ic * sizeof(float))
+        else:
+            memset(window, 0, v.ic * sizeof(float))
+        window += v.ic
+        column += v.dilation[2]
+
+
+cdef inline void copy_inside(const Volume* v, const float* row, ptrdiff_t column, ptrdiff_t count, ptrdiff_t depth, float* windows) noexcept nogil:
+    """One filter row of windows within the image; taps that lie together are one run."""
+    cdef ptrdiff_t taps = v.kernel[2] if v.dilation[2] == 1 else 1
+    cdef ptrdiff_t kw = 0
+    while kw < v.kernel[2]:
+        copy_runs(
+            <char*>(windows + kw * v.ic), depth * sizeof(float), <const char*>(row + (column + kw * v.dilation[2]) * v.ic),
+            v.stride[2] * v.ic * sizeof(float), taps * v.ic * sizeof(float), count)
+        kw += taps
+
+
 cdef inline void copy_windows_3d(const Volume* v, const float* x, ptrdiff_t first, ptrdiff_t end, float* windows) noexcept nogil:
     """What the filter meets at some positions, one after the other, with zeros outside of the image."""
-    cdef ptrdiff_t position, kd, kh, kw
-    cdef const float* pixel
-    cdef Place p
-    for position in range(first, end):
-        p = place_of(v, position)
+    cdef ptrdiff_t depth = v.kernel[0] * v.kernel[1] * v.kernel[2] * v.ic
+    cdef ptrdiff_t start = first % v.out[2]
+    cdef Inside row = windows_inside(v)
+    cdef Place p = place_of(v, first)
+    cdef ptrdiff_t stop, left, right, kd, kh, i
+    cdef const float* pixels
+    cdef float* to
+    p.first[2] = 0
+    while first < end:
+        stop = min(start + end - first, v.out[2])
+        to = windows - start * depth
         for kd in range(v.kernel[0]):
             for kh in range(v.kernel[1]):
-                pixel = pixel_at(v, x, &p, kd, kh, 0)
-                if pixel != NULL and v.dilation[2] == 1 and p.first[2] + v.kernel[2] <= v.size[2]:
-                    memcpy(windows, pixel, v.kernel[2] * v.ic * sizeof(float))
-                    windows += v.kernel[2] * v.ic
-                    continue
-                for kw in range(v.kernel[2]):
-                    pixel = pixel_at(v, x, &p, kd, kh, kw)
-                    if pixel == NULL:
-                        memset(windows, 0, v.ic * sizeof(float))
-                    else:
-                        memcpy(windows, pixel, v.ic * sizeof(float))
-                    windows += v.ic
+                pixels = pixel_at(v, x, &p, kd, kh, 0)
+                left = min(max(start, row.left), stop)
+                right = max(left, min(stop, row.right)) if pixels != NULL else left
+                for i in range(start, left):
+                    copy_edge(v, pixels, i * v.stride[2] - v.pad[2], to + i * depth)
+                if right > left:
+                    copy_inside(v, pixels, left * v.stride[2] - v.pad[2], right - left, depth, to + left * depth)
+                for i in range(right, stop):
+                    copy_edge(v, pixels, i * v.stride[2] - v.pad[2], to + i * depth)
+                to += v.kernel[2] * v.ic
+        windows += (stop - start) * depth
+        first += stop - start
+        start = 0
+        next_row(v, &p)
 
 
 cdef inline void conv_3d_f32(
@@ -105,15 +180,6 @@ cdef inline void conv_3d_f32(
         y += v.oc
 
 
-cdef inline void add_bias_3d(const Volume* v, const float* bias, float* y) noexcept nogil:
-    """Of two NaN the sum's comes out."""
-    cdef ptrdiff_t i, o
-    for i in range(v.batches * v.out[0] * v.out[1] * v.out[2]):
-        for o in range(v.oc):
-            y[o] = clamp_f32(y[o] if bias == NULL else add_first(y[o], bias[o]), v.low, v.high)
-        y += v.oc
-
-
 cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const float* w, const float* bias, float* y) noexcept nogil:
     cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2]
     cdef ptrdiff_t b, id, ih, iw, kd, kh, kw, od, oh, ow, c, o
@@ -140,4 +206,4 @@ cdef inline void transpose_conv_3d_f32(const Volume* v, const float* x, const fl
                                             out[o] = plus_product(out[o], value, row[o * v.ic])
                                     row += v.oc * v.ic
                     x += v.ic
-    add_bias_3d(v, bias, y)
+    finish_rows(bias, v.batches * outputs, v.oc, v.low, v.high, False, y)

@@ -385,6 +385,18 @@ cdef inline float panel_sum(const float* a, const float* v, ptrdiff_t k, ptrdiff
     return total
 
 
+cdef inline void panel_row(
+    const float* w, const float* x, ptrdiff_t first, ptrdiff_t n, ptrdiff_t k, ptrdiff_t block, ptrdiff_t j, ptrdiff_t m, float* y,
+) noexcept nogil:
+    """Row j of m: the outputs from `first` on are computed, those before are there; of all of them those that are NaN are computed again."""
+    cdef ptrdiff_t i
+    for i in range(first, n):
+        y[i] = panel_sum(w + i * k, x, k, block, i, n, j >= m - m % 4)
+    for i in range(n):
+        if y[i] != y[i]:
+            y[i] = nan_of_panel(w + i * k, x, k, block, i, n, j, m)
+
+
 cdef inline void matrix_product_f32(
     const float* w, const float* x, float* y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t top, const RowKernels* fast=NULL,
 ) noexcept nogil:
@@ -393,7 +405,6 @@ cdef inline void matrix_product_f32(
     cdef ptrdiff_t block = max(k_block(k, m, n, top), 1)
     cdef ptrdiff_t i, j
     cdef bint done
-    cdef float* out
     if AARCH64:
         for j in range(m):
             if is_lane_product(n, k, m):
@@ -416,9 +427,4 @@ cdef inline void matrix_product_f32(
         return
     done = fast != NULL and fast.multiply_panels(w, x, y, n, k, m, block)
     for j in range(m):
-        out = y + j * n
-        for i in range(0 if not done else n if j >= m4 else n - n % 4, n):
-            out[i] = panel_sum(w + i * k, x + j * k, k, block, i, n, j >= m4)
-        for i in range(n):
-            if out[i] != out[i]:
-                out[i] = nan_of_panel(w + i * k, x + j * k, k, block, i, n, j, m)
+        panel_row(w, x + j * k, 0 if not done else n if j >= m4 else n - n % 4, n, k, block, j, m, y + j * n)

@@ -10,6 +10,33 @@ from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_first
 
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <string.h>
+    /* Whether each NaN among the operands is the one that x86-64 makes itself, of infinities and zeros: then so is each sum that is NaN. */
+    static inline int tflm_cy_own_nans(const float *a, const float *v, ptrdiff_t k) {
+    #if defined(__x86_64__)
+      int others = 0;
+      for (ptrdiff_t i = 0; i < k; i++) {
+        int32_t x, y;
+        memcpy(&x, a + i, 4);
+        memcpy(&y, v + i, 4);
+        others |= ((x & 0x7FFFFFFF) > 0x7F800000) & (x != (int32_t)0xFFC00000);
+        others |= ((y & 0x7FFFFFFF) > 0x7F800000) & (y != (int32_t)0xFFC00000);
+      }
+      return !others;
+    #else
+      (void)a, (void)v, (void)k;
+      return 0;
+    #endif
+    }
+    static inline float tflm_cy_own_nan(void) { const uint32_t x = 0xFFC00000; float y; memcpy(&y, &x, 4); return y; }
+    """
+    bint own_nans "tflm_cy_own_nans"(const float* a, const float* v, ptrdiff_t k) noexcept nogil
+    float own_nan "tflm_cy_own_nan"() noexcept nogil
+
 
 cdef inline float joined(float a, float b, bint last) noexcept nogil:
     return add_first(b, a) if last else add_first(a, b)
@@ -32,6 +59,8 @@ cdef inline float nan_of_row(const float* a, const float* v, ptrdiff_t k, bint l
     cdef ptrdiff_t i, t
     cdef float total
     cdef int l
+    if own_nans(a, v, k):
+        return own_nan()
     for i in range(k - k % 8):
         lanes[i & 7] = joined(lanes[i & 7], mul_first(v[i], a[i]), last)
     total = fold8_joined(lanes, lanes + 4, last)
@@ -160,6 +189,8 @@ cdef inline float nan_of_panel(
     cdef float part
     cdef ptrdiff_t start = 0
     cdef ptrdiff_t length
+    if own_nans(a, v, k):
+        return own_nan()
     while start < k:
         length = min(block, k - start)
         if behind:

@@ -8,15 +8,17 @@ Source: LiteRT:tflite/kernels/{conv3d,conv3d_transpose}.cc.
 from libc.math cimport INFINITY, isfinite
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.string cimport memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, transpose_conv_3d_f32
+from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv_3d cimport clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
-from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.optimized.conv_3d cimport add_patches, clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
+from tflm_cy.arithmetic.optimized.product cimport plan_product
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
@@ -25,6 +27,9 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
+from tflm_cy.ops.kernels.pixel_products cimport (
+    PixelProducts, matrix_shape, multiply_pixels, pack_pixel_products, plan_pixel_products,
+)
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed
 from tflm_cy.schema.option_slots cimport (
     CONV_3D_DILATION_D_FACTOR, CONV_3D_DILATION_H_FACTOR, CONV_3D_DILATION_W_FACTOR, CONV_3D_FUSED_ACTIVATION_FUNCTION,
@@ -33,7 +38,6 @@ from tflm_cy.schema.option_slots cimport (
 from tflm_cy.schema.table cimport table_i8, table_i32
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused
 from tflm_cy.simd.conv_f32 cimport ConvF32
-from tflm_cy.simd.table cimport row_kernels
 
 cdef enum ProductKind:           # of copied windows and the filter
     NONE = 0
@@ -57,7 +61,8 @@ cdef struct Conv3D:
     size_t window_bytes
     ConvF32 chains
     ConvF32Unfused ordered
-    const RowKernels* rows       # or NULL
+    PixelProducts pixels         # transposed
+    bint pointwise               # windows are the input's pixels
     bint fed                     # the filter or the bias is not constant
     bint unserved                # of this invoke: by the definition
     const float* no_bias         # zeros
@@ -162,6 +167,7 @@ cdef int use_product(Context context, Node* node, Conv3D* op, Tensor* w) except 
     cdef int64_t positions = count(context.output(node, 0)) / op.volume.oc
     cdef const float* biases = bias_of(context, node, 2)
     cdef ConvShape shape
+    op.pointwise = is_pointwise_3d(&op.volume)
     op.fed = not is_constant(w) or (bias != NULL and not is_constant(bias))
     if AARCH64:
         return 0
@@ -221,16 +227,6 @@ cdef bint all_finite(const float* x, int64_t n) noexcept nogil:
     return True
 
 
-cdef ConvShape matrix_shape(int64_t rows, int64_t depth, int64_t columns) noexcept nogil:
-    """Images of one pixel."""
-    cdef ConvShape g
-    g.batches, g.group_ic, g.ic, g.oc = rows, depth, depth, columns
-    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    g.pad_h = g.pad_w = 0
-    g.row = depth
-    return g
-
-
 cdef int convolve(Context context, Node* node) noexcept nogil:
     cdef Conv3D* op = <Conv3D*>node.data
     op.unserved = op.fed and op.product != NONE and not pack_fed(context, node, op)
@@ -268,10 +264,14 @@ cdef void compute(Context context, const Node* node, const Conv3D* op, const flo
 
 cdef bint multiply(Context context, const Node* node, const Conv3D* op, const float* x, int64_t first, int64_t end, int worker, float* y) noexcept nogil:
     """False where the definition must say which NaN an output is."""
-    cdef float* windows = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
+    cdef float* scratch = <float*>context.worker_scratch(op.windows, op.window_bytes, worker)
+    cdef const float* windows = scratch
     cdef ConvF32 chains
     cdef ConvF32Unfused ordered
-    copy_windows_3d(&op.volume, x, first, end, windows)
+    if op.pointwise:
+        windows = x + first * op.volume.ic
+    else:
+        copy_windows_3d(&op.volume, x, first, end, scratch)
     if op.product == FUSED:
         chains = op.chains
         chains.shape.batches = end - first
@@ -280,7 +280,7 @@ cdef bint multiply(Context context, const Node* node, const Conv3D* op, const fl
         return True
     ordered = op.ordered
     ordered.window.shape.batches = ordered.last_positions = end - first
-    return not op.ordered.run(&ordered, windows, windows + op.window_rows * ordered.window.length, y)
+    return not op.ordered.run(&ordered, windows, scratch + op.window_rows * ordered.window.length, y)
 
 
 # ---- CONV_3D_TRANSPOSE
@@ -288,7 +288,7 @@ cdef bint multiply(Context context, const Node* node, const Conv3D* op, const fl
 cdef int prepare_transpose(Context context, Node* node) except -1:
     cdef int32_t[5] dims
     cdef Conv3D* op
-    cdef int64_t products
+    cdef int64_t products, pixels
     cdef int axis
     expect_arity_between(context, node, 3, 4, 1)
     cdef Tensor* shape = operand(context, node, 0)
@@ -308,9 +308,12 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         if products > INT32_MAX:
             raise ValueError("CONV_3D_TRANSPOSE: too many products of pixels and taps")
     op.products = -1
-    op.rows = row_kernels()
     if node.arithmetic == OPTIMIZED and not op.dilated:
-        op.products = context.request_scratch(products * sizeof(float))
+        pixels = op.volume.size[0] * op.volume.size[1] * op.volume.size[2]
+        plan_pixel_products(
+            context, &op.pixels, plan_product(count(w) / max(op.volume.ic, <ptrdiff_t>1), op.volume.ic, pixels, top_block(l1_data_bytes())))
+        if not op.pixels.served:
+            op.products = context.request_scratch(products * sizeof(float))
     if not is_constant(shape):
         context.set_dynamic(y)
         node.invoke = transpose_dynamic
@@ -354,16 +357,39 @@ cdef int transpose_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int transpose(Context context, Node* node) noexcept nogil:
-    cdef const Conv3D* op = <const Conv3D*>node.data
+    cdef Conv3D* op = <Conv3D*>node.data
     cdef const float* w = <const float*>context.input(node, 1).data
     cdef const float* x = <const float*>context.input(node, 2).data
     cdef const float* bias = bias_of(context, node, 3)
     cdef float* y = <float*>context.output(node, 0).data
-    if op.products < 0:
+    if op.pixels.served:
+        add_pixel_products(context, node, op, x, w, bias, y)
+    elif op.products < 0:
         transpose_conv_3d_f32(&op.volume, x, w, bias, y)
     else:
-        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), op.rows, <float*>context.scratch(op.products), y)
+        transpose_conv_3d_f32_eigen(&op.volume, x, w, bias, top_block(l1_data_bytes()), <float*>context.scratch(op.products), y)
     return 0
+
+
+cdef void add_pixel_products(
+    Context context, const Node* node, Conv3D* op, const float* x, const float* w, const float* bias, float* y,
+) noexcept nogil:
+    """transpose_conv_3d_f32_eigen by the vector kernel."""
+    cdef const Volume* v = &op.volume
+    cdef ptrdiff_t inputs = op.pixels.product.m
+    cdef ptrdiff_t outputs = v.out[0] * v.out[1] * v.out[2] * v.oc
+    cdef ptrdiff_t b, first, end
+    if not op.pixels.packed or not is_constant(context.input(node, 1)):
+        pack_pixel_products(&op.pixels, w)
+    memset(y, 0, v.batches * outputs * sizeof(float))
+    for b in range(v.batches):
+        first = 0
+        while first < inputs:
+            end = min(first + op.pixels.together, inputs)
+            add_patches(v, multiply_pixels(context, &op.pixels, w, x, first, end), first, end, y + b * outputs)
+            first = end
+        x += inputs * v.ic
+    finish_rows(bias, v.batches * v.out[0] * v.out[1] * v.out[2], v.oc, v.low, v.high, False, y)
 
 
 OPERATORS = {

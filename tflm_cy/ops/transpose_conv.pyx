@@ -18,19 +18,16 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
-from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_row_by
-from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
-from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
-from tflm_cy.arithmetic.optimized.conv cimport SCATTERED, order_by_tap, transpose_conv_f32_eigen
-from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.row_kernels cimport COLUMN_BLOCK, RowKernels, RowScale
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
 from tflm_cy.arithmetic.transpose_conv cimport transpose_conv_f32, transpose_conv_hybrid_image, transpose_conv_quantized, turn_filters
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, shape_of, type_name, type_size
-from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, run_phases_i16
+from tflm_cy.ops.kernels.phases_i16 cimport Phases16, plan_phases_i16, room_for_bytes, run_phases_bytes, run_phases_i16
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
+from tflm_cy.ops.kernels.transposed_eigen cimport TransposedEigen, prepare_eigen, run_eigen
 from tflm_cy.ops.kernels.requantize_fixed cimport constant_bias, fill_requantize_fixed, ready_requantize_fixed
 from tflm_cy.ops.quantized_weights cimport (
     Bias, bias_values, check_bias_type, check_bias_width, check_quantized, prepare_bias, prepare_bias_micro, prepare_rescale, read_as_bytes,
@@ -57,12 +54,12 @@ cdef struct TransposeConv:
     Bias bias
     RangeF range
     Rescale rescale
+    Rescale whole                # `rescale` without the zero point, where int16 values are made of bytes
     Rescale tail                 # of the last elements: uint8 in the optimized arithmetic, else as `rescale`
     int block                    # which are those beyond a multiple of this
     float* packed                # NULL when the filter is not constant
     int packing                  # scratch, then
-    Product product              # of the optimized arithmetic, of one image
-    float* ordered               # the filter by taps, with room for the packed one behind
+    TransposedEigen eigen        # of the optimized arithmetic
     int runs                     # scratch: kh * kw
     int sums                     # scratch: oc sums
     int image                    # scratch: one pixel, or one quantized image (hybrid)
@@ -72,6 +69,7 @@ cdef struct TransposeConv:
     const RowKernels* rows       # or NULL
     RequantizeFixed fixed        # with vector kernels for bytes
     Phases8 phases
+    bint apart                   # of one image at a time
     Phases16 wide                # the same of int16 images
     int64_t exact                # elements of the output that the phases make; the definition makes the others
 
@@ -213,7 +211,9 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
     cdef ptrdiff_t depth = op.shape.kh * op.shape.kw * op.shape.ic
     op.packed = NULL
     if node.arithmetic == OPTIMIZED and not is_empty(&op.shape):
-        return prepare_eigen(context, node, op)
+        prepare_eigen(context, &op.eigen, &op.shape, op.height * op.width, w)
+        node.invoke = convolve_f32_eigen
+        return 0
     if is_constant(w):
         op.packed = <float*>context.persistent(sizeof(float) * packed_size(op.shape.oc, depth))
         pack_columns(<const float*>w.data, op.shape.oc, depth, depth, 1, op.packed)
@@ -221,28 +221,6 @@ cdef int prepare_float(Context context, Node* node, TransposeConv* op) except -1
         op.packing = context.request_scratch(sizeof(float) * packed_size(op.shape.oc, depth))
     node.invoke = convolve_f32
     return 0
-
-
-cdef int prepare_eigen(Context context, Node* node, TransposeConv* op) except -1:
-    cdef Tensor* w = context.input(node, 1)
-    cdef ConvShape* g = &op.shape
-    cdef ptrdiff_t size
-    op.product = plan_product(g.kh * g.kw * g.oc, g.ic, op.height * op.width, top_block(l1_data_bytes()))
-    size = op.product.n * op.product.k + packed_panels(&op.product)
-    if is_constant(w):
-        op.ordered = <float*>context.persistent(sizeof(float) * size)
-        order_filter(op, <const float*>w.data, op.ordered)
-    else:
-        op.packing = context.request_scratch(sizeof(float) * size)
-    op.rows = row_kernels()
-    op.sums = context.request_scratch((SCATTERED if op.rows != NULL else 2) * sizeof(float) * op.product.n)
-    node.invoke = convolve_f32_eigen
-    return 0
-
-
-cdef void order_filter(const TransposeConv* op, const float* w, float* ordered) noexcept nogil:
-    order_by_tap(w, op.shape.oc, op.shape.kh * op.shape.kw, op.shape.ic, ordered)
-    pack_panels(&op.product, ordered, ordered + op.product.n * op.product.k)
 
 
 cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint narrow_bias) except -1:
@@ -288,6 +266,24 @@ cdef int prepare_quantized(Context context, Node* node, TransposeConv* op, bint 
                 return context.parallelize(
                     node, compute_phases_s16, iteration_space(op.shape.batches * op.shape.oh, 1),
                     count(y) * (0.01 * op.wide.depth + 1))
+    if x.type == INT8 and op.dynamic and node.arithmetic != MICRO and is_constant(w) and w.type == INT8 and op.bias.values != NULL and not is_empty(&op.shape):
+        op.whole = op.rescale
+        op.whole.bias, op.whole.zero_point = <const int64_t*>op.bias.values, 0
+        op.whole.low, op.whole.high = op.rescale.low - op.rescale.zero_point, op.rescale.high - op.rescale.zero_point
+        if plan_phases_i16(context, &op.wide, &op.shape, <const int8_t*>w.data, &op.whole):
+            op.image = context.request_scratch(room_for_bytes(&op.shape, op.height * op.width))
+            node.invoke = convolve_phases_bytes
+    return 0
+
+
+cdef int convolve_phases_bytes(Context context, Node* node) noexcept nogil:
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef const Tensor* x = context.input(node, 2)
+    if shape_output(context, node, op) != 0:
+        return -1
+    run_phases_bytes(
+        context, &op.wide, &op.shape, op.height * op.width, <const int8_t*>x.data, x.zero_point, &op.whole, op.rescale.zero_point,
+        <int16_t*>context.scratch(op.image), <int8_t*>context.output(node, 0).data)
     return 0
 
 
@@ -308,18 +304,21 @@ cdef void compute_phases_s16(Context context, Node* node, int64_t first, int64_t
 
 
 cdef bint use_phases(Context context, Node* node, TransposeConv* op, const Tensor* x, const Tensor* w, const Tensor* b) except -1:
-    """As convolutions, one for each phase of the strides: of images whose pixels are all taken, and constants."""
+    """As convolutions, one for each phase of the strides. Images of which not all pixels are taken are computed one by one."""
     cdef ConvShape* g = &op.shape
+    cdef ConvShape together = op.shape
     cdef const int32_t* bias = constant_bias(context, b, g.oc)
     cdef ConvI8 common
     cdef int64_t outputs = g.batches * g.oh * g.ow * g.oc
-    if not is_constant(w) or bias == NULL or is_empty(g) or outputs == 0 or (g.batches > 1 and g.ih * g.iw != op.height * op.width):
+    if not is_constant(w) or bias == NULL or is_empty(g) or outputs == 0:
         return False
+    op.apart = g.ih * g.iw != op.height * op.width
+    together.batches = 1 if op.apart else g.batches
     if g.ih * g.iw > op.height * op.width or not ready_requantize_fixed(context, &op.fixed, 1, g.oc, g.kh * g.kw * g.ic, x, bias, &op.rescale, NULL):
         return False
     memset(&common, 0, sizeof(common))
-    fill_requantize_fixed(&common, &op.fixed, g, x, w.zero_point if x.type == UINT8 else 0, bias)
-    if not plan_phases_i8(context, &op.phases, g, &common, x, w, 1):
+    fill_requantize_fixed(&common, &op.fixed, &together, x, w.zero_point if x.type == UINT8 else 0, bias)
+    if not plan_phases_i8(context, &op.phases, &together, &common, x, w, 1):
         return False
     op.fixed.pack(&op.fixed)
     op.exact = outputs - outputs % op.block
@@ -344,8 +343,14 @@ cdef int convolve_phases(Context context, Node* node) noexcept nogil:
 
 
 cdef void compute_phases(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
-    run_phases_i8(
-        context, &(<TransposeConv*>node.data).phases, context.input(node, 2).data, context.output(node, 0).data, <int>first, <int>end, worker)
+    cdef TransposeConv* op = <TransposeConv*>node.data
+    cdef const ConvShape* g = &op.shape
+    cdef const char* x = <const char*>context.input(node, 2).data
+    cdef char* y = <char*>context.output(node, 0).data
+    for _ in range(g.batches if op.apart else 1):
+        run_phases_i8(context, &op.phases, x, y, <int>first, <int>end, worker)
+        x += op.height * op.width * g.ic
+        y += g.oh * g.ow * g.oc
 
 
 cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -1:
@@ -365,10 +370,10 @@ cdef int prepare_hybrid(Context context, Node* node, TransposeConv* op) except -
     op.turned = NULL
     op.rows = row_kernels() if node.arithmetic != MICRO else NULL
     if is_constant(w):
-        op.turned = <int8_t*>context.unfilled(count(w) + 1)
+        op.turned = <int8_t*>context.unfilled(count(w) + COLUMN_BLOCK)
         turn_filters(<const int8_t*>w.data, op.shape.oc, op.shape.kh * op.shape.kw * op.shape.ic, op.turned)
     else:
-        op.turning = context.request_scratch(count(w) + 1)
+        op.turning = context.request_scratch(count(w) + COLUMN_BLOCK)
     node.invoke = convolve_hybrid
     return 0
 
@@ -404,17 +409,12 @@ cdef int convolve_f32(Context context, Node* node) noexcept nogil:
 
 cdef int convolve_f32_eigen(Context context, Node* node) noexcept nogil:
     cdef TransposeConv* op = <TransposeConv*>node.data
-    cdef float* ordered = op.ordered
     if shape_output(context, node, op) != 0:
         return -1
-    if ordered == NULL:
-        ordered = <float*>context.scratch(op.packing)
-        order_filter(op, <const float*>context.input(node, 1).data, ordered)
-    transpose_conv_f32_eigen(
-        &op.shape, &op.product, <const float*>context.input(node, 2).data, ordered, ordered + op.product.n * op.product.k,
+    run_eigen(
+        context, &op.eigen, &op.shape, <const float*>context.input(node, 2).data, <const float*>context.input(node, 1).data,
         <const float*>bias_values(context, context.input(node, 3), op.shape.oc, &op.bias), op.range.low, op.range.high,
-        op.rows, <float*>context.scratch(op.sums), <float*>context.output(node, 0).data,
-    )
+        <float*>context.output(node, 0).data)
     return 0
 
 

@@ -4,7 +4,7 @@
  * | --- | --- | --- |
  * | ORDER | columns | in the order of k |
  * | PAIRS | columns, two each: even and odd k | even + odd, then what is left of a stretch in order |
- * | EIGHTS | columns, eight each: k mod 8 | ((0+2)+(4+6)) and ((1+3)+(5+7)), pairs of what is left to these two, their sum, the last one |
+ * | EIGHTS | positions, of eight accumulators: k mod 8 | ((0+2)+(4+6)) and ((1+3)+(5+7)), pairs of what is left to these two, their sum, the last one |
  *
  * A block of k starts from 0, and blocks are added. What is left is what a block of k has beyond a multiple of 8; only windows that are one
  * stretch may have it. */
@@ -30,6 +30,7 @@ typedef struct {
 #if SIMD_ISA == 512
 SIMD_INLINE vf vf_set2(const float *p) { double x; memcpy(&x, p, 8); return _mm512_castpd_ps(_mm512_set1_pd(x)); }
 SIMD_INLINE vf vf_set8(const float *p) { return _mm512_broadcast_f32x8(_mm256_loadu_ps(p)); }
+SIMD_INLINE vf vf_strided(const void *p, vi at) { return _mm512_castsi512_ps(_mm512_i32gather_epi32(at, p, 1)); } /* `at`: bytes from p */
 SIMD_INLINE vf vf_fold_pairs(vf a) { /* lane i: 2 i and 2 i + 1 */
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
   return _mm512_add_ps(_mm512_permutexvar_ps(even, a), _mm512_permutexvar_ps(_mm512_add_epi32(even, _mm512_set1_epi32(1)), a));
@@ -45,6 +46,7 @@ SIMD_INLINE vf vf_zip_odd(vf a, vf b) { return _mm512_shuffle_ps(a, b, 0xDD); }
 #else
 SIMD_INLINE vf vf_set2(const float *p) { double x; memcpy(&x, p, 8); return _mm256_castpd_ps(_mm256_set1_pd(x)); }
 SIMD_INLINE vf vf_set8(const float *p) { return _mm256_loadu_ps(p); }
+SIMD_INLINE vf vf_strided(const void *p, vi at) { return _mm256_i32gather_ps((const float *)p, at, 1); }
 SIMD_INLINE vf vf_fold_pairs(vf a) {
   const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
   return _mm256_add_ps(_mm256_permutevar8x32_ps(a, even), _mm256_permutevar8x32_ps(a, _mm256_add_epi32(even, _mm256_set1_epi32(1))));
@@ -58,13 +60,13 @@ SIMD_INLINE vf vf_zip_odd(vf a, vf b) { return _mm256_shuffle_ps(a, b, 0xDD); }
 #endif
 
 SIMD_INLINE vf vf_broadcast(const int KIND, const char *p) {
-  return KIND == ORDER ? vf_set1(*(const float *)p) : KIND == PAIRS ? vf_set2((const float *)p) : vf_set8((const float *)p);
+  return KIND == ORDER ? vf_set1(*(const float *)p) : vf_set2((const float *)p);
 }
 
 /* acc += x * w over `steps` steps of k that lie together; returns the weights behind. w_panel: floats from a vector's weights to the next's. */
 SIMD_INLINE const float *chain32(const int R, const int NC, const int KIND, const char *q, ptrdiff_t row, ptrdiff_t steps, const float *w,
                                  ptrdiff_t w_panel, vf acc[ORDERED_ROWS][8]) {
-  const int size = KIND == ORDER ? 4 : KIND == PAIRS ? 8 : 32;
+  const int size = KIND == ORDER ? 4 : 8;
   const char *q1 = q + (R > 3 ? 3 * row : 0), *q2 = q + (R > 6 ? 6 * row : 0);
   for (; steps > 0; steps--) {
     vf v[8];
@@ -81,26 +83,12 @@ SIMD_INLINE const float *chain32(const int R, const int NC, const int KIND, cons
   return w;
 }
 
-/* The end of a block in EIGHTS: one column's sum; x and w at what is left, w of VL / 8 columns each. */
-SIMD_INLINE float eights32(const float *a, const float *x, const float *w, ptrdiff_t left) {
-  float low = (a[0] + a[2]) + (a[4] + a[6]), high = (a[1] + a[3]) + (a[5] + a[7]);
-  ptrdiff_t i = 0;
-  for (; i + 2 <= left; i += 2) {
-    low = low + x[i] * w[i * (VL / 8)];
-    high = high + x[i + 1] * w[(i + 1) * (VL / 8)];
-  }
-  low = low + high;
-  if (i < left) low = low + x[i] * w[i * (VL / 8)];
-  return low;
-}
-
 SIMD_INLINE void tile32o(const int R, const int NC, const int KIND, Chains32 *t, ptrdiff_t first, const float *w, ptrdiff_t w_panel,
                          const float *bias, ptrdiff_t n, float *y) {
-  const ptrdiff_t row = t->row, length = t->length, unit = KIND == ORDER ? 1 : KIND == PAIRS ? 2 : 8;
+  const ptrdiff_t row = t->row, length = t->length, unit = KIND == ORDER ? 1 : 2;
   const float *const *stretch = t->stretches;
   ptrdiff_t at = 0;
   vf sum[ORDERED_ROWS][8];
-  float sums[ORDERED_ROWS][2] = {{0}};
   int nan = 0;
   UNROLL32O for (int r = 0; r < R; r++)
     UNROLL32O for (int j = 0; j < NC; j++) sum[r][j] = vf_set1(0);
@@ -127,44 +115,84 @@ SIMD_INLINE void tile32o(const int R, const int NC, const int KIND, Chains32 *t,
         at += block - main;
       }
     }
-    if (KIND == EIGHTS) {
-      for (int r = 0; r < R; r++) {
-        float lanes[VL];
-        vf_store(lanes, acc[r][0]);
-        for (int c = 0; c < VL / 8; c++) {
-          float total = eights32(lanes + 8 * c, block > main ? (const float *)((const char *)(*stretch + first + at) + r * row) : NULL, w + c, block - main);
-          sums[r][c] = done == 0 ? total : sums[r][c] + total;
-        }
-      }
-      w += (block - main) * (VL / 8);
-      at += block - main;
-    } else {
-      UNROLL32O for (int r = 0; r < R; r++)
-        UNROLL32O for (int j = 0; j < NC; j++) sum[r][j] = done == 0 ? acc[r][j] : vf_add(sum[r][j], acc[r][j]);
-    }
+    UNROLL32O for (int r = 0; r < R; r++)
+      UNROLL32O for (int j = 0; j < NC; j++) sum[r][j] = done == 0 ? acc[r][j] : vf_add(sum[r][j], acc[r][j]);
     done += block;
   }
-  if (KIND == EIGHTS) {
-    for (int r = 0; r < R; r++)
-      for (int c = 0; c < VL / 8 && c < n; c++) {
-        float v = sums[r][c];
-        nan |= v != v;
-        v = v + bias[c];
-        v = v < t->low ? t->low : v;
-        y[r * t->y_row + c] = t->high < v ? t->high : v;
+  const vf low = vf_set1(t->low), high = vf_set1(t->high);
+  const ptrdiff_t whole = KIND == PAIRS ? VL / 2 : VL;
+  UNROLL32O for (int r = 0; r < R; r++) {
+    float *out = y + r * t->y_row;
+    UNROLL32O for (int j = 0; j < NC; j++) {
+      nan |= vf_nan(sum[r][j]);
+      const vf v = vf_min(high, vf_max(low, vf_add(sum[r][j], vf_load(bias + j * VL))));
+      if (KIND == ORDER && n >= (j + 1) * whole) vf_store(out + j * VL, v);
+      else vf_store_part(out + j * VL, v, n - j * VL < whole ? n - j * VL : whole);
+    }
+  }
+  t->nan |= nan;
+}
+
+/* The end of a block in EIGHTS: the accumulators' sum, then the values and the weights of what is left. */
+SIMD_INLINE vf end_of_eights32(const vf *a, const vf *x, const float *w, ptrdiff_t left) {
+  vf low = vf_add(vf_add(a[0], a[2]), vf_add(a[4], a[6])), high = vf_add(vf_add(a[1], a[3]), vf_add(a[5], a[7]));
+  ptrdiff_t i = 0;
+  for (; i + 2 <= left; i += 2) {
+    low = vf_add(low, vf_mul(x[i], vf_set1(w[i * (VL / 8)])));
+    high = vf_add(high, vf_mul(x[i + 1], vf_set1(w[(i + 1) * (VL / 8)])));
+  }
+  low = vf_add(low, high);
+  return i < left ? vf_add(low, vf_mul(x[i], vf_set1(w[i * (VL / 8)]))) : low;
+}
+
+/* At most VL positions and three columns in EIGHTS. The positions' values are gathered, some steps of k at a time; weights are broadcast. */
+static void eights32(Chains32 *t, ptrdiff_t first, int positions, const float *w, ptrdiff_t w_panel, const float *bias, ptrdiff_t n, float *y) {
+  enum { STEPS = 64, COLUMNS = 3, TOGETHER = VL / 8 };
+  const float *const *stretch = t->stretches;
+  int32_t places[VL];
+  float out[VL];
+  ptrdiff_t at = 0;
+  vf x[STEPS], acc[COLUMNS][8], sum[COLUMNS];
+  int nan = 0;
+  for (int r = 0; r < VL; r++) places[r] = r < positions ? (int32_t)(r * t->row) : 0;
+  const vi rows = vi_load(places);
+  for (ptrdiff_t done = 0; done < t->k;) {
+    const ptrdiff_t block = t->block < t->k - done ? t->block : t->k - done, left = block % 8;
+    for (int c = 0; c < n; c++)
+      UNROLL32O for (int l = 0; l < 8; l++) acc[c][l] = vf_set1(0);
+    for (ptrdiff_t steps = block - left; steps > 0;) {
+      ptrdiff_t some = steps < t->length - at ? steps : t->length - at;
+      some = some < STEPS ? some : STEPS;
+      for (ptrdiff_t i = 0; i < some; i++) x[i] = vf_strided(*stretch + first + at + i, rows);
+      for (int c = 0; c < n; c++) {
+        const float *v = w + c / TOGETHER * w_panel + c % TOGETHER * 8;
+        vf a[8];
+        UNROLL32O for (int l = 0; l < 8; l++) a[l] = acc[c][l];
+        for (ptrdiff_t i = 0; i < some; i += 8, v += VL)
+          UNROLL32O for (int l = 0; l < 8; l++) a[l] = vf_add(a[l], vf_mul(x[i + l], vf_set1(v[l])));
+        UNROLL32O for (int l = 0; l < 8; l++) acc[c][l] = a[l];
       }
-  } else {
-    const vf low = vf_set1(t->low), high = vf_set1(t->high);
-    const ptrdiff_t whole = KIND == PAIRS ? VL / 2 : VL;
-    UNROLL32O for (int r = 0; r < R; r++) {
-      float *out = y + r * t->y_row;
-      UNROLL32O for (int j = 0; j < NC; j++) {
-        nan |= vf_nan(sum[r][j]);
-        const vf v = vf_min(high, vf_max(low, vf_add(sum[r][j], vf_load(bias + j * VL))));
-        if (KIND == ORDER && n >= (j + 1) * whole) vf_store(out + j * VL, v);
-        else vf_store_part(out + j * VL, v, n - j * VL < whole ? n - j * VL : whole);
+      w += some / 8 * VL;
+      steps -= some;
+      at += some;
+      if (at == t->length) {
+        stretch++;
+        at = 0;
       }
     }
+    for (ptrdiff_t i = 0; i < left; i++) x[i] = vf_strided(*stretch + first + at + i, rows);
+    for (int c = 0; c < n; c++) {
+      const vf total = end_of_eights32(acc[c], x, w + c / TOGETHER * w_panel + c % TOGETHER, left);
+      sum[c] = done == 0 ? total : vf_add(sum[c], total);
+    }
+    w += left * TOGETHER;
+    at += left;
+    done += block;
+  }
+  for (int c = 0; c < n; c++) {
+    nan |= vf_nan(sum[c]);
+    vf_store(out, vf_min(vf_set1(t->high), vf_max(vf_set1(t->low), vf_add(sum[c], vf_set1(bias[c])))));
+    for (int r = 0; r < positions; r++) y[r * t->y_row + c] = out[r];
   }
   t->nan |= nan;
 }
@@ -180,13 +208,12 @@ typedef void (*Tile32o)(Chains32 *t, ptrdiff_t first, const float *w, ptrdiff_t 
   TILE32O(NAME##_5, 5, 1, KIND) TILE32O(NAME##_6, 6, 1, KIND) TILE32O(NAME##_7, 7, 1, KIND) TILE32O(NAME##_8, 8, 1, KIND)
 TILES32O(order32, ORDER)
 TILES32O(pairs32, PAIRS)
-TILES32O(eights32_tile, EIGHTS)
 TILE32O(order32_1x8, 1, 8, ORDER)
 TILE32O(order32_2x4, 2, 4, ORDER)
 TILE32O(order32_3x2, 3, 2, ORDER)
 
 #define NAMES32O(NAME) {0, NAME##_1, NAME##_2, NAME##_3, NAME##_4, NAME##_5, NAME##_6, NAME##_7, NAME##_8}
-static const Tile32o tiles32o[3][ORDERED_ROWS + 1] = {NAMES32O(order32), NAMES32O(pairs32), NAMES32O(eights32_tile)};
+static const Tile32o tiles32o[2][ORDERED_ROWS + 1] = {NAMES32O(order32), NAMES32O(pairs32)};
 /* Several vectors of columns at once where few positions would leave sums waiting for each other. */
 static const Tile32o wide32o[4] = {0, order32_1x8, order32_2x4, order32_3x2};
 static const int wide32o_vectors[4] = {0, 8, 4, 2};
@@ -194,8 +221,15 @@ static const int wide32o_vectors[4] = {0, 8, 4, 2};
 /* `positions` of an output row from position `first` on, and n columns; vectors of columns are `w_panel` floats of weights. */
 SIMD_INLINE void chains32(Chains32 *t, int kind, ptrdiff_t first, ptrdiff_t positions, const float *w, ptrdiff_t w_panel, const float *bias,
                           ptrdiff_t n, float *y) {
-  const ptrdiff_t columns = kind == ORDER ? VL : kind == PAIRS ? VL / 2 : VL / 8;
+  const ptrdiff_t columns = kind == ORDER ? VL : VL / 2;
   const ptrdiff_t tiles = (positions + ORDERED_ROWS - 1) / ORDERED_ROWS;
+  if (kind == EIGHTS) {
+    for (ptrdiff_t i = 0; i < positions; i += VL) {
+      const int now = (int)(positions - i < VL ? positions - i : VL);
+      eights32(t, (first + i) * (t->row / (ptrdiff_t)sizeof(float)), now, w, w_panel, bias, n, y + (first + i) * t->y_row);
+    }
+    return;
+  }
   for (ptrdiff_t i = 0; i < tiles; i++) {
     const int now = (int)(positions / tiles + (i < positions % tiles));
     const ptrdiff_t offset = first * (t->row / (ptrdiff_t)sizeof(float));

@@ -31,6 +31,9 @@ cdef extern from "conv_f32_unfused.h" nogil:
     int row_of_half32(int vector, int half) noexcept
     int vf_nan(vf a) noexcept
 
+cdef enum:
+    MOST_APART = 1 << 24         # floats from a position to the next
+
 
 cdef ptrdiff_t depth32(const ConvF32Unfused* c) noexcept nogil:
     return c.window.shape.kh * c.window.shape.kw * c.window.shape.group_ic
@@ -61,7 +64,7 @@ cdef bint plan_conv_f32_unfused(ConvF32Unfused* c) noexcept nogil:
     c.window.period = 0
     if g.group_ic <= 0 or g.kh <= 0 or g.kw <= 0 or not plan_windows32(&c.window):
         return False
-    if c.panels and g.groups != 1:
+    if c.panels and (g.groups != 1 or max(g.stride_w * g.ic, depth32(c)) > MOST_APART):
         return False
     c.first_rest = c.first_last = g.oc / g.groups
     c.last_positions = positions

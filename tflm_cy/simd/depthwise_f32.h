@@ -73,6 +73,40 @@ static const DepthwiseF32Function depthwise_f32_functions[][2][2][5] = {
 #endif
 };
 
+/* Outputs that follow each other, of T taps each, whose pointers are `step` apart: arithmetic/xnnpack/depthwise.pxd's depthwise_pixel, a vector of channels after
+ * the other. Of fewer channels than a vector has only these are touched; else the last vector computes some again. */
+SIMD_INLINE void pixels32(const int T, const float *const *at, ptrdiff_t step, ptrdiff_t pixels, const float *w, const float *bias, ptrdiff_t channels, vf low,
+                          vf high, float *y) {
+  for (ptrdiff_t c = 0; c < channels; c += VL) {
+    const ptrdiff_t first = c + VL <= channels || channels < VL ? c : channels - VL;
+    const float *const *p = at;
+    float *to = y + first;
+    vf taps[4];
+    if (channels < VL) {
+      const vf start = vf_load_part(bias, channels);
+      UNROLL32D for (int t = 0; t < T; t++) taps[t] = vf_load_part(w + t * channels, channels);
+      for (ptrdiff_t i = 0; i < pixels; i++, p += step, to += channels) {
+        vf a = start;
+        UNROLL32D for (int t = 0; t < T; t++) a = vf_fma_first(vf_load_part(p[t], channels), taps[t], a);
+        vf_store_part(to, vf_min(high, vf_max(low, a)), channels);
+      }
+      return;
+    }
+    const vf start = vf_load(bias + first);
+    UNROLL32D for (int t = 0; t < T; t++) taps[t] = vf_load(w + t * channels + first);
+    for (ptrdiff_t i = 0; i < pixels; i++, p += step, to += channels) {
+      vf a = start;
+      UNROLL32D for (int t = 0; t < T; t++) a = vf_fma_first(vf_load(p[t] + first), taps[t], a);
+      vf_store(to, vf_min(high, vf_max(low, a)));
+    }
+  }
+}
+static void few_taps32(const float *const *at, ptrdiff_t step, ptrdiff_t pixels, ptrdiff_t tile, const float *w, const float *bias, ptrdiff_t channels, vf low,
+                       vf high, float *y) {
+  if (tile == 3) pixels32(3, at, step, pixels, w, bias, channels, low, high, y);
+  else pixels32(4, at, step, pixels, w, bias, channels, low, high, y);
+}
+
 SIMD_INLINE DepthwiseF32Function depthwise_f32_function(ptrdiff_t channels, ptrdiff_t k, ptrdiff_t stride, ptrdiff_t rows) {
   return depthwise_f32_functions[channels == VL ? 0 : channels == HALF ? 2 : 1][k == 5][stride == 2][rows];
 }

@@ -27,7 +27,7 @@ SIMD_INLINE Eight32 eight_mul(Eight32 a, Eight32 b) { return (Eight32){a.low * b
 SIMD_INLINE Four32 eight_halves(Eight32 a) { return a.low + a.high; }
 #endif
 
-/* y[r] = a[r] . v for `rows` rows, in row_f32's order without a wide tail. Eight rows together. */
+/* y[r] = a[r] . v for `rows` rows, in row_f32's order without a wide tail. Eight rows together, while the next eight are on their way. */
 static void multiply_vector_eigen(const float *a, ptrdiff_t rows, ptrdiff_t k, const float *v, float *y) {
   const ptrdiff_t whole = k - k % 8;
   const Eight32 zero = {0};
@@ -35,12 +35,15 @@ static void multiply_vector_eigen(const float *a, ptrdiff_t rows, ptrdiff_t k, c
     const float *row[8];
     Eight32 sum[8];
     float total[8];
+    const char *ahead = (const char *)(a + (r + 8 < rows ? r + 8 : 0) * k);
     _Pragma("GCC unroll 8") for (int j = 0; j < 8; j++) {
       row[j] = a + (r + j < rows ? r + j : rows - 1) * k;
       sum[j] = zero;
     }
     for (ptrdiff_t i = 0; i < whole; i += 8) {
       const Eight32 x = eight_load(v + i);
+      _Pragma("GCC unroll 4") for (int j = 0; j < 4; j++) simd_prefetch(ahead + 64 * j);
+      ahead += 256;
       _Pragma("GCC unroll 8") for (int j = 0; j < 8; j++) sum[j] = eight_add(sum[j], eight_mul(eight_load(row[j] + i), x));
     }
     _Pragma("GCC unroll 8") for (int j = 0; j < 8; j++) {
@@ -165,13 +168,96 @@ static void panel_in_order(const float *panel, ptrdiff_t length, const float *x,
   for (; j < end; j++) panel_one(panel, length, x + j * k, y + j * y_step, n);
 }
 
+#if SIMD_ISA == 512
+SIMD_INLINE vf vf_pieces(const float *const *row, ptrdiff_t at) { /* four values of each fourth row */
+  __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(row[0] + at));
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(row[4] + at), 1);
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(row[8] + at), 2);
+  return _mm512_insertf32x4(v, _mm_loadu_ps(row[12] + at), 3);
+}
+#define SHUFFLE_ROWS(NAME, ...) _mm512_##NAME##_ps(__VA_ARGS__)
+#elif SIMD_ISA == 256
+SIMD_INLINE vf vf_pieces(const float *const *row, ptrdiff_t at) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row[0] + at)), _mm_loadu_ps(row[4] + at), 1);
+}
+#define SHUFFLE_ROWS(NAME, ...) _mm256_##NAME##_ps(__VA_ARGS__)
+#endif
+#ifdef SHUFFLE_ROWS
+enum { FEW_TOGETHER = 4, MOST_FEW = 8 };
+
+/* Four columns of VL rows. */
+SIMD_INLINE void turn_four(const float *const *row, ptrdiff_t at, vf *turned) {
+  const vf a = vf_pieces(row, at), b = vf_pieces(row + 1, at), c = vf_pieces(row + 2, at), d = vf_pieces(row + 3, at);
+  const vf low = SHUFFLE_ROWS(unpacklo, a, b), high = SHUFFLE_ROWS(unpackhi, a, b), low2 = SHUFFLE_ROWS(unpacklo, c, d), high2 = SHUFFLE_ROWS(unpackhi, c, d);
+  turned[0] = SHUFFLE_ROWS(shuffle, low, low2, 0x44);
+  turned[1] = SHUFFLE_ROWS(shuffle, low, low2, 0xEE);
+  turned[2] = SHUFFLE_ROWS(shuffle, high, high2, 0x44);
+  turned[3] = SHUFFLE_ROWS(shuffle, high, high2, 0xEE);
+}
+
+/* y[j][r] += w[r] . x[j] in the order of k, for `count` rows of x and at most VL rows of w: weights that are met once are turned in registers, four columns at a
+ * time. */
+SIMD_INLINE void few_tile(const float *w, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t length, const float *x, ptrdiff_t x_step, const int count, float *y,
+                          ptrdiff_t y_step) {
+  const ptrdiff_t whole = length - length % 4;
+  const float *row[VL];
+  float last[VL][4] = {{0}};
+  vf sum[FEW_TOGETHER], turned[4];
+  _Pragma("GCC unroll 8") for (int j = 0; j < count; j++) sum[j] = vf_set1(0);
+  _Pragma("GCC unroll 16") for (int r = 0; r < VL; r++) row[r] = w + (r < rows ? r : rows - 1) * step;
+  for (ptrdiff_t k = 0; k < whole; k += 4) {
+    turn_four(row, k, turned);
+    _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++)
+      _Pragma("GCC unroll 8") for (int j = 0; j < count; j++) sum[j] = vf_add(sum[j], vf_mul(turned[t], vf_set1(x[j * x_step + k + t])));
+  }
+  if (whole < length) {
+    for (int r = 0; r < VL; r++) {
+      memcpy(last[r], row[r] + whole, (size_t)(length - whole) * sizeof(float));
+      row[r] = last[r];
+    }
+    turn_four(row, 0, turned);
+    for (ptrdiff_t k = whole; k < length; k++)
+      _Pragma("GCC unroll 8") for (int j = 0; j < count; j++) sum[j] = vf_add(sum[j], vf_mul(turned[k - whole], vf_set1(x[j * x_step + k])));
+  }
+  _Pragma("GCC unroll 8") for (int j = 0; j < count; j++) {
+    float *to = y + j * y_step;
+    if (rows >= VL) vf_store(to, vf_add(vf_load(to), sum[j]));
+    else vf_store_part(to, vf_add(vf_load_part(to, rows), sum[j]), rows);
+  }
+}
+
+typedef void (*FewTile)(const float *w, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t length, const float *x, ptrdiff_t x_step, float *y, ptrdiff_t y_step);
+#define FEW_TILE(COUNT) \
+  static void few_tile_##COUNT(const float *w, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t length, const float *x, ptrdiff_t x_step, float *y, ptrdiff_t y_step) { \
+    few_tile(w, step, rows, length, x, x_step, COUNT, y, y_step); \
+  }
+FEW_TILE(1) FEW_TILE(2) FEW_TILE(3) FEW_TILE(4)
+static const FewTile few_tiles[FEW_TOGETHER + 1] = {0, few_tile_1, few_tile_2, few_tile_3, few_tile_4};
+
+/* Outputs 0 .. n - 1 of rows first .. end - 1 of x in the order of k. */
+static void few_in_order(const float *w, const float *x, float *y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t first, ptrdiff_t end, ptrdiff_t block, ptrdiff_t y_step) {
+  for (ptrdiff_t i = 0; i < n; i += VL)
+    for (ptrdiff_t start = 0; start < k; start += block)
+      for (ptrdiff_t j = first; j < end; j += FEW_TOGETHER)
+        few_tiles[end - j < FEW_TOGETHER ? end - j : FEW_TOGETHER](
+            w + i * k + start, k, n - i, k - start < block ? k - start : block, x + j * k + start, k, y + j * y_step + i, y_step);
+}
+#endif
+
 /* All but the last n % 4 columns of the first m - m % 4 rows of matrix_product_f32's panels: y[j][i] = w[i] . x[j]. False where a stretch is too long. */
 static int multiply_panels_eigen(const float *w, const float *x, float *y, ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, ptrdiff_t block) {
   float panel[PANEL_DEPTH * PANEL_ROWS] __attribute__((aligned(64)));
   const ptrdiff_t m4 = m - m % 4, n4 = n - n % 4;
   if (block > PANEL_DEPTH) return 0;
   memset(y, 0, (size_t)(n * m) * sizeof(float));
-  for (ptrdiff_t i = 0; i < n; i += PANEL_ROWS) {
+  ptrdiff_t i = 0;
+#ifdef SHUFFLE_ROWS
+  if (m <= MOST_FEW) {
+    i = m4 > 0 ? n - n % PANEL_ROWS : n;
+    few_in_order(w, x, y, i, k, 0, m, block, n);
+  }
+#endif
+  for (; i < n; i += PANEL_ROWS) {
     const ptrdiff_t rows = n - i < PANEL_ROWS ? n - i : PANEL_ROWS;
     for (ptrdiff_t start = 0; start < k; start += block) {
       const ptrdiff_t length = k - start < block ? k - start : block;

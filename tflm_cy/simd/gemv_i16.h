@@ -172,4 +172,22 @@ static void multiply_rows16(const int16_t *x, ptrdiff_t x_step, ptrdiff_t count,
     j += many;
   }
 }
+
+/* sums[c] += ((x[k] - zero_point) * w[k][c] * scales[c]) * scale, k after k: arithmetic/transpose_conv.pxd's add_scaled_products. A vector of columns after the
+ * other; rows of w are `step` bytes apart. */
+static void add_scaled_products16(const int16_t *x, int32_t zero_point, ptrdiff_t n, const int8_t *w, ptrdiff_t step, const float *scales, float scale,
+                                  float *sums, ptrdiff_t columns) {
+  const vf all = vf_set1(scale);
+  for (ptrdiff_t c = 0; c < columns; c += VL) {
+    const ptrdiff_t some = columns - c < VL ? columns - c : VL;
+    const vf own = vf_load_part(scales + c, some);
+    const int8_t *row = w + c;
+    vf sum = vf_load_part(sums + c, some);
+    for (ptrdiff_t k = 0; k < n; k++, row += step) {
+      const vf product = vf_mul(vf_set1((float)(x[k] - zero_point)), vf_from_vi(vi_from_s8(row)));
+      sum = vf_add(sum, vf_mul(vf_mul(product, own), all));
+    }
+    vf_store_part(sums + c, sum, some);
+  }
+}
 #endif

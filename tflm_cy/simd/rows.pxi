@@ -4,6 +4,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
 from tflm_cy.arithmetic.hybrid_scaling cimport scale_rows
+from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
 from tflm_cy.arithmetic.transpose_conv cimport add_scaled_products
 from tflm_cy.arithmetic.row_kernels cimport HalfFunction, RowKernels, RowScale
@@ -12,6 +13,9 @@ cdef extern from "gemv_i16.h" nogil:
     void multiply_rows16(
         const int16_t* x, ptrdiff_t x_step, ptrdiff_t count, const int8_t* w, ptrdiff_t w_step, ptrdiff_t rows, ptrdiff_t n, bint minimum,
         int32_t* sums, ptrdiff_t sum_step) noexcept
+    void add_scaled_products16(
+        const int16_t* x, int32_t zero_point, ptrdiff_t n, const int8_t* w, ptrdiff_t step, const float* scales, float scale, float* sums,
+        ptrdiff_t columns) noexcept
 
 cdef extern from "columns_i16.h" nogil:
     void pack_columns16(const int8_t* w, ptrdiff_t w_step, ptrdiff_t columns, ptrdiff_t depth, int8_t* packed) noexcept
@@ -60,8 +64,10 @@ cdef void add_scaled_products_for_isa(
     const int16_t* q, int32_t zero_point, ptrdiff_t n, const int8_t* turned, ptrdiff_t oc, const float* scales, float scale, float* sums,
     ptrdiff_t columns,
 ) noexcept nogil:
-    """The definition, too."""
-    add_scaled_products(q, zero_point, n, turned, oc, scales, scale, sums, columns)
+    if AARCH64:
+        add_scaled_products(q, zero_point, n, turned, oc, scales, scale, sums, columns)
+    else:
+        add_scaled_products16(q, zero_point, n, turned, oc, scales, scale, sums, columns)
 
 
 cdef void narrow_row(const int16_t* q, ptrdiff_t n, int8_t* y) noexcept nogil:

@@ -9,17 +9,12 @@ Source: LiteRT:tflite/kernels/internal/optimized/optimized_ops.h.
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
 from tflm_cy.arithmetic.conv cimport ConvShape, end_tap, first_tap
-from tflm_cy.arithmetic.fixed_point cimport clamp_f32
-from tflm_cy.arithmetic.nan_order cimport add_first, add_runs
+from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.optimized.product cimport (
-    Product, finish_eigen, multiply_rows_eigen, multiply_together_eigen, pack_panels,
+    Product, finish_eigen, multiply_rows_eigen, pack_panels,
 )
-from tflm_cy.arithmetic.row_kernels cimport RowKernels
-
-
-cdef enum:
-    SCATTERED = 32               # pixels of a transposed convolution whose products are made together
 
 
 cdef inline void gather_window(const ConvShape* g, const float* image, ptrdiff_t oy, ptrdiff_t ox, float* patch) noexcept nogil:
@@ -99,46 +94,44 @@ cdef inline void conv_f32_eigen_slices(
                 finish_eigen(sums + 16, bias + first, some.n, low, high, y + (j + 1) * p.n + first)
 
 
-cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t pixel, float* y) noexcept nogil:
-    """Adds a pixel's products to one image of the output; of two NaN the product's comes out."""
-    cdef ptrdiff_t top = pixel / g.iw * g.stride_h - g.pad_h
-    cdef ptrdiff_t left = pixel % g.iw * g.stride_w - g.pad_w
-    cdef ptrdiff_t fy, fx
+cdef inline void scatter(const ConvShape* g, const float* products, ptrdiff_t first, ptrdiff_t end, float* y) noexcept nogil:
+    """Adds the products of some pixels to one image of the output; of two NaN the product's comes out. The taps of a filter row lie together there, too."""
+    cdef ptrdiff_t top = first / g.iw * g.stride_h - g.pad_h
+    cdef ptrdiff_t ix = first % g.iw
+    cdef ptrdiff_t pixel, left, before, taps, fy
     cdef float* out
-    for fy in range(g.kh):
-        if top + fy < 0 or top + fy >= g.oh:
-            continue
-        for fx in range(g.kw):
-            if left + fx < 0 or left + fx >= g.ow:
-                continue
-            out = y + ((top + fy) * g.ow + left + fx) * g.oc
-            add_runs(products + (fy * g.kw + fx) * g.oc, out, out, g.oc)
+    for pixel in range(first, end):
+        left = ix * g.stride_w - g.pad_w
+        before = min(max(-left, 0), g.kw)
+        taps = min(g.kw, g.ow - left) - before
+        for fy in range(g.kh if taps > 0 else 0):
+            if 0 <= top + fy < g.oh:
+                out = y + ((top + fy) * g.ow + left + before) * g.oc
+                add_runs(products + (fy * g.kw + before) * g.oc, out, out, taps * g.oc)
+        products += g.kh * g.kw * g.oc
+        ix += 1
+        if ix == g.iw:
+            ix = 0
+            top += g.stride_h
 
 
 cdef inline void transpose_conv_f32_eigen(
     const ConvShape* g, const Product* p, const float* x, const float* w, const float* packed, const float* bias, float low, float high,
-    const RowKernels* fast, float* sums, float* y,
+    float* sums, float* y,
 ) noexcept nogil:
-    """p: of one image, with kh * kw * oc rows of weights; sums: SCATTERED of them. g may have fewer pixels: the others are not added."""
+    """p: of one image, with kh * kw * oc rows of weights; sums: 2 of them. g may have fewer pixels: the others are not added."""
     cdef ptrdiff_t size = g.oh * g.ow * g.oc
     cdef ptrdiff_t read = g.ih * g.iw
-    cdef ptrdiff_t image, i, j, c, count
+    cdef ptrdiff_t image, j, count
     memset(y, 0, g.batches * size * sizeof(float))
     for image in range(g.batches):
-        j = 0
-        while j < p.m:
-            count = min(<ptrdiff_t>SCATTERED, p.m - j)
-            if fast == NULL or not multiply_together_eigen(p, w, x, j, count, fast, sums):
-                count = min(<ptrdiff_t>2, p.m - j)
-                multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
-            for i in range(min(count, read - j)):
-                scatter(g, sums + i * p.n, j + i, y)
+        for j in range(0, p.m, 2):
+            count = min(<ptrdiff_t>2, p.m - j)
+            multiply_rows_eigen(p, w, packed, x, x + p.k if count > 1 else NULL, j, sums, sums + p.n)
+            scatter(g, sums, j, min(j + count, read), y)
             x += count * p.k
-            j += count
-        for j in range(g.oh * g.ow):
-            for c in range(g.oc):
-                y[c] = clamp_f32(add_first(bias[c], y[c]), low, high)
-            y += g.oc
+        finish_rows(bias, g.oh * g.ow, g.oc, low, high, True, y)
+        y += size
 
 
 cdef inline void order_by_tap(const float* w, ptrdiff_t oc, ptrdiff_t taps, ptrdiff_t ic, float* ordered) noexcept nogil:

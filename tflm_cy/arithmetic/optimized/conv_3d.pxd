@@ -12,12 +12,12 @@ from libc.math cimport fmaf
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv_3d cimport Place, Volume, add_bias_3d, pixel_at, place_of
+from tflm_cy.arithmetic.bias_rows cimport finish_rows
+from tflm_cy.arithmetic.conv_3d cimport Place, Volume, pixel_at, place_of
 from tflm_cy.arithmetic.eigen cimport matrix_product_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_runs
 from tflm_cy.arithmetic.product_ruy cimport in_order, last_group
-from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 
 cdef inline void conv_3d_f32_fused(
@@ -63,14 +63,16 @@ cdef inline void conv_3d_f32_fused(
 
 cdef inline void clamp_sums(const Volume* v, const float* sums, ptrdiff_t positions, float* y) noexcept nogil:
     """y may be the sums. Of NaN, too: the upper limit, but not on aarch64."""
+    cdef float low = v.low
+    cdef float high = v.high
     cdef ptrdiff_t i
     cdef float value
     for i in range(positions * v.oc):
         if AARCH64 and sums[i] != sums[i]:
             y[i] = sums[i]
             continue
-        value = sums[i] if sums[i] < v.high else v.high
-        y[i] = value if value > v.low else v.low
+        value = sums[i] if sums[i] < high else high
+        y[i] = value if value > low else low
 
 
 cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
@@ -79,31 +81,43 @@ cdef inline ptrdiff_t planes_of(const Volume* v, int axis) noexcept nogil:
     return planes
 
 
-cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t inputs, float* y) noexcept nogil:
-    """One image; the products of the pixels one after the other, however many of them there are in a row."""
-    cdef ptrdiff_t pixel = 0
-    cdef ptrdiff_t d, h, w, kd, kh, kw, od, oh, ow
+cdef inline void add_patches(const Volume* v, const float* products, ptrdiff_t first, ptrdiff_t end, float* y) noexcept nogil:
+    """The products of some pixels of one image, to its output. They are taken one after the other, however many there are in a row; the taps of a
+    filter row lie together in the output, too."""
+    cdef ptrdiff_t rows = planes_of(v, 1)
+    cdef ptrdiff_t columns = planes_of(v, 2)
+    cdef ptrdiff_t w, h, d, left, before, taps, kd, kh, od, oh
     cdef float* out
-    for d in range(planes_of(v, 0)):
-        for h in range(planes_of(v, 1)):
-            for w in range(planes_of(v, 2)):
-                if pixel == inputs:
-                    return
-                for kd in range(v.kernel[0]):
-                    od = d * v.stride[0] - v.pad[0] + kd
-                    for kh in range(v.kernel[1]):
-                        oh = h * v.stride[1] - v.pad[1] + kh
-                        for kw in range(v.kernel[2]):
-                            ow = w * v.stride[2] - v.pad[2] + kw
-                            if od >= 0 and od < v.out[0] and oh >= 0 and oh < v.out[1] and ow >= 0 and ow < v.out[2]:
-                                out = y + ((od * v.out[1] + oh) * v.out[2] + ow) * v.oc
-                                add_runs(products, out, out, v.oc)
-                            products += v.oc
-                pixel += 1
+    end = min(end, planes_of(v, 0) * rows * columns)
+    if first >= end:
+        return
+    w = first % columns
+    h = first / columns % rows
+    d = first / columns / rows * v.stride[0] - v.pad[0]
+    while first < end:
+        left = w * v.stride[2] - v.pad[2]
+        before = min(max(-left, 0), v.kernel[2])
+        taps = min(v.kernel[2], v.out[2] - left) - before
+        for kd in range(v.kernel[0]):
+            od = d + kd
+            for kh in range(v.kernel[1]):
+                oh = h * v.stride[1] - v.pad[1] + kh
+                if taps > 0 and 0 <= od < v.out[0] and 0 <= oh < v.out[1]:
+                    out = y + ((od * v.out[1] + oh) * v.out[2] + left + before) * v.oc
+                    add_runs(products + before * v.oc, out, out, taps * v.oc)
+                products += v.kernel[2] * v.oc
+        first += 1
+        w += 1
+        if w == columns:
+            w = 0
+            h += 1
+        if h == rows:
+            h = 0
+            d += v.stride[0]
 
 
 cdef inline void transpose_conv_3d_f32_eigen(
-    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, const RowKernels* fast, float* products, float* y,
+    const Volume* v, const float* x, const float* w, const float* bias, ptrdiff_t top, float* products, float* y,
 ) noexcept nogil:
     """products: a value per input pixel, tap and output channel."""
     cdef ptrdiff_t inputs = v.size[0] * v.size[1] * v.size[2]
@@ -111,6 +125,6 @@ cdef inline void transpose_conv_3d_f32_eigen(
     cdef ptrdiff_t b
     memset(y, 0, v.batches * outputs * sizeof(float))
     for b in range(v.batches):
-        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top, fast)
-        add_patches(v, products, inputs, y + b * outputs)
-    add_bias_3d(v, bias, y)
+        matrix_product_f32(w, x + b * inputs * v.ic, products, v.kernel[0] * v.kernel[1] * v.kernel[2] * v.oc, v.ic, inputs, top)
+        add_patches(v, products, 0, inputs, y + b * outputs)
+    finish_rows(bias, v.batches * v.out[0] * v.out[1] * v.out[2], v.oc, v.low, v.high, False, y)

@@ -1,12 +1,14 @@
 """TRANSPOSE_CONV of int16 images as convolutions (columns_i16.pxd), one for each phase: the output positions that the same taps of the filter reach.
+Bytes whose output gets its shape only while invoking are read as int16, too.
 
     if plan_phases_i16(context, &p, &shape, w, &rescale):                              # else: the scalar definition
     run_phases_i16(context, &p, &shape, pixels, x, &rescale, first, end, worker, y)    # some rows of the output
+    run_phases_bytes(context, &p, &shape, pixels, x, x_zero_point, &rescale, zero_point, room, y)    # all; rescale: without zero point
 
 With a stride of s every s-th tap of an axis reaches a position, from tap (position + padding) % s on.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from tflm_cy.arithmetic.conv cimport ConvShape, Rescale
@@ -115,3 +117,51 @@ cdef inline void run_phase_i16(
             count += 1
             ox += g.stride_w
         multiply_columns_i16(v, rows, count, 0, out, scratch, y + begin * g.oc, g.stride_w * g.oc)
+
+
+cdef inline ptrdiff_t room_for_bytes(const ConvShape* g, ptrdiff_t pixels) noexcept nogil:
+    """Bytes: of an image as int16, and of some positions' outputs."""
+    return 2 * (pixels * g.ic + POSITIONS_16 * g.oc) + 64
+
+
+cdef inline void run_phases_bytes(
+    Context context, const Phases16* p, const ConvShape* g, ptrdiff_t pixels, const int8_t* x, int32_t x_zero_point, const Rescale* out,
+    int32_t zero_point, int16_t* room, int8_t* y,
+) noexcept nogil:
+    cdef int16_t* made = room + pixels * g.ic
+    cdef ptrdiff_t n, oy, phase, i
+    for n in range(g.batches):
+        for i in range(pixels * g.ic):
+            room[i] = <int16_t>(x[i] - x_zero_point)
+        for oy in range(g.oh):
+            for phase in range(g.stride_w):
+                run_phase_bytes(context, p, g, room, oy, phase, out, zero_point, made, y)
+            y += g.ow * g.oc
+        x += pixels * g.ic
+
+
+cdef inline void run_phase_bytes(
+    Context context, const Phases16* p, const ConvShape* g, const int16_t* image, ptrdiff_t oy, ptrdiff_t column, const Rescale* out,
+    int32_t zero_point, int16_t* made, int8_t* y,
+) noexcept nogil:
+    """As run_phase_i16."""
+    cdef ptrdiff_t row = (oy + g.pad_h) % g.stride_h
+    cdef const ColumnsI16* v = &p.phases[row * g.stride_w + column]
+    cdef char* scratch = <char*>context.worker_scratch(v.scratch, v.bytes, 0)
+    cdef int16_t* values = <int16_t*>scratch
+    cdef const int16_t* rows[POSITIONS_16]
+    cdef ptrdiff_t ox = (column - g.pad_w % g.stride_w + g.stride_w) % g.stride_w
+    cdef ptrdiff_t begin, c
+    cdef int count, i
+    scratch += sums_at(v)
+    while ox < g.ow:
+        count = 0
+        begin = ox
+        while count < POSITIONS_16 and ox < g.ow:
+            rows[count] = gather_pixels(g, image, oy, ox, row, column, values + count * v.depth)
+            count += 1
+            ox += g.stride_w
+        multiply_columns_i16(v, rows, count, 0, out, scratch, made, g.oc)
+        for i in range(count):
+            for c in range(g.oc):
+                y[(begin + i * g.stride_w) * g.oc + c] = <int8_t>(made[i * g.oc + c] + zero_point)

@@ -17,6 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.copy_runs cimport copy_on
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.depthwise cimport DepthwisePixels, depthwise_f32, pack_taps, table_length, tile_size
@@ -31,6 +32,7 @@ from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
+from tflm_cy.ops.kernels.phases_f32 cimport PhasesF32, plan_phases_f32, run_phases_f32
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
 from tflm_cy.schema.option_slots cimport (
     CONV_2D_DILATION_H_FACTOR, CONV_2D_DILATION_W_FACTOR, CONV_2D_FUSED_ACTIVATION_FUNCTION, CONV_2D_PADDING, CONV_2D_STRIDE_H,
@@ -47,6 +49,7 @@ from tflm_cy.graph.refusal import OwnRefusalError
 
 cdef struct Convolution:
     ConvShape shape
+    bint outside                 # no tap meets the image: all outputs are the first one
     RangeF range
     int order                    # of a product's terms, without a vector kernel
     float* packed
@@ -59,7 +62,8 @@ cdef struct Convolution:
     DepthwiseF32 fast_depthwise
     DepthwisePixels pixels       # of other filters; NULL: the definition's
     int x                        # transposed: the input's index
-    ConvF32* rows                # transposed, with filters as large as the strides: one per filter row
+    PhasesF32 phases             # transposed
+    ConvF32* rows                # with filters as large as the strides: one per filter row
 
 
 cdef Convolution* begin(Context context, Node* node, int x_index, int w_index, int b_index, bint bias_required) except NULL:
@@ -109,6 +113,7 @@ cdef int finish_window(Context context, Node* node, Convolution* op) except -1:
         raise OwnRefusalError(misfit_text(g, context.operator_name(node)))
     if padding == SAME and wraps_around(g):
         move_outside(g)
+        op.outside = True
     return 0
 
 
@@ -169,6 +174,8 @@ cdef int use_depthwise(Context context, Node* node, Convolution* op, ptrdiff_t t
     op.taps = context.request_scratch(context.for_all_workers(op.taps_bytes))
     op.pixels = kernels().depthwise_f32.pixels
     node.invoke = convolve_depthwise
+    if op.outside:
+        return 0
     return context.parallelize(node, depthwise_range, iteration_space(g.batches * g.oh, 1), <double>g.batches * g.oh * g.ow * (tile * (3 + g.ic / 16.)))
 
 
@@ -280,6 +287,9 @@ cdef int finish_transposed(
             node.invoke = spread
             return context.parallelize(
                 node, compute_spread, iteration_space(g.batches * g.ih, 1), g.batches * g.ih * g.kh * time_of(&op.rows[0]))
+    if plan_phases_f32(context, &op.phases, g, op.order, op.range.low, op.range.high, <const float*>w.data, values):
+        node.invoke = convolve_phases
+        return 0
     op.packed = <float*>context.persistent(sizeof(float) * packed_size(g.oc, depth))
     pack_filters(<const float*>w.data, values, g.oc, depth, depth, 1, op.packed)
     op.starts = <ptrdiff_t*>context.persistent(sizeof(ptrdiff_t) * g.kh * g.kw)
@@ -346,15 +356,28 @@ cdef void compute_spread(Context context, Node* node, int64_t first, int64_t end
 # ---- invoke
 cdef int convolve(Context context, Node* node) noexcept nogil:
     cdef Convolution* op = <Convolution*>node.data
+    cdef float* y = <float*>context.output(node, 0).data
+    cdef ConvShape g = computed_shape(op)
     cdef Taps t
     t.x = <const float**>context.scratch(op.taps)
     t.k = op.starts
     t.order = op.order
-    conv_f32(
-        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t,
-        <float*>context.output(node, 0).data,
-    )
+    conv_f32(&g, <const float*>context.input(node, 0).data, op.packed, op.zeros, op.range.low, op.range.high, &t, y)
+    if op.outside:
+        repeat_first(op, y)
     return 0
+
+
+cdef ConvShape computed_shape(const Convolution* op) noexcept nogil:
+    """Where all outputs are the same, one position."""
+    cdef ConvShape g = op.shape
+    if op.outside:
+        g.batches = g.oh = g.ow = 1
+    return g
+
+
+cdef void repeat_first(const Convolution* op, float* y) noexcept nogil:
+    copy_on(<char*>y, op.shape.oc * sizeof(float), op.shape.batches * op.shape.oh * op.shape.ow)
 
 
 cdef int convolve_vector(Context context, Node* node) noexcept nogil:
@@ -384,18 +407,29 @@ cdef void compute_depthwise(Context context, Node* node, int64_t first, int64_t 
 
 
 cdef int convolve_depthwise(Context context, Node* node) noexcept nogil:
-    depthwise_range(context, node, 0, (<Convolution*>node.data).shape.batches * (<Convolution*>node.data).shape.oh, 0)
+    cdef const Convolution* op = <const Convolution*>node.data
+    cdef ConvShape g = computed_shape(op)
+    depthwise_range(context, node, 0, g.batches * g.oh, 0)
+    if op.outside:
+        repeat_first(op, <float*>context.output(node, 0).data)
     return 0
 
 
 cdef void depthwise_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Some output rows."""
     cdef Convolution* op = <Convolution*>node.data
+    cdef ConvShape g = computed_shape(op)
     depthwise_f32(
-        &op.shape, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
+        &g, <const float*>context.input(node, 0).data, op.packed, op.bias, op.zeros, op.range.low, op.range.high,
         <const float**>context.worker_scratch(op.taps, op.taps_bytes, worker), first, end, <float*>context.output(node, 0).data,
         op.pixels,
     )
+
+
+cdef int convolve_phases(Context context, Node* node) noexcept nogil:
+    cdef Convolution* op = <Convolution*>node.data
+    run_phases_f32(context, &op.phases, <const float*>context.input(node, op.x).data, <float*>context.output(node, 0).data)
+    return 0
 
 
 cdef int transposed(Context context, Node* node, const Tensor* x) noexcept nogil:

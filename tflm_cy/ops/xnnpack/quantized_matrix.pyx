@@ -111,6 +111,11 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
             node.invoke = fully_connected_vector
             return parallelize_packed(context, node, &op.fast, compute_range)
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
+    if w.block_size == 0 and w.type != INT8 and x.type == INT8:              # of 4 or 2 bits
+        plan_vector(op, x)
+        if ready_conv_i8(context, &op.fast, x, op.w, op.stride):
+            node.invoke = fully_connected_vector
+            return parallelize_packed(context, node, &op.fast, compute_range)
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
     request_rows(context, op)
