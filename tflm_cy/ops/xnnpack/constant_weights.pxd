@@ -10,12 +10,17 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport LANES_8, LANES_16, PACKED_4, PACKED_8, ROWS_NEON, Scaling
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, cpu_has_amx_int8, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.generation cimport generation
+
+cdef enum ProductKind:
+    MATRIX
+    POINTWISE                    # a convolution that is computed as a matrix product
+    WINDOWS
 
 
 cdef inline int want_constant(const Tensor* tensor, str name, str what) except -1:
@@ -122,9 +127,9 @@ cdef inline int prepare_requantize(
 
 
 cdef inline int prepare_scaling(
-    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, ptrdiff_t rows, Scaling* out, str name,
+    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, ProductKind kind, ptrdiff_t rows, Scaling* out, str name,
 ) except -1:
-    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one; rows: of values, or output positions of an image."""
+    """Dynamic range. rows: of values; of windows: the positions that a kernel shares out."""
     cdef float* bias = <float*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
@@ -140,7 +145,17 @@ cdef inline int prepare_scaling(
     out.scales = scales
     out.low = limits.low
     out.high = limits.high
-    out.lanes = 16 if generation() == AVX512 else 8
-    out.apart = generation() == DOTPROD and w.type == INT8 and w.block_size == 0 and rows > 1
-    out.keeps_nan = AARCH64 or (matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
+    out.rows = rows_of(kind, w.type)
+    out.apart = AARCH64 and (out.rows != ROWS_NEON or (generation() == DOTPROD and w.type == INT8 and rows > 1))
+    out.keeps_nan = AARCH64 or (
+        kind != WINDOWS and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
     return 0
+
+
+cdef inline int rows_of(ProductKind kind, int weights) except -1:
+    """KleidiAI multiplies matrices where the CPU has dot products, but not by int2."""
+    if not AARCH64:
+        return LANES_16 if generation() == AVX512 else LANES_8
+    if kind != MATRIX or weights == INT2 or generation() < DOTPROD:
+        return ROWS_NEON
+    return PACKED_4 if generation() == DOTPROD else PACKED_8
