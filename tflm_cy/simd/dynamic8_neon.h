@@ -27,7 +27,7 @@ static Steps8 steps_of_row(const float *x, ptrdiff_t n, int rows) {
       low = packed || low == low ? fminf(low, x[i]) : low;
       high = packed || high == high ? fmaxf(high, x[i]) : high;
     } else {
-      low = high = x[i];
+      low = high = NAN;
     }
   }
   low = fminf(0, low);

@@ -12,7 +12,7 @@ Such values there are only where NaN hides them. NaN itself becomes the zero poi
 
 Source: XNNPACK:src/xnnpack/quantization.h, its f32-rminmax and f32-qs8-vcvt microkernels for NEON; KleidiAI:kai_lhs_quant_pack_qai8dxp_f32.c.
 """
-from libc.math cimport INFINITY, isnan, roundf
+from libc.math cimport INFINITY, NAN, isnan, roundf
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, uint16_t, uint32_t
 
@@ -38,8 +38,10 @@ cdef inline FloatRange range_of(const float* x, ptrdiff_t n) noexcept nogil:
     cdef FloatRange r = FloatRange(INFINITY, -INFINITY)
     cdef ptrdiff_t i
     for i in range(n):
-        r.low = x[i] if x[i] < r.low or isnan(x[i]) else r.low
-        r.high = x[i] if x[i] > r.high or isnan(x[i]) else r.high
+        if isnan(x[i]):
+            return FloatRange(NAN, NAN)
+        r.low = min(x[i], r.low)
+        r.high = max(x[i], r.high)
     return r
 
 

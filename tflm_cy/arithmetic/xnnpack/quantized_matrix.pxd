@@ -5,7 +5,7 @@
     multiply_int2(x, m, w, n, k, stride, &out, rows, sums, y)                              # dynamic, int2 weights
 
 Weights of 2 bits have a kernel of their own: it sums q * (w + 2) with int32, takes 2 * sum(q) off as floats, and rounds each product and
-sum; on aarch64 the last of both is fused.
+sum (`apart`); on aarch64 with dot products the last of both is fused.
 
 w[j] starts at w + j * stride, with zeros behind its k values when the stride is longer; `rows` is room for two rows of `stride` int16
 values, `sums` for two of n.
@@ -14,9 +14,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport subtract_weight_zero
-from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, accumulate_two, shift_values, sum_values, weight8
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, quantize_row, scale_sums
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, fmaf, quantize_row, scale_sums
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, byte8, requantize_sums
 
 
@@ -83,7 +82,7 @@ cdef inline void scale_int2(const int64_t* sums, int32_t row_sum, float inverse,
     cdef float v
     for c in range(n):
         v = <float><int32_t>(<uint32_t>sums[c] + 2 * <uint32_t>row_sum) - less
-        v = product_plus(v * inverse, out.scales[c], out.bias[c])
+        v = v * inverse * out.scales[c] + out.bias[c] if out.apart else fmaf(v * inverse, out.scales[c], out.bias[c])
         v = v if v > out.low else out.low
         y[c] = v if v < out.high else out.high
 

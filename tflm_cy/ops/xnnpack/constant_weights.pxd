@@ -17,11 +17,6 @@ from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.generation cimport generation
 
-cdef enum ProductKind:
-    MATRIX
-    POINTWISE                    # a convolution that is computed as a matrix product
-    WINDOWS
-
 
 cdef inline int want_constant(const Tensor* tensor, str name, str what) except -1:
     if not is_constant(tensor) or tensor.data == NULL:
@@ -127,9 +122,9 @@ cdef inline int prepare_requantize(
 
 
 cdef inline int prepare_scaling(
-    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, ProductKind kind, ptrdiff_t rows, Scaling* out, str name,
+    Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, ptrdiff_t rows, Scaling* out, str name,
 ) except -1:
-    """Dynamic range. rows: of values; of windows: the positions that a kernel shares out."""
+    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one; rows: else the positions that a kernel shares out."""
     cdef float* bias = <float*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
@@ -145,17 +140,20 @@ cdef inline int prepare_scaling(
     out.scales = scales
     out.low = limits.low
     out.high = limits.high
-    out.rows = rows_of(kind, w.type)
-    out.apart = AARCH64 and (out.rows != ROWS_NEON or (generation() == DOTPROD and w.type == INT8 and rows > 1))
+    out.rows = rows_of(matrix, w.type)
+    if w.type == INT2:
+        out.apart = not (AARCH64 and generation() >= DOTPROD)
+    else:
+        out.apart = AARCH64 and (out.rows != ROWS_NEON or (generation() == DOTPROD and w.type == INT8 and rows > 1))
     out.keeps_nan = AARCH64 or (
-        kind != WINDOWS and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
+        matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
     return 0
 
 
-cdef inline int rows_of(ProductKind kind, int weights) except -1:
+cdef inline int rows_of(bint matrix, int weights) except -1:
     """KleidiAI multiplies matrices where the CPU has dot products, but not by int2."""
     if not AARCH64:
         return LANES_16 if generation() == AVX512 else LANES_8
-    if kind != MATRIX or weights == INT2 or generation() < DOTPROD:
+    if not matrix or weights == INT2 or generation() < DOTPROD:
         return ROWS_NEON
     return PACKED_4 if generation() == DOTPROD else PACKED_8

@@ -30,7 +30,7 @@ from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of,
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.window_2d cimport misfit_text, pad_before, set_delegated_window, windows_along
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    POINTWISE, WINDOWS, has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
+    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_at, weight_rows, wide_weights,
 )
 from tflm_cy.ops.kernels.phases_i8 cimport Phases8, plan_phases_i8, run_phases_i8
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8, ready_depthwise_i8
@@ -76,7 +76,7 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     cdef int activation = table_i8(node.options, CONV_2D_FUSED_ACTIVATION_FUNCTION, 0)
     cdef Conv* op
     cdef ConvShape* g
-    cdef bint misses, flat
+    cdef bint misses
     want_activations(x, w, y, "CONV_2D")
     want_constant(w, "CONV_2D", "filter")
     op = <Conv*>context.persistent(sizeof(Conv))
@@ -96,9 +96,8 @@ cdef int prepare_conv(Context context, Node* node) except -1:
     misses = lost(g, padding)
     flatten_pointwise(g, x.type == FLOAT32)
     if x.type == FLOAT32:
-        flat = g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2
         prepare_scaling(
-            context, w, b, activation, g.oc, POINTWISE if flat else WINDOWS, g.batches if flat else g.oh * g.ow, &op.scaling, "CONV_2D")
+            context, w, b, activation, g.oc, g.groups == 1 and is_pointwise(g) and g.ic + g.oc > 2, g.oh * g.ow, &op.scaling, "CONV_2D")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
         node.invoke = lost_dynamic if misses else convolve_dynamic
@@ -370,7 +369,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, WINDOWS, transposed_positions(g), &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, transposed_positions(g), &op.scaling, "TRANSPOSE_CONV")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
     else:

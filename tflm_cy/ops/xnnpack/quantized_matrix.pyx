@@ -34,7 +34,7 @@ from tflm_cy.ops.generation cimport generation
 from tflm_cy.ops.operand cimport operand, result
 from tflm_cy.ops.kernels.batched_i8 cimport Batched8, multiply_batch8, plan_batched_i8
 from tflm_cy.ops.xnnpack.constant_weights cimport (
-    MATRIX, has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
+    has_one_scale, prepare_requantize, prepare_scaling, want_activations, want_constant, weight_rows,
 )
 from tflm_cy.ops.kernels.gemm_i8 cimport ready_conv_i8
 from tflm_cy.ops.kernels.packed cimport parallelize_packed, run_packed, run_packed_range
@@ -97,7 +97,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     shape_fully_connected(context, node, op, x, y)
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, op.n, MATRIX, op.m, &op.scaling, "FULLY_CONNECTED")
+        prepare_scaling(context, w, b, activation, op.n, True, op.m, &op.scaling, "FULLY_CONNECTED")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=op.n))
         node.invoke = fully_connected_int2 if w.type == INT2 else fully_connected_dynamic
@@ -267,7 +267,7 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
     shape_batch_matmul(context, op, x, w, y)
     if x.type == FLOAT32:
         want_constant(w, "BATCH_MATMUL", "right side")
-        prepare_scaling(context, w, NULL, 0, op.n, MATRIX, op.m, &op.scaling, "BATCH_MATMUL")
+        prepare_scaling(context, w, NULL, 0, op.n, True, op.m, &op.scaling, "BATCH_MATMUL")
         node.invoke = batch_matmul_dynamic
     else:
         prepare_requantize(context, x, w, NULL, y, 0, op.n, True, &op.out, "BATCH_MATMUL")
