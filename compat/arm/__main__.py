@@ -19,6 +19,9 @@ from ..run import SideFailedError
 from .build import BuildError, build
 from .root import Root, RootError
 
+# Tests that start sys.executable start the emulator.
+_PYTEST = "import sys, pytest; sys.executable = sys.argv.pop(1); sys.exit(pytest.main(sys.argv[1:]))"
+
 
 def parser():
     p = argparse.ArgumentParser(
@@ -69,7 +72,7 @@ def main(argv=None):
     for cpu in cpus:
         print(f"== {cpu}", flush=True)
         if args.run is not None:
-            code = root.run(["-m", "pytest", "-q", *args.run], cpu, check=False).returncode
+            code = root.run(["-c", _PYTEST, root.python(cpu), "-q", *args.run], cpu, check=False).returncode
         else:
             code = compat.main([*rest, *side_options(root, cpu, rest)])
         worst = max(worst, code)

@@ -83,6 +83,11 @@ def test_sides_run_in_the_root_unless_told_otherwise(folder):
     assert side_options(root, "max", [])[1] == "tensorflow"
 
 
+def test_tests_start_their_children_in_the_emulator(folder, capfd):
+    assert main(["--root", str(folder), "--no-build", "--run", "tests/simd"]) == 0
+    assert capfd.readouterr().out.split()[-3:] == [str(Root(folder).python("cortex-a72")), "-q", "tests/simd"]
+
+
 def test_the_other_machines_settings_are_used(folder):
     environment = build_environment(Root(folder))
     assert environment["_PYTHON_SYSCONFIGDATA_NAME"] == "_sysconfigdata__aarch64-linux-gnu"

@@ -3,6 +3,8 @@
 Every model here is one node that the default delegate takes.
 """
 
+import platform
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,38 @@ def test_dynamic_rows_with_nan_and_zeros():
     )
     same(got[0], np.array([2, 0, 0, 1], F32))
     assert np.isfinite(got[1]).all()
+
+
+on_aarch64 = pytest.mark.skipif(platform.machine() != "aarch64", reason="matrix products differ between Arm CPUs only")
+
+
+@on_aarch64
+@pytest.mark.parametrize(("cpu", "half"), [("neon", 0), ("dotprod", 1), ("i8mm", 1)])
+def test_rows_that_are_packed_round_halves_away_from_zero(cpu, half, monkeypatch):
+    monkeypatch.setenv("TFLM_CY_XNNPACK", cpu)
+    x = np.array([[0, 255, 0.5]], F32)
+    weight = Tensor.constant(np.array([[0, 0, 1]], np.int8), scale=1.0, zero_point=0)
+    [got] = run_quantized("FULLY_CONNECTED", [Tensor(x.shape, "float32"), weight], [Tensor([1, 1], "float32")], [x])
+    same(got, np.array([[half]], F32))
+
+
+@on_aarch64
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("cpu", ["neon", "dotprod", "i8mm"])
+def test_rows_that_are_packed_multiply_the_scales_first(cpu, rows, monkeypatch):
+    monkeypatch.setenv("TFLM_CY_XNNPACK", cpu)
+    rng = np.random.default_rng(9)
+    x, bias = rng.standard_normal((rows, 24)).astype(F32), rng.standard_normal(20).astype(F32)
+    w, scales = rng.integers(-127, 128, (20, 24)).astype(np.int8), rng.random(20).astype(F32)
+    [got] = run_quantized(
+        "FULLY_CONNECTED",
+        [Tensor(x.shape, "float32"), Tensor.constant(w, scale=scales, zero_point=0), Tensor.constant(bias)],
+        [Tensor([rows, 20], "float32")], [x],
+    )  # fmt: skip
+    want = []
+    for row in x:
+        q, step = quantized_row(row)
+        sums = (q @ w.T.astype(int)).astype(F32)
+        fused = ((sums * step).astype(float) * scales + bias).astype(F32)
+        want.append(fused if cpu == "neon" else sums * (scales * step) + bias)
+    same(got, np.array(want, F32))

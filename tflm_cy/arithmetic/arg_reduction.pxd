@@ -4,7 +4,10 @@ A tensor is seen as [outer, axis, inner].
 
 Source: LiteRT:tflite/kernels/internal/{optimized/optimized_ops.h,reference/arg_min_max.h}.
 """
+from libc.math cimport isnan
 from libc.stdint cimport INT32_MAX, int8_t, int32_t, int64_t, uint8_t
+
+from tflm_cy.arithmetic.machine cimport AARCH64
 
 cdef enum:
     MOST_COLUMNS = 64
@@ -50,14 +53,18 @@ cdef inline void arg_columns(const comparable* x, int64_t size, int64_t stride, 
 
 
 cdef inline float extreme(float a, float b, bint largest) noexcept nogil:
-    """SSE's maxps and minps: b when the two do not compare."""
+    """SSE's maxps and minps: b when the two do not compare; on aarch64 NaN."""
+    if AARCH64 and isnan(a):
+        return a
     if largest:
         return a if a > b else b
     return a if a < b else b
 
 
 cdef inline float paired(float a, float b, bint largest) noexcept nogil:
-    """The better of two lanes at the end: a when they do not compare."""
+    """The better of two lanes at the end: a when they do not compare; on aarch64 NaN."""
+    if AARCH64 and isnan(b):
+        return b
     return b if better(b, a, largest) else a
 
 

@@ -7,6 +7,7 @@ from libc.math cimport atan2, atan2f, hypot, hypotf, roundf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.nan_order cimport add_runs
 
 cdef extern from *:
@@ -196,7 +197,7 @@ cdef inline void fake_quantize(const FakeQuantization* q, const float* x, float*
     for i in range(n):
         value = x[i] if q.low < x[i] else q.low
         value = q.high if q.high < value else value
-        y[i] = roundf((value - q.low) * inverse) * q.scale + q.low
+        y[i] = product_plus(roundf((value - q.low) * inverse), q.scale, q.low)
 
 
 cdef inline void accumulate_f32(const float* x, float* y, int64_t n) noexcept nogil:

@@ -8,7 +8,7 @@ cdef void copy_positions(const ConvI8* c, const uint8_t* x, ptrdiff_t first, ptr
     cdef ptrdiff_t r
     for r in range(positions - first if positions - first < TILE else TILE):
         if c.dynamic:
-            steps = steps_of_row(<const float*>x + (first + r) * c.plan.segment, c.plan.segment, c.scaling.lanes)
+            steps = steps_of_row(<const float*>x + (first + r) * c.plan.segment, c.plan.segment, c.scaling.rows)
             quantize_bytes(<const float*>x + (first + r) * c.plan.segment, c.plan.segment, &steps, True, copy)
             m.terms[r] = -steps.zero_point
             m.inverses[r] = steps.inverse

@@ -10,7 +10,7 @@ cdef extern from "dynamic8.h" nogil:
     ctypedef struct Steps8:
         float inverse
         int32_t zero_point
-    Steps8 steps_of_row(const float* x, ptrdiff_t n, int lanes) noexcept
+    Steps8 steps_of_row(const float* x, ptrdiff_t n, int rows) noexcept
     void quantize_bytes(const float* x, ptrdiff_t n, const Steps8* s, bint is_signed, uint8_t* y) noexcept
 
 cdef extern from "conv_i8.h" nogil:
@@ -305,7 +305,7 @@ cdef void quantize_rows(const ConvI8* c, Positions8* t, const float* x, uint8_t*
     cdef Steps8 steps
     cdef ptrdiff_t p
     for p in range(t.count):
-        steps = steps_of_row(x + p * c.plan.segment, c.plan.segment, c.scaling.lanes)
+        steps = steps_of_row(x + p * c.plan.segment, c.plan.segment, c.scaling.rows)
         copy_values(c, <const uint8_t*>(x + p * c.plan.segment), c.plan.segment, &steps, copy + p * c.plan.row_bytes)
         t.terms[p] = -(steps.zero_point + value_offset(True))
         t.inverses[p] = steps.inverse
@@ -361,7 +361,7 @@ cdef void run_image(const ConvI8* c, const uint8_t* x, uint8_t* scratch, uint8_t
             image = x
         else:
             if c.dynamic:
-                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.rows)
                 for p in range(min(c.plan.together, g.oh * g.ow)):
                     t.terms[p] = -(steps.zero_point + value_offset(True))
                     t.inverses[p] = steps.inverse

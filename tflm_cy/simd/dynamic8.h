@@ -7,7 +7,12 @@
 typedef struct {
   float scale, inverse, lowest, highest;
   int32_t zero_point;
+  int rows; /* Rows of dynamic_range.pxd */
 } Steps8;
+
+#ifdef __aarch64__
+#include "dynamic8_neon.h"
+#else
 
 static inline float simd_smaller(float a, float b) { return a < b ? a : b; }
 static inline float simd_larger(float a, float b) { return a > b ? a : b; }
@@ -63,10 +68,11 @@ SIMD_INLINE void range_of_row(const float *x, ptrdiff_t n, const int lanes, floa
     }
 }
 
-static Steps8 steps_of_row(const float *x, ptrdiff_t n, int lanes) {
+static Steps8 steps_of_row(const float *x, ptrdiff_t n, int rows) {
   float lows[64], highs[64];
   Steps8 s;
-  if (lanes == 16) range_of_row(x, n, 16, lows, highs);
+  s.rows = rows;
+  if (rows == 16) range_of_row(x, n, 16, lows, highs);
   else range_of_row(x, n, 8, lows, highs);
   const float least = simd_smaller(0, lows[0]), most = simd_larger(0, highs[0]);
   float zero;
@@ -108,4 +114,5 @@ static void quantize_bytes(const float *x, ptrdiff_t n, const Steps8 *s, int is_
     else vb_store_part(y + i, out, left);
   }
 }
+#endif
 #endif

@@ -16,7 +16,7 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters
-from tflm_cy.arithmetic.xnnpack.product_order cimport ProductRules, order_of_rows
+from tflm_cy.arithmetic.xnnpack.product_order cimport ProductRules, order_of_matrix, order_of_rows
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
 from tflm_cy.arithmetic.xnnpack.unary cimport Parameters, map8, tanh8
 
@@ -56,6 +56,11 @@ cdef inline ptrdiff_t only(ptrdiff_t i, ptrdiff_t size) noexcept nogil:
     return i if size > 1 else 0
 
 
+cdef inline int order_of_product(const Attention* a, ptrdiff_t batches, ptrdiff_t heads, ptrdiff_t rows, ptrdiff_t columns) noexcept nogil:
+    """A single head of keys makes one product of all rows of all heads, as of a layer; else each head is a product."""
+    return order_of_matrix(&a.products, batches * heads * rows, columns) if a.one_head else order_of_rows(&a.products, rows)
+
+
 cdef inline void logits_of_head(
     const Attention* a, ptrdiff_t b, ptrdiff_t n, const float* q, const float* k, const AttentionScratch* s,
 ) noexcept nogil:
@@ -70,7 +75,9 @@ cdef inline void logits_of_head(
     if not a.one_head:
         k += (only(b, a.k.batches) * a.k.rows * a.k.heads + only(n, a.q.heads) / (a.q.heads / a.k.heads)) * a.depth
     pack_filters(k, NULL, a.keys, a.depth, a.k.heads * a.depth, 1, s.columns)
-    matrix_f32(s.rows, a.q.rows, a.depth, s.columns, a.keys, -INFINITY, INFINITY, order_of_rows(&a.products, a.q.rows), s.logits)
+    matrix_f32(
+        s.rows, a.q.rows, a.depth, s.columns, a.keys, -INFINITY, INFINITY,
+        order_of_product(a, a.q.batches, a.q.heads, a.q.rows, a.keys), s.logits)
     if a.has_cap:
         for i in range(a.q.rows * a.keys):
             s.logits[i] = s.logits[i] / a.cap
@@ -125,7 +132,8 @@ cdef inline void attention_f32(
                 values = v + (only(b, a.v.batches) * a.v.rows * a.v.heads + n / (a.heads / a.v.heads)) * a.depth
                 pack_filters(values, NULL, a.depth, a.keys, 1, a.v.heads * a.depth, s.columns)
             matrix_f32(
-                s.weights, a.queries, a.keys, s.columns, a.depth, -INFINITY, INFINITY, order_of_rows(&a.products, a.queries), s.rows)
+                s.weights, a.queries, a.keys, s.columns, a.depth, -INFINITY, INFINITY,
+                order_of_product(a, a.batches, a.heads, a.queries, a.depth), s.rows)
             for t in range(a.queries):
                 for c in range(a.depth):
                     y[((b * a.queries + t) * a.heads + n) * a.depth + c] = s.rows[t * a.depth + c]

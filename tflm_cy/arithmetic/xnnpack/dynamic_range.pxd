@@ -1,10 +1,11 @@
 """Dynamic range: float32 activations quantized while invoking, one row at a time, times int8 or narrower constant weights.
 
-    inverse = quantize_row(x, n, lanes, &zero_point, q)        # q: the quantized values less their zero point
+    inverse = quantize_row(x, n, rows, &zero_point, q)        # q: the quantized values less their zero point
     scale_sums(sums, inverse, &out, channels, y)        # y = fma((float)sum * inverse, weight scale, bias), clamped
 
-On aarch64 with dot products, but without matrix products of bytes, several rows of int8 weights and values have y = (float)sum * (inverse *
-weight scale) + bias, each step rounded (`apart`). There NaN stays NaN.
+On aarch64 rows are quantized otherwise (dynamic_range_neon.pxd), and NaN stays NaN. With dot products matrix products, and convolutions that
+take several positions at once (not with matrix products of bytes), have y = (float)sum * (inverse * weight scale) + bias, each step rounded
+(`apart`).
 
 What a row is, is the operator's to say: a row of a matrix product, an image of a convolution. Always asymmetric, whatever the model's
 options ask for. Runs with denormals flushed.
@@ -15,28 +16,28 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t
 
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.xnnpack.dynamic_range_neon cimport FloatRange, RowSteps, quantize_row_neon, steps_of_neon
 from tflm_cy.arithmetic.xnnpack.requantize cimport rintf, whole_sum
 
 cdef extern from "<math.h>" nogil:
     float fmaf(float, float, float)
+
+cdef enum Rows:                  # how rows are quantized; the last digits of packed ones are the values of a group
+    LANES_8 = 8
+    LANES_16 = 16                # of the AVX-512 kernels
+    ROWS_NEON = 0x100
+    PACKED_4 = 0x204             # with dot products
+    PACKED_8 = 0x208             # with matrix products of bytes
 
 cdef struct Scaling:
     const float* scales          # of the weights, one per channel
     const float* bias            # one per channel, zeros without a bias
     float low                    # the fused activation
     float high
-    int lanes                    # of a row's range: 8 or, of the AVX-512 kernels, 16
+    int rows                     # of x: Rows
     unsigned char keeps_nan      # in the clamp, as the products of AVX-512 with VNNI but without AMX do
     unsigned char apart          # the scales are multiplied first, and nothing is fused
-
-cdef struct FloatRange:
-    float low
-    float high
-
-cdef struct RowSteps:            # how a row is quantized
-    float scale
-    float inverse                # the real value of one step
-    float zero_point
 
 
 cdef inline float smaller(float a, float b) noexcept nogil:
@@ -91,14 +92,18 @@ cdef inline FloatRange row_range(const float* x, ptrdiff_t n, int lanes) noexcep
     return r
 
 
-cdef inline RowSteps steps_of(const float* x, ptrdiff_t n, int lanes) noexcept nogil:
+cdef inline RowSteps steps_of(const float* x, ptrdiff_t n, int rows) noexcept nogil:
     """The zero point comes from the end of the range with the smaller error."""
     cdef RowSteps s
-    cdef FloatRange r = row_range(x, n, lanes)
-    cdef float low = smaller(0, r.low)
-    cdef float high = larger(0, r.high)
-    cdef float scale = 1 if low == high else <float>255.0 / (high - low)
-    cdef float zero = (<float>-128.0 + low * scale) + (<float>127.0 + high * scale)
+    cdef FloatRange r
+    cdef float low, high, scale, zero
+    if AARCH64:
+        return steps_of_neon(x, n, rows != ROWS_NEON)
+    r = row_range(x, n, rows)
+    low = smaller(0, r.low)
+    high = larger(0, r.high)
+    scale = 1 if low == high else <float>255.0 / (high - low)
+    zero = (<float>-128.0 + low * scale) + (<float>127.0 + high * scale)
     zero = <float>-128.0 - low * scale if zero > 0 else <float>127.0 - high * scale
     s.zero_point = rintf(smaller(larger(zero, -128), 127))
     s.scale = scale
@@ -106,13 +111,16 @@ cdef inline RowSteps steps_of(const float* x, ptrdiff_t n, int lanes) noexcept n
     return s
 
 
-cdef inline float quantize_row(const float* x, ptrdiff_t n, int lanes, int32_t* zero_point, int16_t* q) noexcept nogil:
+cdef inline float quantize_row(const float* x, ptrdiff_t n, int rows, int32_t* zero_point, int16_t* q) noexcept nogil:
     """Returns the real value of one step."""
-    cdef RowSteps s = steps_of(x, n, lanes)
-    cdef float lowest = <float>-128.0 - s.zero_point
-    cdef float highest = <float>127.0 - s.zero_point
-    cdef float v
+    cdef RowSteps s
+    cdef float lowest, highest, v
     cdef ptrdiff_t i
+    if AARCH64:
+        return quantize_row_neon(x, n, rows != ROWS_NEON, rows & 0xFF, zero_point, q)
+    s = steps_of(x, n, rows)
+    lowest = <float>-128.0 - s.zero_point
+    highest = <float>127.0 - s.zero_point
     zero_point[0] = <int32_t>s.zero_point
     for i in range(n):
         v = x[i] * s.scale

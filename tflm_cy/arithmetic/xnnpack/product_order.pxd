@@ -16,6 +16,8 @@ Source: XNNPACK's f32-gemm and f32-igemm microkernels for aarch64, gemm-config.c
 """
 from libc.stddef cimport ptrdiff_t
 
+from tflm_cy.arithmetic.conv cimport ConvShape
+
 cdef enum Order:
     ONE_CHAIN = 0
     TWO_CHAINS = 1
@@ -49,3 +51,10 @@ cdef inline int order_of_matrix(const ProductRules* rules, ptrdiff_t rows, ptrdi
 cdef inline int order_of_windows(const ProductRules* rules, ptrdiff_t positions, ptrdiff_t columns) noexcept nogil:
     """columns: of a group. positions: those that a kernel shares out."""
     return TWO_CHAINS if columns < rules.width or positions <= rules.positions else ONE_CHAIN
+
+
+cdef inline ptrdiff_t transposed_positions(const ConvShape* g) noexcept nogil:
+    """The positions of a transposed convolution: with strides, when each phase is a product of its own, XNNPACK takes the number of images."""
+    if (g.stride_h > 1 or g.stride_w > 1) and g.kh >= g.stride_h and g.kw >= g.stride_w:
+        return g.batches
+    return g.oh * g.ow

@@ -47,7 +47,7 @@ cdef inline void only_bias_dynamic(const ConvShape* g, const float* x, const Sca
         sums[i] = 0
     for i in range(g.batches * positions):
         if i % positions == 0:
-            inverse = steps_of(x + i / positions * g.ih * g.iw * g.ic, g.ih * g.iw * g.ic, out.lanes).inverse
+            inverse = steps_of(x + i / positions * g.ih * g.iw * g.ic, g.ih * g.iw * g.ic, out.rows).inverse
         scale_sums(sums, inverse, out, g.oc, y)
         y += g.oc
 
@@ -83,7 +83,7 @@ cdef inline void conv_dynamic(
     cdef float inverse
     cdef int columns, i
     for n in range(g.batches):
-        inverse = quantize_row(x, size, out.lanes, &zero_point, image)
+        inverse = quantize_row(x, size, out.rows, &zero_point, image)
         position = 0
         while position < positions:
             columns = 2 if position + 2 <= positions else 1
@@ -151,7 +151,7 @@ cdef inline void transpose_conv_dynamic(
     cdef int32_t zero_point
     cdef float inverse
     for n in range(g.batches):
-        inverse = quantize_row(x, size, out.lanes, &zero_point, image)
+        inverse = quantize_row(x, size, out.rows, &zero_point, image)
         for oy in range(g.oh):
             for ox in range(g.ow):
                 transpose_sums(g, image, w, runs, transpose_runs(g, oy, ox, runs), sums)

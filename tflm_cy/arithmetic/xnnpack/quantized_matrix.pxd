@@ -4,8 +4,8 @@
     multiply_dynamic(x, m, w, n, k, stride, &out, rows, sums, y)
     multiply_int2(x, m, w, n, k, stride, &out, rows, sums, y)                              # dynamic, int2 weights
 
-Weights of 2 bits have a kernel of their own, which does not fuse: it sums q * (w + 2) with int32, takes 2 * sum(q) off as floats, and
-rounds each product and sum.
+Weights of 2 bits have a kernel of their own: it sums q * (w + 2) with int32, takes 2 * sum(q) off as floats, and rounds each product and
+sum (`apart`); on aarch64 with dot products the last of both is fused.
 
 w[j] starts at w + j * stride, with zeros behind its k values when the stride is longer; `rows` is room for two rows of `stride` int16
 values, `sums` for two of n.
@@ -15,7 +15,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport subtract_weight_zero
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, accumulate_two, shift_values, sum_values, weight8
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, quantize_row, scale_sums
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, fmaf, quantize_row, scale_sums
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, byte8, requantize_sums
 
 
@@ -68,7 +68,7 @@ cdef inline void multiply_dynamic(
     while i < m:
         count = 2 if i + 2 <= m else 1
         for j in range(count):
-            inverse[j] = quantize_row(x + (i + j) * k, k, out.lanes, &zero_point, rows + j * stride)
+            inverse[j] = quantize_row(x + (i + j) * k, k, out.rows, &zero_point, rows + j * stride)
         sum_rows(rows, count, w, n, stride, sums)
         for j in range(count):
             scale_sums(sums + j * n, inverse[j], out, n, y + (i + j) * n)
@@ -82,7 +82,7 @@ cdef inline void scale_int2(const int64_t* sums, int32_t row_sum, float inverse,
     cdef float v
     for c in range(n):
         v = <float><int32_t>(<uint32_t>sums[c] + 2 * <uint32_t>row_sum) - less
-        v = v * inverse * out.scales[c] + out.bias[c]
+        v = v * inverse * out.scales[c] + out.bias[c] if out.apart else fmaf(v * inverse, out.scales[c], out.bias[c])
         v = v if v > out.low else out.low
         y[c] = v if v < out.high else out.high
 
@@ -96,6 +96,6 @@ cdef inline void multiply_int2(
     cdef ptrdiff_t i
     clear_ends(rows, k, stride)
     for i in range(m):
-        inverse = quantize_row(x + i * k, k, out.lanes, &zero_point, rows)
+        inverse = quantize_row(x + i * k, k, out.rows, &zero_point, rows)
         sum_rows(rows, 1, w, n, stride, sums)
         scale_int2(sums, <int32_t>(sum_values(rows, k) + k * zero_point), inverse, out, n, y + i * n)

@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport LANES_8, LANES_16, PACKED_4, PACKED_8, ROWS_NEON, Scaling
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, cpu_has_amx_int8, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
 from tflm_cy.graph.context cimport Context
@@ -124,7 +124,7 @@ cdef inline int prepare_requantize(
 cdef inline int prepare_scaling(
     Context context, const Tensor* w, const Tensor* b, int activation, ptrdiff_t channels, bint matrix, ptrdiff_t rows, Scaling* out, str name,
 ) except -1:
-    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one; rows: of values, or output positions of an image."""
+    """Dynamic range. matrix: a matrix product, or the convolution that is computed as one; rows: else the positions that a kernel shares out."""
     cdef float* bias = <float*>context.persistent(4 * channels + 4)
     cdef float* scales = <float*>context.persistent(4 * channels + 4)
     cdef RangeF limits = real_range(activation)
@@ -140,7 +140,20 @@ cdef inline int prepare_scaling(
     out.scales = scales
     out.low = limits.low
     out.high = limits.high
-    out.lanes = 16 if generation() == AVX512 else 8
-    out.apart = generation() == DOTPROD and w.type == INT8 and w.block_size == 0 and rows > 1
-    out.keeps_nan = AARCH64 or (matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
+    out.rows = rows_of(matrix, w.type)
+    if w.type == INT2:
+        out.apart = not (AARCH64 and generation() >= DOTPROD)
+    else:
+        out.apart = AARCH64 and (out.rows != ROWS_NEON or (generation() == DOTPROD and w.type == INT8 and rows > 1))
+    out.keeps_nan = AARCH64 or (
+        matrix and w.type == INT8 and generation() == AVX512 and cpu_has_avx512vnni() and not cpu_has_amx_int8())
     return 0
+
+
+cdef inline int rows_of(bint matrix, int weights) except -1:
+    """KleidiAI multiplies matrices where the CPU has dot products, but not by int2."""
+    if not AARCH64:
+        return LANES_16 if generation() == AVX512 else LANES_8
+    if not matrix or weights == INT2 or generation() < DOTPROD:
+        return ROWS_NEON
+    return PACKED_4 if generation() == DOTPROD else PACKED_8

@@ -125,5 +125,6 @@ def table():
     names |= dict.fromkeys(("MEAN", "RSQRT", "SOFTMAX", "SQRT", "SUM"), rest)
     names["PRELU"] = FORMS[FORM_AVX2 if d.slope_by_sign else FORM_AVX512]
     names["a product's only row"] = ORDERS[rules.single_row]
-    names["dynamic range, several rows"] = "rounded" if generation() == DOTPROD else "fused"
+    names["dynamic range, matrices"] = "packed" if generation() >= DOTPROD else "fused"
+    names["dynamic range, several positions"] = "rounded" if generation() == DOTPROD else "fused"
     return names

@@ -28,7 +28,7 @@ from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, regist
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.window_2d cimport misfit_text
 from tflm_cy.ops.xnnpack.fused_pad cimport set_padded_window
-from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows
+from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_windows, transposed_positions
 from tflm_cy.ops.xnnpack.definitions cimport product_rules
 from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, ready_depthwise_f32, run_f32, run_range_f32, try_fuse_f32
@@ -297,13 +297,6 @@ cdef int finish_transposed(
     op.taps = context.request_scratch(ROWS * sizeof(float*) * g.kh * g.kw)
     node.invoke = convolve_transposed if op.x == 2 else convolve_transposed_custom
     return 0
-
-
-cdef ptrdiff_t transposed_positions(const ConvShape* g) noexcept nogil:
-    """What XNNPACK takes for the number of rows of a kernel: with strides, when each phase is a product of its own, the number of images."""
-    if (g.stride_h > 1 or g.stride_w > 1) and g.kh >= g.stride_h and g.kw >= g.stride_w:
-        return g.batches
-    return g.oh * g.ow
 
 
 cdef bint prepare_spread(Context context, Convolution* op, const float* w, const float* bias) except -1:

@@ -20,6 +20,7 @@ from tflm_cy.arithmetic.conv cimport ConvShape, padded_row
 from tflm_cy.arithmetic.product_f32 cimport Run
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.xnnpack.product_order cimport transposed_positions
 from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
     conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
 )
@@ -368,7 +369,7 @@ cdef int prepare_transpose(Context context, Node* node) except -1:
         raise OwnRefusalError(f"TRANSPOSE_CONV: input {shape_of(x)} does not fit weights {shape_of(w)}")
     op.w_zero_point = w.zero_point if w.type == UINT8 else 0
     if x.type == FLOAT32:
-        prepare_scaling(context, w, b, activation, g.oc, False, 1, &op.scaling, "TRANSPOSE_CONV")
+        prepare_scaling(context, w, b, activation, g.oc, False, transposed_positions(g), &op.scaling, "TRANSPOSE_CONV")
         if has_one_scale(w):
             context.keep(Shown(w.index, repeats=g.oc))
     else:

@@ -19,8 +19,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from tflm_cy.arithmetic.conv cimport padded_row
 from tflm_cy.arithmetic.half cimport half_to_f32
-from tflm_cy.arithmetic.xnnpack.blockwise cimport PACKED, Blocks, cut, fill_sums, multiply_blockwise
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
+from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM, ONE_SUM_VNNI, SUMMED, Blocks, cut, fill_sums, multiply_blockwise
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport ROWS_NEON, Scaling
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
 from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
@@ -188,7 +189,7 @@ cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
     if w.block_scales < 0 or w.block_scales >= context.tensor_count:
         raise ValueError(f"FULLY_CONNECTED: tensor {w.block_scales} does not exist")
     want_constant(s, "FULLY_CONNECTED", "scale")
-    if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % PACKED != 0 or op.k % w.block_size != 0:
+    if w.type != INT4 or s.type != FLOAT16 or w.block_size < 0 or w.block_size % SUMMED != 0 or op.k % w.block_size != 0:
         raise ValueError(f"FULLY_CONNECTED: blocks of {w.block_size} weights {type_name(w.type)} with scales {type_name(s.type)}")
     total = op.n * (op.k / w.block_size)
     if count(s) != total or <int64_t>s.bytes < 2 * total:
@@ -200,7 +201,10 @@ cdef int prepare_blocks(Context context, const Tensor* w, Matrix* op) except -1:
     op.blocks.size = w.block_size
     op.blocks.scales = scales
     op.blocks.sums = sums
-    op.blocks.vnni = generation() == AVX512 and cpu_has_avx512vnni()
+    if AARCH64:
+        op.blocks.order = ONE_SUM if op.scaling.rows == ROWS_NEON else op.scaling.rows
+    else:
+        op.blocks.order = ONE_SUM_VNNI if generation() == AVX512 and cpu_has_avx512vnni() else FOUR_SUMS
     fill_sums(&op.blocks, <const int8_t*>op.w, op.n, op.k, op.stride, sums)
     return 0
 
