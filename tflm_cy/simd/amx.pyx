@@ -312,7 +312,7 @@ cdef void run_image_tiles(const ConvI8* c, const uint8_t* x, void* scratch, uint
         if not c.plan.direct:
             image = k.copy
             if c.dynamic:
-                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.lanes)
+                steps = steps_of_row(<const float*>x, g.ih * g.iw * g.ic, c.scaling.rows)
                 for i in range(CHUNK):
                     for r in range(TILE):
                         k.positions[i].terms[r] = -steps.zero_point

@@ -152,7 +152,6 @@ cdef inline void log_softmax_rows_table(
     cdef float[ROWS] totals
     cdef float scale = x_scale / y_scale
     cdef float less
-    cdef int64_t c
     cdef int64_t first = 0
     cdef int count, r
     while first < rows:
