@@ -265,7 +265,7 @@ def test_windows_over_several_axes(seed, function):
     rng = np.random.default_rng([seed, function])
     dtype = str(rng.choice(["int8", "int16", "int32", "int64", "uint8"]))
     rank = int(rng.integers(1, 5))
-    x = rng.integers(0, 4, [int(n) for n in rng.integers(4, 9, rank)]).astype(dtype)
+    x = rng.integers(0, 4, [int(n) for n in rng.integers(5, 9, rank)]).astype(dtype)
     window, stride, dilation = (rng.integers(1, most + 1, rank) for most in (3, 3, 2))
     first = np.array(rng.integers(0, 3), dtype)
     spans = [int((w - 1) * d + 1) for w, d in zip(window, dilation, strict=True)]
