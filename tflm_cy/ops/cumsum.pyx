@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """CUMSUM of float32, int32 and int64 along one axis; exclusive and reverse. Sums are sequential, integers wrap. TFLM: int8, too.
 
 The axis may be known only while invoking; the output's shape is the input's.

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """EMBEDDING_LOOKUP and EMBEDDING_LOOKUP_SPARSE: rows of a table, picked by indices that arrive while invoking.
 
 EMBEDDING_LOOKUP: rows of any type of whole bytes; uint8, int8, int4 and int2 rows to float32 when

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """AVERAGE_POOL_2D, MAX_POOL_2D (float32, int8, uint8, int16) and L2_POOL_2D (float32) over NHWC.
 
 A quantized pool does not rescale: the input's and the output's quantization are taken to be equal, and the fused activation is clamped in

@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """MEAN, SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL over any set of axes, known before or while invoking.
 
 | operator | types |

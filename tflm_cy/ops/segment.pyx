@@ -1,4 +1,3 @@
-# tflm_cy: again=avx2
 """SEGMENT_SUM and UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: rows joined by the segment that each belongs to.
 
 float32 and int32, with int32 segments. SEGMENT_SUM wants segments that start at 0 and go up by 0 or 1; it is not in BUILTIN_REF.
