@@ -90,25 +90,6 @@ cdef extern from *:
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) \
       ((BYTES) >= 32 && (x86_features() & X86_AVX2) ? tflm_cy_copy_back_avx2(DST, END, BYTES, N) : 0)
     #else
-    /* At least 64 bytes of a vector that repeats, whole vectors on their own addresses; returns how many. `pair` begins at dst. */
-    __attribute__((target("avx2"), noinline)) static int64_t tflm_cy_fill_avx2(char *dst, int64_t bytes, const uint64_t *pair) {
-      const int64_t first = 32 - ((uintptr_t)dst & 31);
-      uint64_t turned[6];
-      memcpy(turned, pair, 16);
-      memcpy(turned + 2, pair, 16);
-      memcpy(turned + 4, pair, 16);
-      const __m256i v = _mm256_loadu_si256((const __m256i *)((const char *)turned + (first & 15)));
-      int64_t i = first;
-      _mm256_storeu_si256((__m256i *)dst, _mm256_loadu_si256((const __m256i *)turned));
-      for (; i + 128 <= bytes; i += 128) {
-        _mm256_store_si256((__m256i *)(dst + i), v);
-        _mm256_store_si256((__m256i *)(dst + i + 32), v);
-        _mm256_store_si256((__m256i *)(dst + i + 64), v);
-        _mm256_store_si256((__m256i *)(dst + i + 96), v);
-      }
-      return i - (first & 15); /* where the element begins again; what is stored already may be stored once more */
-    }
-    #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) ((BYTES) >= 256 && (x86_features() & X86_AVX2) ? tflm_cy_fill_avx2(DST, BYTES, PAIR) : 0)
     #define TFLM_CY_BACK_BLOCKS(DST, END, BYTES, N) 0
     #define TFLM_CY_FILL_BLOCKS(DST, BYTES, PAIR) 0
     #endif
