@@ -121,7 +121,9 @@ def test_dynamic_rows_with_nan_and_zeros():
     assert np.isfinite(got[1]).all()
 
 
-on_aarch64 = pytest.mark.skipif(platform.machine() != "aarch64", reason="matrix products differ between Arm CPUs only")
+on_aarch64 = pytest.mark.skipif(
+    platform.machine() != "aarch64", reason="the definitions of aarch64 are compiled there only"
+)
 
 
 @on_aarch64

@@ -80,7 +80,8 @@ static void multiply_columns16(const int16_t *const *x, ptrdiff_t count, const i
   }
 }
 
-/* One value of each per column, of whole vectors, in the order of row_kernels.pxd's RescaleConstants: y = ((sum + bias) * value + added) >> shift, the sum in 64 bits; or, not wide,
+/* One value of each per column, of whole vectors, in the order of row_kernels.pxd's RescaleConstants:
+ * y = ((sum + bias) * value + added) >> shift, the sum in 64 bits; or, not wide,
  * ((sum + bias << left) * value + added - (lost where the product is negative)) >> shift, what is multiplied in 32 bits. */
 typedef struct {
   const int64_t *value, *added, *shift, *bias, *left, *lost;
