@@ -128,10 +128,14 @@ def gather(d):
 
 
 @cases("GATHER_ND", dtypes=_EVERY, variants=("random", "int64 indices"))
+@cases("GATHER_ND", dtypes=("float16", *_EVERY), variants=("short slices",))
 @cases("GATHER_ND", dtypes=("float32",), variants=("out of range", "negative"))
 def gather_nd(d):
+    """Short slices have 1 to 8 values."""
     rank = d.between(1, 4)
     shape, depth, leading = d.shape(rank, 5), d.between(1, rank), [d.width(1, 3) for _ in range(d.between(0, 2))]
+    if d.variant == "short slices":
+        shape, depth = [*shape, d.between(1, 8)], rank
     kind = "int64" if d.variant == "int64 indices" else "int32"
     x = d.tensor(shape)
     offset = {"out of range": 7, "negative": -7}.get(d.variant, 0)

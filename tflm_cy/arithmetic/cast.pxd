@@ -335,12 +335,6 @@ cdef inline void f32_to_s64(const float* x, int64_t* y, int64_t n) noexcept nogi
         y[i] = cut64(x[i])
 
 
-cdef inline void f32_to_f64(const float* x, double* y, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(n):
-        y[i] = <double>x[i]
-
-
 cdef inline void f32_to_f16(const float* x, uint16_t* y, int64_t n) noexcept nogil:
     cdef int64_t i
     for i in range(n):

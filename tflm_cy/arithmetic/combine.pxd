@@ -166,22 +166,14 @@ cdef inline void combine_neighbouring_halves(int op, const uint16_t* a, const ui
 cdef inline void combine_halves(int op, const uint16_t* a, ptrdiff_t a_step, const uint16_t* b, ptrdiff_t b_step, uint16_t* y, ptrdiff_t y_step,
                                 int64_t n) noexcept nogil:
     cdef int64_t i
-    cdef float first, second
-    if a_step == 1 and b_step == 1 and y_step == 1 and op != TAKE:
-        combine_neighbouring_halves(op, a, b, y, n)
-        return
-    for i in range(n):
-        if op == TAKE:
+    if op == TAKE:
+        for i in range(n):
             y[i * y_step] = b[i * b_step]
-            continue
-        first = half_to_f32(a[i * a_step])
-        second = half_to_f32(b[i * b_step])
-        if op == MAXIMUM:
-            y[i * y_step] = b[i * b_step] if first < second else a[i * a_step]
-        elif op == MINIMUM:
-            y[i * y_step] = b[i * b_step] if second < first else a[i * a_step]
-        else:
-            y[i * y_step] = f32_to_half(combined(op, first, second))
+    elif a_step == 1 and b_step == 1 and y_step == 1:
+        combine_neighbouring_halves(op, a, b, y, n)
+    else:
+        for i in range(n):
+            combine_neighbouring_halves(op, a + i * a_step, b + i * b_step, y + i * y_step, 1)
 
 
 cdef inline void combine_bools(int op, const uint8_t* a, ptrdiff_t a_step, const uint8_t* b, ptrdiff_t b_step, uint8_t* y, ptrdiff_t y_step,

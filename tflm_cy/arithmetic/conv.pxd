@@ -37,6 +37,16 @@ cdef struct ConvShape:
     ptrdiff_t pad_w
     ptrdiff_t row                # integer kernels: values of one filter in memory, kh * kw * group_ic or more with zeros behind
 
+cdef inline ConvShape matrix_shape(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) noexcept nogil:
+    """A product of matrices: a filter of 1x1 over images of one pixel, of which there are as many as rows."""
+    cdef ConvShape g
+    g.batches, g.group_ic, g.ic, g.oc = rows, depth, depth, columns
+    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    g.pad_h = g.pad_w = 0
+    g.row = depth
+    return g
+
+
 cdef enum Rounding:              # of a Factor's right shift
     HALVES_AWAY = 0              # from zero
     HALVES_UP = 1

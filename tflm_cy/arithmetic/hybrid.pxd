@@ -26,7 +26,7 @@ from tflm_cy.arithmetic.conversion cimport cut32
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.hybrid_neon cimport FUSED, WRAPS, dot_f32_neon, quantize_values_neon, wrap_error
 from tflm_cy.arithmetic.machine cimport AARCH64, fmaf
-from tflm_cy.arithmetic.nan_order cimport add_after, add_first, dot_lanes, mul_after, mul_first
+from tflm_cy.arithmetic.nan_order cimport add_after, add_first, dot_lanes, has_nan, mul_after, mul_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 
 cdef enum:
@@ -101,14 +101,6 @@ cdef inline Extremes lane_extremes(const float* v, ptrdiff_t n) noexcept nogil:
     b = high[1] if high[1] > high[3] else high[3]
     e.high = b if b > a else a
     return e
-
-
-cdef inline bint any_nan(const float* v, ptrdiff_t n) noexcept nogil:
-    cdef ptrdiff_t i
-    cdef int found = 0
-    for i in range(n):
-        found |= v[i] != v[i]
-    return found != 0
 
 
 cdef inline Extremes plain_extremes(const float* v, ptrdiff_t n) noexcept nogil:
@@ -191,7 +183,7 @@ cdef inline void quantize_symmetric(const float* v, ptrdiff_t n, int16_t* q, Row
     cdef Extremes e
     cdef float widest, inverse
     cdef ptrdiff_t i
-    cdef bint nan = any_nan(v, n)
+    cdef bint nan = has_nan(v, n)
     s.zero_point = 0
     s.scale = 1
     e.low = 0
@@ -219,7 +211,7 @@ cdef inline Extremes extremes_with_zero(const float* v, ptrdiff_t n, bint nan) n
         e.low = rest.low if rest.low < e.low else e.low
         e.high = rest.high if e.high < rest.high else e.high
         return e
-    if blocks > 0 and not (AARCH64 and any_nan(v, blocks)):
+    if blocks > 0 and not (AARCH64 and has_nan(v, blocks)):
         rest = lane_extremes(v, blocks)
         e.low = rest.low if rest.low < e.low else e.low
         e.high = rest.high if e.high < rest.high else e.high
@@ -232,7 +224,7 @@ cdef inline Extremes extremes_with_zero(const float* v, ptrdiff_t n, bint nan) n
 
 cdef inline void quantize_asymmetric(const float* v, ptrdiff_t n, int16_t* q, RowScale* s) noexcept nogil:
     """One row to [-128, 127] with a zero point; the range always holds 0."""
-    cdef bint nan = any_nan(v, n)
+    cdef bint nan = has_nan(v, n)
     cdef Extremes e = extremes_with_zero(v, n, nan)
     cdef ptrdiff_t i
     cdef double scale, low, high, zero_point

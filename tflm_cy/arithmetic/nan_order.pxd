@@ -3,6 +3,7 @@
     total = add_first(total, x)                  # NaN + NaN is total, quiet
     add_runs(x, y, y, n)                         # y += x, where x's NaN comes out
     y[i] = add_after(x * v, b)                   # a loop of these stays one that the compiler makes vectors of
+    if has_nan(x, n): ...                        # else the order shows nowhere
 
 On x86 the first operand's NaN is the result, and a compiler may exchange the operands of `+` and `*`. These say the order to it: with the
 instruction itself, which costs nothing, elsewhere with a comparison. `add_after` and `mul_after` have a comparison everywhere; their first
@@ -82,3 +83,11 @@ cdef extern from *:
     void dot_lanes "tflm_cy_dot_lanes"(const float* a, const float* b, int64_t n, float* lanes) noexcept nogil   # full blocks of four
     void add_runs "tflm_cy_add_runs"(const float* a, const float* b, float* y, int64_t n) noexcept nogil   # y may be a or b
     void mul_runs "tflm_cy_mul_runs"(const float* a, const float* b, float* y, int64_t n) noexcept nogil
+
+
+cdef inline bint has_nan(const float* x, int64_t n) noexcept nogil:
+    cdef int found = 0
+    cdef int64_t i
+    for i in range(n):
+        found |= x[i] != x[i]
+    return found != 0

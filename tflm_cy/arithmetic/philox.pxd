@@ -38,20 +38,24 @@ cdef inline void skip(Philox* g, uint64_t draws) noexcept nogil:
     g.counter[3] = <uint32_t>(high >> 32)
 
 
+cdef inline void mix(uint32_t* a, uint32_t* b, uint32_t* c, uint32_t* d, uint32_t key_0, uint32_t key_1) noexcept nogil:
+    """One of the ten rounds."""
+    cdef uint64_t first = <uint64_t>0xD2511F53 * a[0]
+    cdef uint64_t second = <uint64_t>0xCD9E8D57 * c[0]
+    a[0] = <uint32_t>(second >> 32) ^ b[0] ^ key_0
+    b[0] = <uint32_t>second
+    c[0] = <uint32_t>(first >> 32) ^ d[0] ^ key_1
+    d[0] = <uint32_t>first
+
+
 cdef inline void draw(Philox* g, uint32_t* out) noexcept nogil:
     cdef uint32_t[4] c
     cdef uint32_t key_0 = g.key[0]
     cdef uint32_t key_1 = g.key[1]
-    cdef uint64_t first, second
     cdef int _round
     memcpy(c, g.counter, 16)
     for _round in range(10):
-        first = <uint64_t>0xD2511F53 * c[0]
-        second = <uint64_t>0xCD9E8D57 * c[2]
-        c[0] = <uint32_t>(second >> 32) ^ c[1] ^ key_0
-        c[1] = <uint32_t>second
-        c[2] = <uint32_t>(first >> 32) ^ c[3] ^ key_1
-        c[3] = <uint32_t>first
+        mix(&c[0], &c[1], &c[2], &c[3], key_0, key_1)
         key_0 += <uint32_t>0x9E3779B9
         key_1 += <uint32_t>0xBB67AE85
     memcpy(out, c, 16)
@@ -62,7 +66,6 @@ cdef inline void draw_many(const Philox* g, uint32_t* out) noexcept nogil:
     """DRAWS draws, 4 * DRAWS numbers, whose counters differ in the lower half; each round is made for all of them, as in `threefry`."""
     cdef uint32_t[4][DRAWS] c
     cdef uint64_t counter = <uint64_t>g.counter[1] << 32 | g.counter[0]
-    cdef uint64_t first, second
     cdef uint32_t key_0 = g.key[0]
     cdef uint32_t key_1 = g.key[1]
     cdef int _round, i
@@ -73,12 +76,7 @@ cdef inline void draw_many(const Philox* g, uint32_t* out) noexcept nogil:
         c[3][i] = g.counter[3]
     for _round in range(10):
         for i in range(DRAWS):
-            first = <uint64_t>0xD2511F53 * c[0][i]
-            second = <uint64_t>0xCD9E8D57 * c[2][i]
-            c[0][i] = <uint32_t>(second >> 32) ^ c[1][i] ^ key_0
-            c[1][i] = <uint32_t>second
-            c[2][i] = <uint32_t>(first >> 32) ^ c[3][i] ^ key_1
-            c[3][i] = <uint32_t>first
+            mix(&c[0][i], &c[1][i], &c[2][i], &c[3][i], key_0, key_1)
         key_0 += <uint32_t>0x9E3779B9
         key_1 += <uint32_t>0xBB67AE85
     for i in range(DRAWS):

@@ -12,7 +12,7 @@ from libc.math cimport cos, log, log1p, sin, sqrt
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t
 
-from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 
 
 cdef inline void fill_turns(double* turns, ptrdiff_t n) noexcept nogil:
@@ -223,14 +223,6 @@ cdef inline void fill_cosines(double* cosines, int32_t coefficients, int32_t n) 
 cdef inline bint second_first(ptrdiff_t j, ptrdiff_t n) noexcept nogil:
     """Which of two NaN comes out of TensorFlow's sums over a distance of 2: it transforms 64 at once, all but 8 of them alike."""
     return n >= 64 and j % 64 < 56 and (j % 4 == 1 or j % 8 == 4)
-
-
-cdef inline bint has_nan(const float* x, ptrdiff_t n) noexcept nogil:
-    cdef int found = 0
-    cdef ptrdiff_t i
-    for i in range(n):
-        found |= x[i] != x[i]
-    return found != 0
 
 
 cdef inline void two_steps(float* x, ptrdiff_t half) noexcept nogil:

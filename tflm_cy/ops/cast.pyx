@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.cast cimport (
-    CAST_BLOCK, Integral, LoadReal, LoadWhole, StoreReal, StoreWhole, complex_to_f32, f32_to_bool, f32_to_complex, f32_to_f16, f32_to_f64,
+    CAST_BLOCK, Integral, LoadReal, LoadWhole, StoreReal, StoreWhole, complex_to_f32, f32_to_bool, f32_to_complex, f32_to_f16,
     f32_to_low_bits, f32_to_s16, f32_to_s16_tail, f32_to_s32, f32_to_s64, f32_to_s8, f32_to_u16, f32_to_u32, f32_to_u32_tail, f32_to_u8,
     f64_to_f32, load_4, load_bfloat, load_complex, load_f32, load_f64, load_half, load_whole, store_4, store_bfloat, store_bool, store_complex,
     store_f32, store_f64, store_half, store_s16, store_s32, store_s64, store_s8, store_u16, store_u32, store_u8, store_whole,
@@ -184,7 +184,7 @@ cdef Direct direct_from_f32(int y) noexcept nogil:
     if y == INT64:
         return <Direct>f32_to_s64
     if y == FLOAT64:
-        return <Direct>f32_to_f64
+        return <Direct>load_f32
     if y == FLOAT16:
         return <Direct>f32_to_f16
     if y == BOOL:

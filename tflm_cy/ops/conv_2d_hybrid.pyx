@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by
 from tflm_cy.arithmetic.hybrid_neon cimport WRAPS, product_flags, wrap_error
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, BY_FILTER_FIRST, BY_PRODUCT, bias_first_of
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.nan_order cimport add_first
+from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
@@ -113,14 +113,6 @@ cdef bint use_hybrid_i8(Context context, Node* node, HybridConv* op) except -1:
         return False
     op.packed.out.bias_first = bias_first_of(<const float*>op.c.bias.values, g.oc) if params == BY_BOTH else 0
     return True
-
-
-cdef bint has_nan(const float* values, ptrdiff_t n) noexcept nogil:
-    cdef ptrdiff_t c
-    for c in range(n):
-        if values[c] != values[c]:
-            return True
-    return False
 
 
 cdef int convolve_packed(Context context, Node* node) noexcept nogil:

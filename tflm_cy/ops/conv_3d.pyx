@@ -11,7 +11,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.bias_rows cimport finish_rows
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.conv cimport ConvShape, matrix_shape
 from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
@@ -27,9 +27,7 @@ from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.operand cimport index_at, operand, result, want_type_of
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
-from tflm_cy.ops.kernels.pixel_products cimport (
-    PixelProducts, matrix_shape, multiply_pixels, pack_pixel_products, plan_pixel_products,
-)
+from tflm_cy.ops.kernels.pixel_products cimport PixelProducts, multiply_pixels, pack_pixel_products, plan_pixel_products
 from tflm_cy.ops.kernels.packed cimport plan_packed, request_workers, reserve_packed
 from tflm_cy.schema.option_slots cimport (
     CONV_3D_DILATION_D_FACTOR, CONV_3D_DILATION_H_FACTOR, CONV_3D_DILATION_W_FACTOR, CONV_3D_FUSED_ACTIVATION_FUNCTION,

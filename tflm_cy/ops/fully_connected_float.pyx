@@ -24,7 +24,7 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, mark_stored, sparse_block
-from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.kernels.conv_f32_unfused cimport filter_of, ready_unfused, run_unfused
 from tflm_cy.ops.quantized_weights cimport Bias, bias_values, prepare_bias, prepare_bias_as
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused, RowsConvF32Unfused
@@ -135,7 +135,7 @@ cdef void multiply_stored(const FloatMatrix* op, ptrdiff_t block, const float* x
 
 
 cdef bint use_conv_f32_unfused(Context context, const Node* node, FloatMatrix* op, bint panels) except -1:
-    matrix_shape(&op.m, &op.fast32.window.shape)
+    op.fast32.window.shape = shape_of_product(&op.m)
     op.fast32.window.low = op.range.low
     op.fast32.window.high = op.range.high
     op.fast32.panels = panels

@@ -25,7 +25,7 @@ from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.graph.context cimport OPTIMIZED, Context, IterationSpace, Node, iteration_space
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
-from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.generation cimport has_dotprod
 from tflm_cy.ops.kernels.hybrid_i8 cimport HybridI8, begin_once, end_once, hybrid_rows, ready_hybrid_i8, run_hybrid_i8
 from tflm_cy.ops.quantized_weights cimport Bias, Weights, bias_values, check_zero_points, prepare_bias, prepare_weights, weight_bytes
@@ -162,8 +162,7 @@ cdef int fully_connected_blockwise(Context context, Node* node) noexcept nogil:
 
 cdef bint use_hybrid_i8(Context context, HybridMatrix* op, const Tensor* x, const Tensor* w) except -1:
     """A row at a time; limits are the caller's."""
-    cdef ConvShape g
-    matrix_shape(&op.m, &g)
+    cdef ConvShape g = shape_of_product(&op.m)
     if not ready_hybrid_i8(
             context, &op.packed, &g, x, <const int8_t*>weight_bytes(context, w, &op.weights),
             op.row_scales if op.row_scales != NULL else &op.scale, BY_PRODUCT if op.row_scales != NULL else BY_BOTH, op.asymmetric,

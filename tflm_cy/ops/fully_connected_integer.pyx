@@ -32,7 +32,7 @@ from tflm_cy.graph.context cimport MICRO, OPTIMIZED, REFERENCE, Context, Node, i
 from tflm_cy.graph.tensor cimport INT2, INT4, INT8, INT16, INT32, INT64, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block
 from tflm_cy.ops.kernels.requantize_fixed cimport LateRequantize, ready_requantize_fixed, run_fixed
-from tflm_cy.ops.fully_connected_layer cimport Matrix, matrix_shape
+from tflm_cy.ops.fully_connected_layer cimport Matrix, shape_of_product
 from tflm_cy.ops.quantized_weights cimport (
     Bias, Weights, bias_values, check_bias_scale, check_bias_type, check_bias_width, check_product, check_quantized, check_zero_points,
     prepare_bias_as,
@@ -334,7 +334,7 @@ cdef bint ready_gemm_i8(Context context, IntegerMatrix* op, const Tensor* x, con
             return False
         c.finish = kernels().requantize_fixed.finish
         c.params = &op.requantize.fixed
-    matrix_shape(&op.m, &c.shape)
+    c.shape = shape_of_product(&op.m)
     c.is_signed = x.type == INT8
     c.x_zero_point = x.zero_point
     c.w_zero_point = w.zero_point if w.type == UINT8 else 0

@@ -1,7 +1,7 @@
 """What the kernels of FULLY_CONNECTED share: how large the product is, as prepare found it."""
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.conv cimport ConvShape, matrix_shape
 
 cdef struct Matrix:
     ptrdiff_t batches            # rows of values
@@ -9,11 +9,5 @@ cdef struct Matrix:
     ptrdiff_t depth
 
 
-cdef inline void matrix_shape(const Matrix* m, ConvShape* g) noexcept nogil:
-    """A 1x1 convolution over images of one pixel."""
-    g.batches = m.batches
-    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
-    g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    g.pad_h = g.pad_w = 0
-    g.ic = g.group_ic = m.depth
-    g.oc = m.rows
+cdef inline ConvShape shape_of_product(const Matrix* m) noexcept nogil:
+    return matrix_shape(m.batches, m.depth, m.rows)

@@ -33,7 +33,7 @@ cdef struct Windowed:
     int op
     Combine combine
     Windows windows
-    int halves                   # scratch of reduce_by_axes: what two axes leave
+    int bands                    # scratch of reduce_by_axes: outputs of one axis, and those of the axis before
 
 
 cdef Windowed* prepare_windows(Context context, Node* node, int op) except NULL:
@@ -124,13 +124,13 @@ cdef bint has_no_order(const Windowed* data, int type) noexcept:
 cdef int prepare_axes(Context context, Node* node, int64_t taps) except -1:
     cdef Windowed* data = <Windowed*>node.data
     cdef const Tensor* x = context.input(node, 0)
-    data.halves = context.request_scratch(context.for_all_workers(2 * half_bytes(data, x)))
+    data.bands = context.request_scratch(context.for_all_workers(2 * band_bytes(data, x)))
     node.invoke = reduce_all_axes
     return context.parallelize(
         node, reduce_by_axes, iteration_space(data.windows.out_dims[0], 1), 0.5 * taps * count(context.output(node, 0)))
 
 
-cdef int64_t half_bytes(const Windowed* data, const Tensor* x) noexcept nogil:
+cdef int64_t band_bytes(const Windowed* data, const Tensor* x) noexcept nogil:
     return data.windows.out_dims[0] * count_range(x, 1, x.rank) * type_size(x.type)
 
 
@@ -144,11 +144,11 @@ cdef void reduce_by_axes(Context context, Node* node, int64_t first, int64_t end
     cdef const Windowed* data = <const Windowed*>node.data
     cdef const Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
-    cdef int64_t half = half_bytes(data, x)
-    cdef char* scratch = <char*>context.worker_scratch(data.halves, 2 * half, worker)
+    cdef int64_t band = band_bytes(data, x)
+    cdef char* scratch = <char*>context.worker_scratch(data.bands, 2 * band, worker)
     reduce_windows_by_axes(
         &data.windows, data.op, data.combine, <const char*>x.data, <const char*>context.input(node, 1).data,
-        <char*>y.data + first * count_range(y, 1, y.rank) * type_size(y.type), scratch, scratch + half, first, end, type_size(x.type))
+        <char*>y.data + first * count_range(y, 1, y.rank) * type_size(y.type), scratch, scratch + band, first, end, type_size(x.type))
 
 
 cdef int reduce(Context context, Node* node) noexcept nogil:

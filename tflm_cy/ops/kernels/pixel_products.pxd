@@ -9,7 +9,7 @@
 from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.conv cimport matrix_shape
 from tflm_cy.arithmetic.eigen cimport panel_row
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product
 from tflm_cy.graph.context cimport Context
@@ -27,16 +27,6 @@ cdef struct PixelProducts:
     bint packed
     ptrdiff_t together           # pixels
     int scratch
-
-
-cdef inline ConvShape matrix_shape(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) noexcept nogil:
-    """A product of matrices: images of one pixel."""
-    cdef ConvShape g
-    g.batches, g.group_ic, g.ic, g.oc = rows, depth, depth, columns
-    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    g.pad_h = g.pad_w = 0
-    g.row = depth
-    return g
 
 
 cdef inline int plan_pixel_products(Context context, PixelProducts* p, Product product) except -1:

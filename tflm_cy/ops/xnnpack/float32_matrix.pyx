@@ -9,7 +9,7 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.conv cimport matrix_shape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, packs, register
@@ -96,11 +96,7 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
 
 
 cdef void set_product(ConvF32* c, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns, RangeF limits, int order) noexcept nogil:
-    """Images of one pixel, of which there are as many as rows."""
-    cdef ConvShape* g = &c.shape
-    g.batches, g.ic, g.group_ic, g.oc = rows, depth, depth, columns
-    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = 1
-    g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
+    c.shape = matrix_shape(rows, depth, columns)
     c.low, c.high = limits.low, limits.high
     c.order = order
 

@@ -10,6 +10,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
+from tflm_cy.arithmetic.nan_order cimport has_nan
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, NEON
 from tflm_cy.arithmetic.xnnpack.reduction cimport (
     MAXIMUM, MINIMUM, ReduceShape, extreme_columns, extreme_rows, reduce_shape,
@@ -176,14 +177,6 @@ cdef int sum_values(Context context, Node* node) noexcept nogil:
     if not fast or has_nan(<const float*>y.data, count(y)):
         op.sum(&op.shape, x, op.scale, <float*>y.data)
     return 0
-
-
-cdef bint has_nan(const float* x, int64_t n) noexcept nogil:
-    cdef bint found = False
-    cdef int64_t i
-    for i in range(n):
-        found |= x[i] != x[i]
-    return found
 
 
 cdef void fast_row_sums(const Reduction* op, const float* x, float* y) noexcept nogil:

@@ -17,7 +17,7 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgr
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
-from tflm_cy.arithmetic.conv cimport padded_row
+from tflm_cy.arithmetic.conv cimport matrix_shape, padded_row
 from tflm_cy.arithmetic.half cimport half_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM, ONE_SUM_VNNI, SUMMED, Blocks, cut, fill_sums, multiply_blockwise
@@ -106,32 +106,30 @@ cdef int prepare_fully_connected(Context context, Node* node) except -1:
     else:
         prepare_requantize(context, x, w, b, y, activation, op.n, True, &op.out, "FULLY_CONNECTED")
         node.invoke = fully_connected_8
-    if w.block_size == 0 and (w.type == INT8 or w.type == UINT8):
-        plan_vector(op, x)
-        if ready_conv_i8(context, &op.fast, x, w.data, op.k):
-            node.invoke = fully_connected_vector
-            return parallelize_packed(context, node, &op.fast, compute_range)
+    if w.block_size == 0 and (w.type == INT8 or w.type == UINT8) and use_vector(context, node, op, x, w.data, op.k):
+        return 0
     op.w = weight_rows(context, w, op.n, op.k, op.stride, x.type == FLOAT32 and w.type == INT4 and w.zero_point_count > 0 and w.zero_points[0] == 8)
-    if w.block_size == 0 and w.type != INT8 and x.type == INT8:              # of 4 or 2 bits
-        plan_vector(op, x)
-        if ready_conv_i8(context, &op.fast, x, op.w, op.stride):
-            node.invoke = fully_connected_vector
-            return parallelize_packed(context, node, &op.fast, compute_range)
+    if w.block_size == 0 and w.type != INT8 and x.type == INT8 and use_vector(context, node, op, x, op.w, op.stride):     # of 4 or 2 bits
+        return 0
     if node.invoke == fully_connected_blockwise:
         prepare_blocks(context, w, op)
     request_rows(context, op)
     return 0
 
 
+cdef bint use_vector(Context context, Node* node, Matrix* op, const Tensor* x, const void* w, ptrdiff_t row) except -1:
+    """w: rows of `row` bytes."""
+    plan_vector(op, x)
+    if not ready_conv_i8(context, &op.fast, x, w, row):
+        return False
+    node.invoke = fully_connected_vector
+    parallelize_packed(context, node, &op.fast, compute_range)
+    return True
+
+
 cdef void plan_vector(Matrix* op, const Tensor* x) noexcept:
-    """A matrix product is a convolution of 1x1 over m positions."""
     cdef ConvI8* c = &op.fast
-    c.shape.batches = op.m
-    c.shape.ih = c.shape.iw = c.shape.oh = c.shape.ow = 1
-    c.shape.kh = c.shape.kw = c.shape.groups = 1
-    c.shape.stride_h = c.shape.stride_w = c.shape.dilation_h = c.shape.dilation_w = 1
-    c.shape.ic = c.shape.group_ic = op.k
-    c.shape.oc = op.n
+    c.shape = matrix_shape(op.m, op.k, op.n)
     c.is_signed = x.type != UINT8
     c.dynamic = x.type == FLOAT32
     c.x_zero_point = x.zero_point
