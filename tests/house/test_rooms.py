@@ -114,6 +114,31 @@ def test_one_room_asks_for_instruction_sets():
     assert {room_of(path) for path in sources() if asks.search(path.read_text())} == {"platform"}
 
 
+def unguarded(text):
+    """Lines with x86's intrinsics that another processor would compile, too: in no branch that asks for x86."""
+    branches = []
+    for line in text.splitlines():
+        directive = re.match(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)", line)
+        if directive is None:
+            if re.search(r"\b_mm\d*_|\b__m(?:128|256|512)|\btarget\(\"avx", line) and not any(branches):
+                yield line.strip()
+        elif directive[1] == "endif":
+            branches.pop()
+        else:
+            if directive[1] in ("elif", "else"):
+                branches.pop()
+            branches.append(
+                directive[1] != "else" and re.search(r"x86|__AVX|__SSE|__FMA|TFLM_CY_SIXTEEN", directive[2]) is not None
+            )
+
+
+def test_definitions_compile_on_every_processor():
+    """Of simd/, what a processor compiles is its isa_*.pyx's to say."""
+    files = [path for path in sources() if room_of(path) != "simd"] + list(PACKAGE.glob("arithmetic/**/*.h"))
+    assert [(path.name, line) for path in files for line in unguarded(path.read_text())] == []
+    assert list(unguarded('#ifdef __AVX2__\n_mm_add_ps(a, b);\n#else\n__attribute__((target("avx2")))\n#endif\n'))
+
+
 def test_every_room_of_the_package_is_in_the_table():
     rooms = {room_of(path) for path in sources()}
     assert rooms <= set(ALLOWED)
