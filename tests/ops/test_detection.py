@@ -8,6 +8,7 @@ from flatbuffers import flexbuffers
 
 from compat.builder import Model, Tensor
 from tflm_cy import Interpreter
+from tflm_cy.micro import MicroInterpreter
 from tflm_cy.schema.flexbuffer import numbers
 
 from .one_operator import run, same
@@ -45,14 +46,34 @@ def test_refused(options):
         suppress("NON_MAX_SUPPRESSION_V5", **options)
 
 
-def detect(boxes, scores, **changed):
+def detection_operands(boxes, scores, **changed):
+    """What `run` takes: inputs, outputs, options."""
     options = {"max_detections": 2, "max_classes_per_detection": 1, "num_classes": 2, "nms_score_threshold": 0.1}
     options |= {"nms_iou_threshold": 0.5, "y_scale": 1.0, "x_scale": 1.0, "h_scale": 1.0, "w_scale": 1.0, **changed}
     n = len(boxes)
     anchors = np.tile(np.array([0, 0, 1, 1], np.float32), (n, 1))
     outputs = [Tensor(s, "float32") for s in ([1, 2, 4], [1, 2], [1, 2], [1])]
     inputs = [(boxes[None], "float32"), (scores[None], "float32"), anchors]
-    return run("TFLite_Detection_PostProcess", inputs, outputs, custom_options=bytes(flexbuffers.Dumps(options)))
+    return inputs, outputs, {"custom_options": bytes(flexbuffers.Dumps(options))}
+
+
+def detect(boxes, scores, **changed):
+    inputs, outputs, options = detection_operands(boxes, scores, **changed)
+    return run("TFLite_Detection_PostProcess", inputs, outputs, **options)
+
+
+def test_boxes_without_area_fail_on_devices():
+    """exp(-1000) is 0: TFLM refuses the box, TensorFlow Lite chooses it."""
+    boxes, scores = np.array([[0, 0, -1000, 0]], np.float32), np.array([[0.1, 0.9, 0.2]], np.float32)
+    assert detect(boxes, scores)[3].tolist() == [1]
+    inputs, outputs, options = detection_operands(boxes, scores)
+    shapes = [Tensor([1, 1, 4], "float32"), Tensor([1, 1, 3], "float32"), Tensor.constant(inputs[2])]
+    model = Model.single("TFLite_Detection_PostProcess", shapes, outputs, **options).to_bytes()
+    interpreter = MicroInterpreter(model)
+    interpreter.set_input(0, boxes[None])
+    interpreter.set_input(1, scores[None])
+    with pytest.raises(RuntimeError, match="ValidateBoxes"):
+        interpreter.invoke()
 
 
 @pytest.mark.parametrize("regular", [True, False])

@@ -5,7 +5,7 @@ Outputs, float32: boxes [1, k, 4], classes [1, k], scores [1, k], count [1]; wha
 of the fast variant unwritten). The options are a flexbuffer. Among equal scores the first counts. With several threads TensorFlow's regular
 variant leaves out a class (`regular`).
 
-Source: LiteRT:tflite/kernels/detection_postprocess.cc.
+Source: LiteRT:tflite/kernels/detection_postprocess.cc, tflite-micro:tensorflow/lite/micro/kernels/detection_postprocess.cc.
 """
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -14,7 +14,7 @@ from libc.string cimport memset
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, add_first_f64, mul_first_f64
 from tflm_cy.arithmetic.suppression cimport greater, lesser
-from tflm_cy.graph.context cimport Context, Node, register
+from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, Tensor, UINT8, count
 from tflm_cy.ops.arity cimport expect_arity_between
 from tflm_cy.ops.flex_options cimport options_of
@@ -30,6 +30,7 @@ cdef struct Detection:
     int32_t classes
     int32_t columns              # of the class scores: classes and backgrounds
     int32_t regular
+    int32_t refuses_empty        # TFLM: a box without area fails too
     float least_score
     float most_overlap
     double[4] scales             # y, x, h, w
@@ -70,6 +71,7 @@ cdef int prepare(Context context, Node* node) except -1:
     op.per_class = min(number(options, "detections_per_class", 100), op.most)
     op.classes = number(options, "num_classes", 0)
     op.regular = bool(options.get("use_regular_nms", False))
+    op.refuses_empty = node.arithmetic == MICRO
     op.least_score = options.get("nms_score_threshold", 0)
     op.most_overlap = options.get("nms_iou_threshold", 0)
     for i in range(4):
@@ -118,7 +120,7 @@ cdef inline float value_at(const Tensor* x, int64_t i) noexcept nogil:
 
 
 cdef bint decode(Context context, const Node* node, const Detection* op, float* boxes) noexcept nogil:
-    """The boxes as (top, left, bottom, right); False when one is inside out."""
+    """The boxes as (top, left, bottom, right); False when one is inside out, or without area where `refuses_empty` is set."""
     cdef const Tensor* encodings = context.input(node, 0)
     cdef const Tensor* anchors = context.input(node, 2)
     cdef double[4] e
@@ -139,6 +141,8 @@ cdef bint decode(Context context, const Node* node, const Detection* op, float* 
         boxes[4 * i + 2] = add_first(y, h)
         boxes[4 * i + 3] = add_first(x, w)
         if boxes[4 * i] > boxes[4 * i + 2] or boxes[4 * i + 1] > boxes[4 * i + 3]:
+            return False
+        if op.refuses_empty and (boxes[4 * i] == boxes[4 * i + 2] or boxes[4 * i + 1] == boxes[4 * i + 3]):
             return False
     return True
 
