@@ -182,7 +182,7 @@ def draw_average_pool(rng):
 
 
 def draw_max_pool(rng):
-    return draw_pool(rng, "MAX_POOL_2D", False)
+    return draw_pool(rng, "MAX_POOL_2D", rng.random() < 0.2)
 
 
 def draw_pool(rng, op, whole):
@@ -237,8 +237,29 @@ def draw_conv_3d(rng):
     return Model.single("CONV_3D", inputs, [y], 1, **options).to_bytes(), [values(rng, inputs[0].shape)]
 
 
+def draw_softmax(rng):
+    shape = [int(rng.integers(1, 20)), int(rng.choice([*CHANNELS, 5, 9, 129, 300]))]
+    blob = Model.single("SOFTMAX", [Tensor(shape, "float32")], [Tensor(shape, "float32")], 1, beta=1.0).to_bytes()
+    return blob, [values(rng, shape)]
+
+
+def draw_batched_matrix(rng):
+    """Matrices of both operands change, those of either are stored transposed, or one meets several."""
+    m, k, n = (int(rng.choice(sizes)) for sizes in ([1, 2, 5, 13, 29], CHANNELS, CHANNELS))
+    batches = [int(rng.choice([1, 2, 3])) for _ in range(2)]
+    adj_x, adj_y = (bool(rng.random() < 0.5) for _ in range(2))
+    x = [*batches, k, m] if adj_x else [*batches, m, k]
+    y = [batches[0], 1 if rng.random() < 0.3 else batches[1], *([n, k] if adj_y else [k, n])]
+    out = Tensor([*batches, m, n], "float32")
+    blob = Model.single(
+        "BATCH_MATMUL", [Tensor(x, "float32"), Tensor(y, "float32")], [out], 1, adj_x=adj_x, adj_y=adj_y
+    ).to_bytes()
+    return blob, [values(rng, x), values(rng, y, special=False)]
+
+
 DRAWS = {
     "AVERAGE_POOL_2D": draw_average_pool,
+    "BATCH_MATMUL": draw_batched_matrix,
     "CONV_2D": draw_conv,
     "CONV_2D of many weights": draw_far_conv,
     "CONV_2D of long rows": draw_long_conv,
@@ -247,6 +268,7 @@ DRAWS = {
     "DEPTHWISE_CONV_2D of colliding rows": draw_colliding_depthwise,
     "FULLY_CONNECTED": draw_matrix,
     "MAX_POOL_2D": draw_max_pool,
+    "SOFTMAX": draw_softmax,
     "TRANSPOSE_CONV": draw_transposed,
     "binary": draw_binary,
     "unary": draw_unary,

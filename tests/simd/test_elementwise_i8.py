@@ -52,16 +52,19 @@ def draw_one(rng, dtype, op):
 def draw_image(rng, dtype, op):
     c = int(rng.choice(CHANNELS))
     h, w = (int(v) for v in rng.integers(1, 12, 2))
+    w *= int(rng.choice([1, 1, 8]))
     shape = [int(rng.integers(1, 3)), h, w, c]
     x = quantized(rng, dtype, shape)
     feed = values(rng, dtype, shape)
     same = {"scale": x.scale, "zero_point": x.zero_point}
     if op == "MAX_POOL_2D":
-        kernel = [int(v) for v in rng.integers(1, 4, 2)]
-        stride = [int(rng.integers(1, k + 1)) for k in kernel]
-        y = Tensor([shape[0], -(-h // stride[0]), -(-w // stride[1]), c], dtype, **same)
-        options = {"stride_h": stride[0], "stride_w": stride[1], "filter_height": kernel[0], "filter_width": kernel[1]}
-        options |= {"padding": "SAME", "fused_activation_function": activation(rng)}
+        kernel, stride = rng.integers(1, 6, 2), rng.integers(1, 4, 2)
+        padding = "SAME" if rng.random() < 0.6 or h < kernel[0] or w < kernel[1] else "VALID"
+        size = np.array([h, w]) - (kernel - 1 if padding == "VALID" else 0)
+        y = Tensor([shape[0], *(-(-size // stride)).tolist(), c], dtype, **same)
+        options = {"stride_h": int(stride[0]), "stride_w": int(stride[1]), "padding": padding}
+        options |= {"filter_height": int(kernel[0]), "filter_width": int(kernel[1])}
+        options |= {"fused_activation_function": activation(rng)}
         return Model.single(op, [x], [y], 2, **options).to_bytes(), [feed]
     if op == "RESIZE_BILINEAR":
         size = [int(v) for v in rng.integers(2, 30, 2)]

@@ -280,4 +280,17 @@ SIMD_INLINE void panel32(const Window32 *t, int vectors, ptrdiff_t positions, co
   }
 }
 
+/* The weights of a panel whose columns lie side by side: `depth` rows of `filled` columns, zeros up to `wide`. */
+static void copy_columns32(const float *w, ptrdiff_t k_stride, ptrdiff_t depth, ptrdiff_t filled, ptrdiff_t wide, float *to) {
+  for (; depth > 0; depth--, w += k_stride, to += wide) {
+    ptrdiff_t j = 0;
+    for (; j + VL <= filled; j += VL) vf_store(to + j, vf_load(w + j));
+    if (j < filled) {
+      vf_store(to + j, vf_load_part(w + j, filled - j));
+      j += VL;
+    }
+    for (; j < wide; j += VL) vf_store(to + j, vf_set1(0));
+  }
+}
+
 #endif

@@ -43,6 +43,7 @@ cdef extern from "conv_f32.h" nogil:
     bint has_order32(int order) noexcept
     ptrdiff_t widest_panel32(int order) noexcept
     void panel32(const Window32* t, int vectors, ptrdiff_t positions, const float* w, ptrdiff_t n, float* y) noexcept
+    void copy_columns32(const float* w, ptrdiff_t k_stride, ptrdiff_t depth, ptrdiff_t filled, ptrdiff_t wide, float* to) noexcept
 
 cdef enum:
     LINE32 = 64                  # bytes of a cache line: what weights are aligned to
@@ -194,12 +195,14 @@ cdef void pack_conv_f32(
                 at += wide * depth
                 first += wide
                 continue
+            if c.period == 0 and column_stride == 1:
+                copy_columns32(w + column, k_stride, depth, filled, wide, at)
+                at += wide * depth
+                first += wide
+                continue
             for k in range(depth):
-                if c.period == 0 and column_stride == 1:
-                    memcpy(at, w + column + k * k_stride, filled * sizeof(float))
-                else:
-                    for j in range(filled):
-                        at[j] = w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
+                for j in range(filled):
+                    at[j] = w[(column + j) % period * column_stride + (column + j) / period * c.period_stride + k * k_stride]
                 for j in range(filled, wide):
                     at[j] = 0
                 at += wide

@@ -6,7 +6,7 @@
 
 /* One pixel of MAX_POOL_2D: `groups` times nine taps, of which a short last group repeats its first. With two or four taps only, most of the maxima that
  * this makes change nothing: they are left out, and so are the taps. */
-#define TAP32(i) vf_load_part(v[i] + c, n)
+#define TAP32(i) (n >= VL ? vf_load(v[i] + c) : vf_load_part(v[i] + c, n))
 SIMD_INLINE vf max_nine32(const float *const *v, ptrdiff_t c, ptrdiff_t n) {
   vf a = vf_maximum(TAP32(2), TAP32(3)), b = vf_maximum(TAP32(4), TAP32(5));
   vf d = vf_maximum(vf_maximum(TAP32(0), TAP32(1)), TAP32(8)), e = vf_maximum(TAP32(6), TAP32(7));
@@ -19,18 +19,33 @@ SIMD_INLINE vf max_few32(const float *const *v, ptrdiff_t taps, ptrdiff_t c, ptr
 }
 #undef TAP32
 
-SIMD_INLINE void max_gemm_f32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t c, ptrdiff_t n, vf low, vf high, float *y) {
-  vf best = vf_minimum(vf_maximum(taps == 2 || taps == 4 ? max_few32(v, taps, c, n) : max_nine32(v, c, n), low), high);
-  for (ptrdiff_t g = 1; g < groups; g++) best = vf_minimum(vf_maximum(best, max_nine32(v + 9 * g, c, n)), high);
-  if (n == VL) vf_store(y + c, best);
-  else vf_store_part(y + c, best, n);
+/* NV vectors of channels side by side: a tap's are read at once, so that a window larger than a cache is read once. n channels are left. */
+SIMD_INLINE void max_vectors32(const int NV, const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t c, ptrdiff_t n, vf low, vf high, float *y) {
+  vf best[4];
+#pragma GCC unroll 4
+  for (int j = 0; j < NV; j++) {
+    const vf first = taps == 2 || taps == 4 ? max_few32(v, taps, c + j * VL, n - j * VL) : max_nine32(v, c + j * VL, n - j * VL);
+    best[j] = vf_minimum(vf_maximum(first, low), high);
+  }
+  for (ptrdiff_t g = 1; g < groups; g++)
+#pragma GCC unroll 4
+    for (int j = 0; j < NV; j++) best[j] = vf_minimum(vf_maximum(best[j], max_nine32(v + 9 * g, c + j * VL, n - j * VL)), high);
+#pragma GCC unroll 4
+  for (int j = 0; j < NV; j++) {
+    if (n - j * VL >= VL) vf_store(y + c + j * VL, best[j]);
+    else vf_store_part(y + c + j * VL, best[j], n - j * VL);
+  }
 }
 
-SIMD_INLINE void max_pixel32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float *y) {
+static void max_pixel32(const float *const *v, ptrdiff_t taps, ptrdiff_t groups, ptrdiff_t channels, float low, float high, float *y) {
   const vf lows = vf_set1(low), highs = vf_set1(high);
   ptrdiff_t c = 0;
-  for (; c + VL <= channels; c += VL) max_gemm_f32(v, taps, groups, c, VL, lows, highs, y);
-  if (c < channels) max_gemm_f32(v, taps, groups, c, channels - c, lows, highs, y);
+  if (groups > 1) {
+    for (; c + 4 * VL <= channels; c += 4 * VL) max_vectors32(4, v, taps, groups, c, 4 * VL, lows, highs, y);
+    for (; c + VL < channels; c += 2 * VL) max_vectors32(2, v, taps, groups, c, channels - c, lows, highs, y);
+  }
+  for (; c + VL <= channels; c += VL) max_vectors32(1, v, taps, groups, c, VL, lows, highs, y);
+  if (c < channels) max_vectors32(1, v, taps, groups, c, channels - c, lows, highs, y);
 }
 
 /* One pixel of AVERAGE_POOL_2D: a window from the pixel at `image`, taps in nines, filter column by filter column. Of `rows` x `columns` taps

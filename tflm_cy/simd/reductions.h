@@ -251,4 +251,72 @@ static int find_extreme(const float *x, int64_t n, int largest, int64_t *at) {
   return 1;
 }
 
+#if SIMD_ISA >= 256
+/* 2^n of a whole n in the lowest bits; v where x is not below the least, else 0; lanes 8 apart added. */
+#if SIMD_ISA == 512
+SIMD_INLINE vf vf_power_of(vf n) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(n), 23)); }
+SIMD_INLINE vf vf_from_least(vf x, vf least, vf v) { return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v); }
+SIMD_INLINE __m256 vf_two_halves(vf a) { return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1)); }
+#else
+SIMD_INLINE vf vf_power_of(vf n) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(n), 23)); }
+SIMD_INLINE vf vf_from_least(vf x, vf least, vf v) { return _mm256_and_ps(_mm256_cmp_ps(x, least, _CMP_NLT_UQ), v); }
+SIMD_INLINE __m256 vf_two_halves(vf a) { return a; }
+#endif
+
+/* exp_minus8: e^x for x <= 0. */
+SIMD_INLINE vf exp_minus(vf x) {
+  const vf magic = vf_set1(0x1.8000FEp23f), whole = vf_fma(x, vf_set1(0x1.715476p0f), magic);
+  const vf scale = vf_power_of(whole), n = vf_sub(whole, magic);
+  const vf t = vf_fma(n, vf_set1(-0x1.7F7D1Cp-20f), vf_fma(n, vf_set1(-0x1.62E400p-1f), x));
+  vf p = vf_fma(vf_set1(0x1.0F9F9Cp-7f), t, vf_set1(0x1.573A1Ap-5f));
+  p = vf_fma(p, t, vf_set1(0x1.555A80p-3f));
+  p = vf_fma(p, t, vf_set1(0x1.FFFDC6p-2f));
+  p = vf_fma(p, t, vf_set1(0x1.FFFFF6p-1f));
+  return vf_from_least(x, vf_set1(-0x1.5D589Ep6f), vf_fma(vf_mul(t, scale), p, scale));
+}
+
+/* Rows of n values as arithmetic/xnnpack/softmax.pxd's softmax_row, until one has a NaN or its largest value is infinite; returns how many. */
+static int64_t softmax_rows_of(const float *x, int64_t rows, int64_t n, float *y) {
+  for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+    unsigned nan = 0;
+    const float largest = largest_of(x, n, &nan);
+    if (nan || !(largest > -INFINITY && largest < INFINITY)) return r;
+    const vf m = vf_set1(largest);
+    vf a = vf_set1(0), b = a;
+    int64_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+      const vf e0 = exp_minus(vf_sub(vf_load(x + i), m)), e1 = exp_minus(vf_sub(vf_load(x + i + VL), m));
+      const vf e2 = exp_minus(vf_sub(vf_load(x + i + 2 * VL), m)), e3 = exp_minus(vf_sub(vf_load(x + i + 3 * VL), m));
+      vf_store(y + i, e0);
+      vf_store(y + i + VL, e1);
+      vf_store(y + i + 2 * VL, e2);
+      vf_store(y + i + 3 * VL, e3);
+      a = vf_add(vf_add(a, e0), e2);
+      b = vf_add(vf_add(b, e1), e3);
+    }
+    a = vf_add(b, a);
+    for (; i + VL <= n; i += VL) {
+      const vf e = exp_minus(vf_sub(vf_load(x + i), m));
+      vf_store(y + i, e);
+      a = vf_add(a, e);
+    }
+    vf last = vf_set1(0); /* is multiplied in its register: it would be read before it is written */
+    if (i < n) {
+      last = exp_minus(vf_sub(vf_load_filled(x + i, n - i, -INFINITY), m));
+      a = vf_add(a, last);
+    }
+    const __m256 lanes = vf_two_halves(a);
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    s = _mm_add_ss(s, _mm_movehdup_ps(s));
+    const vf scale = vf_set1(1 / _mm_cvtss_f32(s));
+    if (i < n) vf_store_part(y + i, vf_mul(scale, last), n - i);
+    for (i = 0; i + VL <= n; i += VL) vf_store(y + i, vf_mul(scale, vf_load(y + i)));
+  }
+  return rows;
+}
+#else
+static int64_t (*const softmax_rows_of)(const float *, int64_t, int64_t, float *) = NULL;
+#endif
+
 #endif

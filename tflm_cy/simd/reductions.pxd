@@ -18,6 +18,7 @@ cdef enum:                       # FloatFold; the first four have the numbers of
 
 ctypedef void (*FloatFoldKernel)(const float* x, int64_t rows, int64_t n, float* a) noexcept nogil
 ctypedef int64_t (*ExtremesKernel)(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept nogil
+ctypedef int64_t (*SoftmaxRows)(const float* x, int64_t rows, int64_t n, float* y) noexcept nogil
 ctypedef void (*ScaledSums)(const float* x, int64_t rows, int64_t step, int64_t n, float scale, float* y) noexcept nogil
 
 cdef struct ReductionKernels:
@@ -29,3 +30,5 @@ cdef struct ReductionKernels:
     ExtremesKernel extremes
     # y[r] += the sum of x[r * step + c] * scale, as arithmetic/xnnpack/reduction.pxd's sum_rows with the same `wide`, but for NaN's bits
     ScaledSums[2] scaled_sums                    # [wide]; NULL: no vectors
+    # rows of n values as arithmetic/xnnpack/softmax.pxd's softmax_row with the same `wide`; how many, up to one with a NaN or an infinite largest value
+    SoftmaxRows[2] softmax                       # [wide]; NULL: no vectors

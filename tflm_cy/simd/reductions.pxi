@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from tflm_cy.arithmetic.arg_reduction cimport arg_row_f32
-from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels, ScaledSums
+from tflm_cy.simd.reductions cimport LARGEST, LARGEST_LAST, SMALLEST, SMALLEST_LAST, ReductionKernels, ScaledSums, SoftmaxRows
 
 cdef extern from "reductions.h" nogil:
     void sum_columns(const float* x, int64_t rows, int64_t n, float* a) noexcept
@@ -16,6 +16,7 @@ cdef extern from "reductions.h" nogil:
     void smallest_last_rows(const float* x, int64_t rows, int64_t n, float* a) noexcept
     int64_t extremes_of(const float* x, int64_t rows, int64_t step, int64_t n, bint largest, float* y) noexcept
     ScaledSums scaled_sums_of
+    SoftmaxRows softmax_rows_of
     bint SUMS_ARE_WIDE
     bint find_extreme(const float* x, int64_t n, bint largest, int64_t* at) noexcept
 
@@ -40,4 +41,5 @@ cdef void fill_reductions(ReductionKernels* table) noexcept:
     table.rows[SMALLEST_LAST] = smallest_last_rows
     table.extremes = extremes_of
     table.scaled_sums[SUMS_ARE_WIDE] = scaled_sums_of
+    table.softmax[SUMS_ARE_WIDE] = softmax_rows_of
     table.arg_rows = arg_rows_f32

@@ -11,6 +11,15 @@ from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 
 cdef enum:
     MOST_SUMS = 512              # channels whose sums lie on the stack
+    LINE_BYTES = 8192            # of columns' largest values, there as well
+    VECTOR = 32                  # bytes, about
+
+
+cdef inline bint is_separable(const Pool2D* p) noexcept nogil:
+    """Whether the largest of columns first, then of rows, takes fewer loads of vectors than window by window."""
+    cdef int64_t vectors = (p.channels + VECTOR - 1) / VECTOR
+    cdef int64_t columns = <int64_t>p.stride_width * (p.kernel_height + 2) * p.channels / VECTOR
+    return <int64_t>p.kernel_width * p.channels <= LINE_BYTES and columns < (p.kernel_height - 1) * p.kernel_width * vectors
 
 
 cdef inline void largest_rows(
@@ -19,6 +28,7 @@ cdef inline void largest_rows(
     cdef int32_t nothing = min(max(-128 if is_signed else 0, p.low), p.high)
     cdef int64_t pixel = p.channels
     cdef int64_t line = p.width * pixel
+    cdef bint separable = is_separable(p)
     cdef int64_t row
     cdef int32_t oh, ow
     cdef const uint8_t* image
@@ -29,6 +39,10 @@ cdef inline void largest_rows(
     for row in range(first, end):
         oh = <int32_t>(row % p.out_height)
         image = x + row / p.out_height * p.height * line
+        if separable:
+            largest_row(fast, p, is_signed, nothing, image, oh, y)
+            y += p.out_width * pixel
+            continue
         for ow in range(p.out_width):
             t = taps_at(p, oh, ow)
             if tap_count(t) == 0:
@@ -37,6 +51,54 @@ cdef inline void largest_rows(
                 fast.largest(
                     image + t.top * line + t.left * pixel, t.bottom - t.top, line, t.right - t.left, p.channels, is_signed, p.low, p.high, y)
             y += p.channels
+
+
+cdef inline void largest_row(
+    const ElementwiseI8Kernels* fast, const Pool2D* p, bint is_signed, int32_t nothing, const uint8_t* image, int32_t oh, uint8_t* y,
+) noexcept nogil:
+    """One output row: the largest of each column, whose pixels lie side by side; of these the largest of each window."""
+    cdef uint8_t[LINE_BYTES] columns
+    cdef int64_t pixel = p.channels
+    cdef int32_t most = <int32_t>(1 + (LINE_BYTES / pixel - p.kernel_width) / p.stride_width)
+    cdef int32_t ow = 0
+    cdef int32_t n, left, right
+    cdef Taps t
+    while ow < p.out_width:
+        n = min(most, p.out_width - ow)
+        t = taps_at(p, oh, ow)
+        left = t.left
+        right = taps_at(p, oh, ow + n - 1).right
+        if t.bottom <= t.top or right <= left:
+            memset(y, nothing, n * pixel)
+        else:
+            fast.largest(
+                image + (<int64_t>t.top * p.width + left) * pixel, t.bottom - t.top, p.width * pixel, 1, (right - left) * pixel,
+                is_signed, p.low, p.high, columns)
+            largest_windows(fast, p, is_signed, nothing, columns, left, ow, ow + n, y)
+        y += n * pixel
+        ow += n
+
+
+cdef inline void largest_windows(
+    const ElementwiseI8Kernels* fast, const Pool2D* p, bint is_signed, int32_t nothing, const uint8_t* columns, int32_t left, int32_t ow,
+    int32_t end, uint8_t* y,
+) noexcept nogil:
+    """Of columns from `left` on. Windows one pixel apart are one row of vectors, as long as all of their columns lie inside."""
+    cdef int64_t pixel = p.channels
+    cdef int32_t n
+    cdef Taps t
+    while ow < end:
+        t = taps_at(p, 0, ow)
+        n = 1
+        if t.right <= t.left:
+            memset(y, nothing, pixel)
+        elif p.stride_width == 1 and t.right - t.left == p.kernel_width:
+            n = max(min(end - ow, p.width - t.right + 1), 1)
+            fast.largest(columns + (t.left - left) * pixel, p.kernel_width, pixel, 1, n * pixel, is_signed, p.low, p.high, y)
+        else:
+            fast.largest(columns + (t.left - left) * pixel, 1, 0, t.right - t.left, pixel, is_signed, p.low, p.high, y)
+        y += n * pixel
+        ow += n
 
 
 cdef inline bint average_rows(

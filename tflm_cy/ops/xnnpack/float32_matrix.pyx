@@ -7,12 +7,14 @@ transposed, batches broadcast, up to six dimensions; y constant or not.
 Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport matrix_shape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_dwords
+from tflm_cy.arithmetic.walk cimport TransposeBlocks
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
-from tflm_cy.graph.context cimport Context, Node, packs, register
+from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name
 from tflm_cy.ops.densify cimport dense_constant
 from tflm_cy.arithmetic.xnnpack.product_order cimport order_of_matrix, order_of_rows
@@ -21,12 +23,13 @@ from tflm_cy.ops.xnnpack.limits cimport float_limits
 from tflm_cy.ops.xnnpack.matrix_shapes cimport batch_dimension, check_matrices
 from tflm_cy.ops.xnnpack.rank cimport XNNPACK_RANK, check_rank
 from tflm_cy.ops.kernels.gemm_f32 cimport GemmF32, ready_conv_f32, run_f32, run_range_f32, try_fuse_f32
-from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, run_packed
+from tflm_cy.ops.kernels.packed cimport parallelize_packed, plan_packed, request_workers
 from tflm_cy.schema.option_slots cimport (
     BATCH_MAT_MUL_ADJ_X, BATCH_MAT_MUL_ADJ_Y, FULLY_CONNECTED_FUSED_ACTIVATION_FUNCTION, FULLY_CONNECTED_KEEP_NUM_DIMS,
 )
 from tflm_cy.schema.table cimport table_bool, table_i8
 from tflm_cy.simd.conv_f32 cimport ConvF32
+from tflm_cy.simd.table cimport kernels
 
 from tflm_cy.graph.refusal import OwnRefusalError
 
@@ -56,8 +59,10 @@ cdef struct BatchMatmul:
     ptrdiff_t column_stride      # of a matrix of y, in floats
     ptrdiff_t k_stride
     float** constant_columns     # all matrices of a constant y, packed; NULL:
-    int columns                  # scratch: one of them
-    int rows                     # scratch: a matrix of x transposed
+    ptrdiff_t columns_bytes
+    int columns                  # scratch: one of them, for each worker
+    int rows                     # scratch: a matrix of x transposed, for each worker
+    TransposeBlocks transpose
     bint vector                  # `fast` serves, else the scalar definition
 
 
@@ -189,12 +194,17 @@ cdef int prepare_batch_matmul(Context context, Node* node) except -1:
         for i in range(matrices):
             op.constant_columns[i] = pack_columns(op, <const float*>y.data + i * op.k * op.n, <float*>context.unfilled(size))
     else:
-        op.columns = context.request_scratch(size)
+        op.columns_bytes = size
+        op.columns = context.request_scratch(context.for_all_workers(size))
     if op.vector:
-        op.fast.plan.scratch = context.request_scratch(op.fast.plan.scratch_bytes)
+        request_workers(context, &op.fast.plan)
     if op.adj_x:
-        op.rows = context.request_scratch(sizeof(float) * op.m * op.k)
-    return 0
+        op.transpose = kernels().bytes.transpose
+        if op.transpose == NULL:
+            op.transpose = transpose_dwords
+        op.rows = context.request_scratch(context.for_all_workers(sizeof(float) * op.m * op.k))
+    matrices = matrix_count(op)
+    return context.parallelize(node, batch_range, iteration_space(matrices, 1), matrices * op.k * (op.n + op.m * op.n * 0.02))
 
 
 cdef void join_rows(BatchMatmul* op) noexcept nogil:
@@ -249,51 +259,60 @@ cdef float* pack_columns(const BatchMatmul* op, const float* y, float* packed) n
     return plan.packed
 
 
-cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z) noexcept nogil:
+cdef void multiply(Context context, const BatchMatmul* op, const float* rows, float* columns, float* z, int worker) noexcept nogil:
     cdef ConvF32 plan = op.fast.plan
     if not op.vector:
         matrix_f32(rows, op.m, op.k, columns, op.n, plan.low, plan.high, op.order, z)
         return
     plan.packed = columns
-    run_packed(context, &plan, rows, z)
+    plan.run(&plan, rows, context.worker_scratch(plan.scratch, plan.scratch_bytes, worker), z)
 
 
 cdef int batch_matmul(Context context, Node* node) noexcept nogil:
-    """The matrices of y are packed when first met; a run of batches that share one packs it once."""
-    cdef BatchMatmul* op = <BatchMatmul*>node.data
+    batch_range(context, node, 0, matrix_count(<const BatchMatmul*>node.data), 0)
+    return 0
+
+
+cdef int64_t matrix_count(const BatchMatmul* op) noexcept nogil:
+    """Of the output."""
+    return op.batches[0] * op.batches[1] * op.batches[2] * op.batches[3]
+
+
+cdef void batch_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Some matrices of the output. Those of y are packed when first met; a run of batches that share one packs it once."""
+    cdef const BatchMatmul* op = <const BatchMatmul*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef const float* y = <const float*>context.input(node, 1).data
     cdef float* z = <float*>context.output(node, 0).data
     cdef float* columns = NULL
+    cdef float* turned
     cdef int64_t packed = -1
-    cdef int64_t a, b, c, d, xi, yi
+    cdef int64_t i, xi, yi
     cdef const float* rows
-    for a in range(op.batches[0]):
-        for b in range(op.batches[1]):
-            for c in range(op.batches[2]):
-                for d in range(op.batches[3]):
-                    xi = a * op.x_step[0] + b * op.x_step[1] + c * op.x_step[2] + d * op.x_step[3]
-                    yi = a * op.y_step[0] + b * op.y_step[1] + c * op.y_step[2] + d * op.y_step[3]
-                    if op.constant_columns != NULL:
-                        columns = op.constant_columns[yi]
-                    elif packed != yi:
-                        columns = pack_columns(op, y + yi * op.k * op.n, <float*>context.scratch(op.columns))
-                        packed = yi
-                    rows = x + xi * op.m * op.k
-                    if op.adj_x:
-                        rows = transposed(rows, op.k, op.m, <float*>context.scratch(op.rows))
-                    multiply(context, op, rows, columns, z)
-                    z += op.m * op.n
-    return 0
+    for i in range(first, end):
+        xi = matrix_at(op, op.x_step, i)
+        yi = matrix_at(op, op.y_step, i)
+        if op.constant_columns != NULL:
+            columns = op.constant_columns[yi]
+        elif packed != yi:
+            columns = pack_columns(op, y + yi * op.k * op.n, <float*>context.worker_scratch(op.columns, op.columns_bytes, worker))
+            packed = yi
+        rows = x + xi * op.m * op.k
+        if op.adj_x:
+            turned = <float*>context.worker_scratch(op.rows, sizeof(float) * op.m * op.k, worker)
+            op.transpose(<const uint8_t*>rows, 4 * op.m, op.k, op.m, <uint8_t*>turned, 4 * op.k)
+            rows = turned
+        multiply(context, op, rows, columns, z + i * op.m * op.n, worker)
 
 
-cdef const float* transposed(const float* x, ptrdiff_t rows, ptrdiff_t columns, float* y) noexcept nogil:
-    """The transposed matrix."""
-    cdef ptrdiff_t r, c
-    for r in range(rows):
-        for c in range(columns):
-            y[c * rows + r] = x[r * columns + c]
-    return y
+cdef int64_t matrix_at(const BatchMatmul* op, const int64_t* step, int64_t i) noexcept nogil:
+    """The matrix of an operand that the output's i-th one is made of."""
+    cdef int64_t at = 0
+    cdef int d
+    for d in range(BATCH_DIMS - 1, -1, -1):
+        at += i % op.batches[d] * step[d]
+        i /= op.batches[d]
+    return at
 
 
 OPERATORS = {

@@ -17,7 +17,7 @@ from tflm_cy.arithmetic.xnnpack.reduction cimport (
 )
 from tflm_cy.arithmetic.xnnpack.resize cimport ResizeShape, Step, fill_steps, resize_bilinear_f32
 from tflm_cy.arithmetic.xnnpack.softmax cimport SoftmaxRow
-from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, register
+from tflm_cy.graph.context cimport FUSED_SQUARE, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, MAX_RANK, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity
 from tflm_cy.ops.generation cimport generation
@@ -26,7 +26,7 @@ from tflm_cy.ops.xnnpack.image_rows cimport rows_of_images
 from tflm_cy.ops.xnnpack.rank cimport check_rank
 from tflm_cy.schema.option_slots cimport REDUCER_KEEP_DIMS, RESIZE_BILINEAR_ALIGN_CORNERS, RESIZE_BILINEAR_HALF_PIXEL_CENTERS
 from tflm_cy.schema.table cimport table_bool
-from tflm_cy.simd.reductions cimport COLUMN_SUM, LARGEST_LAST, SMALLEST_LAST, ExtremesKernel, FloatFoldKernel, ScaledSums
+from tflm_cy.simd.reductions cimport COLUMN_SUM, LARGEST_LAST, SMALLEST_LAST, ExtremesKernel, FloatFoldKernel, ScaledSums, SoftmaxRows
 from tflm_cy.simd.table cimport kernels
 
 cdef enum:
@@ -48,6 +48,7 @@ cdef struct Softmax:
     int64_t rows
     int64_t depth
     SoftmaxRow row
+    SoftmaxRows fast             # NULL: none
 
 cdef struct Resizing:
     ResizeShape shape
@@ -291,20 +292,29 @@ cdef int prepare_softmax(Context context, Node* node) except -1:
     op.depth = x.dims[x.rank - 1]
     op.rows = count(x) / op.depth
     op.row = definitions().softmax
+    op.fast = kernels().reductions.softmax[generation() == AVX512] if generation() < NEON else NULL
     context.set_shape(context.output(node, 0), x.rank, x.dims)
     node.data = op
     node.invoke = softmax
-    return 0
+    return context.parallelize(node, softmax_range, position_space(op.rows, 1, 1), op.rows * (30 + 0.5 * op.depth))
 
 
 cdef int softmax(Context context, Node* node) noexcept nogil:
-    cdef Softmax* op = <Softmax*>node.data
+    softmax_range(context, node, 0, (<const Softmax*>node.data).rows, 0)
+    return 0
+
+
+cdef void softmax_range(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
+    """Rows of which the kernel knows nothing have NaN."""
+    cdef const Softmax* op = <const Softmax*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
     cdef float* y = <float*>context.output(node, 0).data
-    cdef int64_t r
-    for r in range(op.rows):
-        op.row(x + r * op.depth, op.depth, y + r * op.depth)
-    return 0
+    while first < end:
+        if op.fast != NULL:
+            first += op.fast(x + first * op.depth, end - first, op.depth, y + first * op.depth)
+        if first < end:
+            op.row(x + first * op.depth, op.depth, y + first * op.depth)
+            first += 1
 
 
 # ---- RESIZE_BILINEAR
