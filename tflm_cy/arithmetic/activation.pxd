@@ -10,8 +10,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from tflm_cy.arithmetic.eigen cimport eigen_tanh
 from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32
 from tflm_cy.arithmetic.half cimport f32_to_half, half_to_f32
+from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.nan_order cimport mul_runs
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 cdef struct TwoSided:            # y = rescale(v) + y_zero_point on each side of v = x - x_zero_point = 0, clamped
     Rescale side[2]              # of v >= 0, of v < 0: chosen by index, for signs are hard to predict

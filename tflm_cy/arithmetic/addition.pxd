@@ -7,9 +7,10 @@ Source: LiteRT:tflite/kernels/internal/reference/{add,sub}.h and squared_differe
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from tflm_cy.arithmetic.fixed_point cimport (
-    Multiplier, Range32, RangeF, clamp32, clamp_f32, high_product, round_shift, round_shift_in_block,
+    Range32, RangeF, clamp32, clamp_f32, high_product, round_shift, round_shift_in_block,
 )
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 ctypedef fused Whole:
     int16_t

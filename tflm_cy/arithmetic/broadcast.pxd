@@ -15,14 +15,14 @@ Shapes of [2, 3, 4] and [3, 1]: the outer loops are 2 and 3, a run is 4 values o
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
+
 cdef enum:
     MAX_DIMS = 16
     BUFFER_BYTES = 2048
     SHORT_RUN = 512          # bytes; runs up to this are joined
     MOST_AT_ONCE = 64        # bytes that `spread` writes for a value of one byte
 
-# `params` is the kernel's own struct; a, b and y are arrays of n values
-ctypedef void (*BinaryKernel)(const void* params, const void* a, const void* b, void* y, int64_t n) noexcept nogil
 
 cdef struct Broadcast:
     int32_t loops            # number of outer loops

@@ -6,9 +6,10 @@ Source: LiteRT:tflite/kernels/internal/reference/comparisons.h, maximum_minimum.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, round_shift, round_shift_in_block
+from tflm_cy.arithmetic.fixed_point cimport high_product, round_shift, round_shift_in_block
 from tflm_cy.arithmetic.half cimport half_to_f32
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 cdef struct Scaled:              # of a quantized int16 comparison
     Rescale a

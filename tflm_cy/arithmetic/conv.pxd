@@ -12,39 +12,12 @@ Source: LiteRT:tflite/kernels/internal/reference/{conv.h,integer_ops/conv.h}.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply_wide
+from tflm_cy.arithmetic.fixed_point cimport multiply_wide
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, nan_sum, packed_size, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, sum_values, weight8
-
-cdef struct ConvShape:
-    ptrdiff_t batches
-    ptrdiff_t ih                 # input
-    ptrdiff_t iw
-    ptrdiff_t ic
-    ptrdiff_t oh                 # output
-    ptrdiff_t ow
-    ptrdiff_t oc
-    ptrdiff_t kh                 # filter
-    ptrdiff_t kw
-    ptrdiff_t group_ic           # channels of one filter
-    ptrdiff_t groups
-    ptrdiff_t stride_h
-    ptrdiff_t stride_w
-    ptrdiff_t dilation_h
-    ptrdiff_t dilation_w
-    ptrdiff_t pad_h              # before the first row and column
-    ptrdiff_t pad_w
-    ptrdiff_t row                # integer kernels: values of one filter in memory, kh * kw * group_ic or more with zeros behind
-
-cdef inline ConvShape matrix_shape(ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) noexcept nogil:
-    """A product of matrices: a filter of 1x1 over images of one pixel, of which there are as many as rows."""
-    cdef ConvShape g
-    g.batches, g.group_ic, g.ic, g.oc = rows, depth, depth, columns
-    g.ih = g.iw = g.oh = g.ow = g.kh = g.kw = g.groups = g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1
-    g.pad_h = g.pad_w = 0
-    g.row = depth
-    return g
+from tflm_cy.arithmetic.shapes cimport ConvShape
 
 
 cdef enum Rounding:              # of a Factor's right shift
@@ -52,13 +25,6 @@ cdef enum Rounding:              # of a Factor's right shift
     HALVES_UP = 1
     ONCE = 2                     # halves up, and the product before is cut
 
-cdef struct Factor:              # a Multiplier taken apart: y = ((x << left) * value / 2^31 rounded) / 2^right rounded
-    int32_t value
-    int32_t left
-    int32_t right
-    int32_t half                 # 2^right / 2, 0 without a right shift
-    int16_t away                 # -1 with a right shift whose halves round away from zero, 0 when they round up
-    int16_t cut                  # -1: the product by value / 2^31 is not rounded
 
 cdef struct Rescale:             # from a sum to a quantized output
     const int64_t* bias          # one per channel

@@ -8,7 +8,8 @@ Source: LiteRT:tflite/kernels/internal/reference/{quantize,requantize,dequantize
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 cdef extern from *:
     """

@@ -10,6 +10,8 @@ from libc.math cimport frexp, isfinite, round, roundf
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from tflm_cy.arithmetic.multipliers cimport Multiplier
+
 cdef enum Activation:            # ActivationFunctionType
     ACT_NONE = 0
     ACT_RELU = 1
@@ -18,9 +20,6 @@ cdef enum Activation:            # ActivationFunctionType
     ACT_TANH = 4
     ACT_SIGN_BIT = 5
 
-cdef struct Multiplier:          # real value = value * 2^(shift - 31), value in [2^30, 2^31)
-    int32_t value
-    int32_t shift
 
 cdef struct Range32:             # inclusive clamp of a quantized output
     int32_t low

@@ -11,7 +11,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.conv cimport Rescale, rescale_sums, subtract_weight_zero
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, multiply
+from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.product_f32 cimport Run, finish_f32, multiply_rows, repair_nans
 from tflm_cy.arithmetic.product_s16 cimport accumulate_one, accumulate_two, activation, shift_values, weight8
 

@@ -15,9 +15,10 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, clamp_f32, multiply, multiply_wide, round_shift, wrap32
+from tflm_cy.arithmetic.fixed_point cimport clamp32, clamp_f32, multiply, multiply_wide, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport saturate16
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 
 cdef struct Product8:            # of a matrix and a vector

@@ -10,7 +10,8 @@ from tflm_cy.arithmetic.addition cimport Range64
 from tflm_cy.arithmetic.conversion cimport cut32, cut32_f64
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, clamp32, clamp_f32, high_product, round_shift
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 cdef enum:
     POWERS = 256                 # bases whose power is taken at a time

@@ -21,6 +21,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
+from tflm_cy.arithmetic.shapes cimport Pool2D
 
 cdef enum:
     CHANNEL_BLOCK = 64           # written out as 64 where Cython wants a literal step
@@ -30,15 +31,6 @@ cdef enum Pooling:
     MAXIMUM
     L2
 
-cdef struct Pool2D:
-    int32_t batches, height, width, channels
-    int32_t out_height, out_width
-    int32_t kernel_height, kernel_width
-    int32_t stride_height, stride_width
-    int32_t pad_top, pad_left
-    int32_t low, high            # clamp of a quantized output
-    float low_f, high_f          # clamp of a float output
-    bint last_nan                # comes out of an average of floats; else the first
 
 cdef struct Taps:                # of one window: rows and columns inside of the image
     int32_t top, bottom, left, right

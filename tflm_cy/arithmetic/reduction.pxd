@@ -9,7 +9,8 @@ Source: LiteRT:tflite/kernels/{reduce.cc,internal/reference/reduce.h}.
 from libc.math cimport pow
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, multiply_wide, quantize_multiplier, wrap32
+from tflm_cy.arithmetic.fixed_point cimport multiply, multiply_wide, quantize_multiplier, wrap32
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.nan_order cimport add_first, add_runs, mul_first, mul_runs
 
 cdef enum:

@@ -10,14 +10,7 @@ division with a sign-dependent nudge rounds halves up. RoundingDivideByPOT by n 
 from libc.math cimport fabsf, logf, roundf
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier
-
-cdef struct Rescale:
-    int64_t value
-    int64_t half             # added before the right shift: 2^(right - 1), 0 when there is none
-    int64_t ones             # added to negative values: -1, 0 when there is no right shift
-    int32_t left
-    int32_t right
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 
 
 cdef inline Rescale ready(Multiplier m) noexcept nogil:

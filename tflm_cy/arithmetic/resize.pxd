@@ -12,16 +12,11 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.copy_runs cimport copy_run
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, product_plus, sum_of_products
+from tflm_cy.arithmetic.shapes cimport Resize
 
 cdef enum:
     COLUMN_BLOCK = 64
 
-cdef struct Resize:
-    int32_t batches, height, width
-    int64_t depth
-    int32_t out_height, out_width
-    bint align_corners
-    bint half_pixel_centers
 
 cdef struct Place:               # between two rows or columns of the input
     int64_t low

@@ -9,7 +9,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.optimized.resize cimport weighted_bytes
-from tflm_cy.arithmetic.resize cimport Place, Resize, mixed_f32, place_10, place_f32
+from tflm_cy.arithmetic.resize cimport Place, mixed_f32, place_10, place_f32
+from tflm_cy.arithmetic.shapes cimport Resize
 
 cdef enum:
     RUN = 1024                   # values

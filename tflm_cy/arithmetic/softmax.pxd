@@ -8,8 +8,9 @@ Source: LiteRT:tflite/kernels/internal/reference/{softmax,log_softmax}.h, intern
 from libc.math cimport exp, expf, floor, logf, round
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, high_product, multiply, quantize_multiplier, round_shift, wrap32
+from tflm_cy.arithmetic.fixed_point cimport high_product, multiply, quantize_multiplier, round_shift, wrap32
 from tflm_cy.arithmetic.gemmlowp cimport exp_on_negative, leading_zeros, log_at_least_one, reciprocal, wrapping_sum
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.nan_order cimport add_first
 
 cdef struct ExpTable:            # by the distance d = maximum - value of two 8-bit numbers

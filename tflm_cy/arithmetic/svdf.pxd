@@ -13,7 +13,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 from libc.string cimport memmove, memset
 
 from tflm_cy.arithmetic.eigen cimport activate
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, wrap32
+from tflm_cy.arithmetic.fixed_point cimport multiply, wrap32
 from tflm_cy.arithmetic.hybrid cimport (
     RowScale,
     accumulate_dot_f32,
@@ -26,6 +26,7 @@ from tflm_cy.arithmetic.hybrid cimport (
 from tflm_cy.arithmetic.hybrid_neon cimport product_flags
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.nan_order cimport add_first
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
 

@@ -9,7 +9,8 @@ from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product, multiply, rou
 from tflm_cy.arithmetic.half cimport bits_f32, f32_to_half, half_to_f32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 ctypedef fused Signed:
     uint8_t                      # the bytes of int8

@@ -14,6 +14,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_on, copy_runs
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_words
 
 cdef enum:
@@ -22,9 +23,6 @@ cdef enum:
     TURNED_BYTES = 32        # in a row whose elements are turned by vectors
     SHORT = 16               # an innermost loop of fewer runs changes place with a longer one around it
 
-
-# y[q][c] = x[c][q], elements of one size: `rows` of each of `columns` columns, which lie x_row bytes apart, y's rows y_row
-ctypedef void (*TransposeBlocks)(const uint8_t* x, int64_t x_row, int64_t columns, int64_t rows, uint8_t* y, int64_t y_row) noexcept nogil
 
 cdef struct Walk:
     TransposeBlocks transpose                # the two innermost axes at once; NULL: run by run

@@ -18,17 +18,18 @@ from tflm_cy.arithmetic.activation cimport (
     logistic_half_run, logistic_run, logistic_s16, prelu_f32, prelu_s16, prelu_s8, prelu_u8, relu_run, table_gelu,
     table_gelu_approximate, table_logistic, table_tanh, tanh_half_run, tanh_run, tanh_s16, two_sided, two_sided_s16,
 )
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_edge, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_edge, quantize_multiplier
 from tflm_cy.arithmetic.gelu cimport gelu_run
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16, lookup_8
 from tflm_cy.arithmetic.micro.logistic cimport Argument, argument_of, logistic_s8, tanh_s8
 from tflm_cy.arithmetic.multiplication cimport low_bits
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.activation cimport (
     hard_swish_run_blocks, logistic_half_run_eigen, logistic_run_eigen, logistic_run_s16, tanh_half_run_eigen, tanh_run_eigen, tanh_run_s16,
 )
 from tflm_cy.arithmetic.optimized.addition cimport five_fold
 from tflm_cy.arithmetic.rescale cimport power_of_two
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT8, INT16, UINT8, Tensor, same_shape, type_name
 from tflm_cy.ops.activation_rows cimport use_rows

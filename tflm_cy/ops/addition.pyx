@@ -17,12 +17,13 @@ from tflm_cy.arithmetic.addition cimport (
     FourSum8, FourSum16, Range64, Shifted16, Sum8, Sum16, add_f32, add_whole, squared_difference_8, squared_difference_f32, squared_difference_s16,
     squared_difference_s32, sub_8_in_fours, sub_f32, sub_s16_in_fours, sub_whole, sum_8, sum_s16, sum_shifted_s16, wide_operand,
 )
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Multiplier, RangeF, activation_range_f32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8, BlockSum16, five_fold, operand_in_block, sum_8_in_blocks, sum_s16_in_blocks
-from tflm_cy.arithmetic.rescale cimport Rescale, power_of_two
+from tflm_cy.arithmetic.rescale cimport power_of_two
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, INT64, UINT8, Tensor, type_name
 from tflm_cy.ops.elementwise cimport (

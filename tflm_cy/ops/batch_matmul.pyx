@@ -15,10 +15,11 @@ Source: LiteRT:tflite/kernels/{batch_matmul.cc,internal/reference/batch_matmul.h
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport Factor, Rescale, factor_of, rescale_sums, subtract_weight_zero
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.conv cimport Rescale, factor_of, rescale_sums, subtract_weight_zero
+from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.fully_connected cimport fully_connected_f32
 from tflm_cy.arithmetic.hybrid cimport quantize_asymmetric, quantize_symmetric
+from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values

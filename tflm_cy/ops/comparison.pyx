@@ -12,7 +12,6 @@ Source: LiteRT:tflite/kernels/{comparisons,maximum_minimum,logical}.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.comparison cimport (
     Fours, Scaled, Sides, compare_in_fours, equal, equal_8, equal_half, equal_scaled_s16, less, less_8, less_equal, less_equal_8, less_equal_half, less_half,
     logical_and, logical_or, maximum,
@@ -20,7 +19,8 @@ from tflm_cy.arithmetic.comparison cimport (
 )
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport byte_value
-from tflm_cy.arithmetic.rescale cimport Rescale
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.strings cimport has_strings, same_string
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, STRING, UINT8, Tensor, count, type_name

@@ -9,7 +9,7 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport MICRO, Context, Node, defers, elide, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, INT64, UINT8, Tensor, count, shape_of, type_name
 from tflm_cy.ops.conv_2d_float cimport prepare_float

@@ -7,7 +7,7 @@ Source: LiteRT:tflite/kernels/conv.cc.
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, conv_f32, repair_conv_f32
+from tflm_cy.arithmetic.conv cimport conv_f32, repair_conv_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
@@ -18,6 +18,7 @@ from tflm_cy.arithmetic.optimized.contraction cimport (
 from tflm_cy.arithmetic.optimized.conv cimport conv_f32_eigen, conv_f32_eigen_slices
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, pack_panels, packed_panels, plan_product
 from tflm_cy.arithmetic.product_f32 cimport Run, pack_columns, packed_size
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.conv_2d_layer cimport Conv

@@ -14,7 +14,7 @@ Source: LiteRT:tflite/kernels/conv.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, gather_patch, position_sums
+from tflm_cy.arithmetic.conv cimport gather_patch, position_sums
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32, clamp_f32
 from tflm_cy.arithmetic.hybrid cimport LONGEST_DOT, has_minimum, quantize_row_by, sign_error
 from tflm_cy.arithmetic.hybrid_neon cimport WRAPS, product_flags, wrap_error
@@ -23,6 +23,7 @@ from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.nan_order cimport add_first, has_nan
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node
 from tflm_cy.graph.tensor cimport INT4, INT8, UINT8, Tensor, is_constant, type_name
 from tflm_cy.ops.conv_2d_layer cimport Conv, pad_filter

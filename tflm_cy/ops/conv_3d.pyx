@@ -11,7 +11,6 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.bias_rows cimport finish_rows
-from tflm_cy.arithmetic.conv cimport ConvShape, matrix_shape
 from tflm_cy.arithmetic.conv_3d cimport Volume, conv_3d_f32, copy_windows_3d, is_pointwise_3d, transpose_conv_3d_f32
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.fixed_point cimport RangeF, activation_range_f32
@@ -19,6 +18,7 @@ from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport add_patches, clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport plan_product
+from tflm_cy.arithmetic.shapes cimport ConvShape, matrix_shape
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register

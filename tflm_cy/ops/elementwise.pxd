@@ -12,13 +12,15 @@ from libc.float cimport DBL_MAX
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel, Broadcast, plan_broadcast, walk
+from tflm_cy.arithmetic.broadcast cimport Broadcast, plan_broadcast, walk
 from tflm_cy.arithmetic.fixed_point cimport (
-    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Multiplier, Range32, quantize_multiplier,
+    ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, quantize_multiplier,
 )
 from tflm_cy.arithmetic.lookup cimport lookup_8
-from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_below_one
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
+from tflm_cy.arithmetic.rescale cimport ready, ready_below_one
 from tflm_cy.arithmetic.addition cimport Range64
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, IterationSpace, Node, WorkFunction, iteration_space, position_space
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, shape_of, type_name, type_size
 from tflm_cy.simd.table cimport kernels

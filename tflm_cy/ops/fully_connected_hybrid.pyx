@@ -12,7 +12,6 @@ from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport activate
 from tflm_cy.arithmetic.hybrid cimport accumulate_rows, all_zero, has_minimum, quantize_row_by, sum_rows
 from tflm_cy.arithmetic.hybrid_neon cimport FUSED, product_flags, sparse_flags
@@ -22,6 +21,7 @@ from tflm_cy.arithmetic.optimized.hybrid cimport (
 )
 from tflm_cy.arithmetic.machine cimport product_plus
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport OPTIMIZED, Context, IterationSpace, Node, iteration_space
 from tflm_cy.graph.tensor cimport FLOAT16, FLOAT32, INT2, INT4, INT8, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.densify cimport densify, sparse_block

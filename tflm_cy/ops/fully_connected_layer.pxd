@@ -1,7 +1,8 @@
 """What the kernels of FULLY_CONNECTED share: how large the product is, as prepare found it."""
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, matrix_shape
+from tflm_cy.arithmetic.shapes cimport ConvShape, matrix_shape
+
 
 cdef struct Matrix:
     ptrdiff_t batches            # rows of values

@@ -12,10 +12,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INT32_MIN, int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.activation cimport fill_sigmoid
-from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, Multiplier, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport ACT_TANH, quantize_multiplier
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, LstmShape
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom, integer_step
 from tflm_cy.arithmetic.micro.lstm_quantized cimport MicroLstm, integer_step_in_layers
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.graph.context cimport MICRO, Context, Node
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.lstm_layer cimport (

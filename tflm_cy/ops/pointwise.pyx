@@ -13,13 +13,13 @@ Source: LiteRT:tflite/kernels/{sign,atan2,bitwise_xor,right_shift,bitcast,bucket
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, RangeF, activation_range_f32, wrap32
 from tflm_cy.arithmetic.micro.sums8 cimport Sums8, coarse, fine, sums8
 from tflm_cy.arithmetic.pointwise cimport (
     Buckets, FakeQuantization, accumulate_f32, accumulate_u32, accumulate_unbounded_f32, atan2_f32, atan2_f64, atan2_half, bucketize,
     complex_magnitude, every_second, fake_quantization, fake_quantize, shift_right, sign_of, xor_bits,
 )
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT16, UINT32,

@@ -9,7 +9,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF, activation_range_f32
 from tflm_cy.arithmetic.optimized.normalization cimport l2_pool_f32_eigen
-from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, Pool2D, pool_2d
+from tflm_cy.arithmetic.pool_2d cimport AVERAGE, L2, MAXIMUM, pool_2d
+from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport padding_before, window_size
 from tflm_cy.graph.context cimport MICRO, OPTIMIZED, Context, Node, WorkFunction, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, UINT8, Tensor, count, type_name

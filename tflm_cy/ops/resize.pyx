@@ -8,8 +8,9 @@ Source: LiteRT:tflite/kernels/{resize_bilinear,resize_nearest_neighbor}.cc.
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32, doubles
-from tflm_cy.arithmetic.resize cimport Resize, bilinear_10, bilinear_f32, nearest_bytes
+from tflm_cy.arithmetic.resize cimport bilinear_10, bilinear_f32, nearest_bytes
 from tflm_cy.arithmetic.resize_runs cimport MANY_CHANNELS, bilinear_runs
+from tflm_cy.arithmetic.shapes cimport Resize
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT16, INT32, UINT8, Tensor, is_constant, type_name, type_size
 from tflm_cy.ops.arity cimport expect_arity

@@ -13,9 +13,10 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, Range32, quantize_multiplier
+from tflm_cy.arithmetic.fixed_point cimport Range32, quantize_multiplier
 from tflm_cy.arithmetic.lookup cimport TABLE_16, Function, byte_value, fill_16, fill_8, lookup_16
 from tflm_cy.arithmetic.micro.unary cimport rsqrt_s16
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.unary cimport (
     Abs, Sqrt, abs_f32, abs_q, abs_s16, abs_whole, ceil_f32, cos_f32, exp_f32, floor_f32, floor_half, log_f32, neg_f32, neg_half, neg_whole,
     not_bool, round_f32, round_half, rsqrt_f32, rsqrt_s8, sin_f32, sqrt_f32, sqrt_q, sqrt_s16, square_f32, table_exp, table_log,

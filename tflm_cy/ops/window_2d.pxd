@@ -4,7 +4,7 @@ Source: LiteRT:tflite/kernels/padding.h.
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.graph.context cimport Context, Node
 from tflm_cy.graph.tensor cimport Tensor

@@ -11,7 +11,8 @@ int64, else int32.
 """
 from libc.stdint cimport int64_t, uint8_t
 
-from tflm_cy.arithmetic.walk cimport TransposeBlocks
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
+
 
 ctypedef void (*ByteKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 

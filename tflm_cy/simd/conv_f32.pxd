@@ -13,7 +13,8 @@ A matrix product is a filter of 1x1 over `batches` images of one pixel. No NULL 
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
+
 
 cdef struct EpilogueF32:
     int adds                     # values, zeros behind a position's last one, to the clamped outputs; then a clamp to low .. high

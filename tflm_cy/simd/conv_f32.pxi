@@ -13,7 +13,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, FOUR_LANES, TWO_CHAINS
 from tflm_cy.simd.conv_f32 cimport ConvF32, ConvF32Kernels
 

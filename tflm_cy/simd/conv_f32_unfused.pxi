@@ -4,8 +4,8 @@ from libc.math cimport isfinite
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport row_f32
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused, ConvF32UnfusedKernels
 
 cdef extern from "conv_f32_unfused.h" nogil:

@@ -13,9 +13,8 @@ the exact sums (int32, wrapping) become outputs in another arithmetic (requantiz
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.requantize_fixed cimport RequantizeRow
 
 cdef struct PackedPanel:         # some vectors of columns, or (AMX) tiles of them

@@ -2,7 +2,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.conv_i8 cimport ConvI8, ConvI8Kernels, PackedPanel, PlanI8, x_size
 from tflm_cy.simd.requantize8 cimport LARGEST_PRODUCT8, may_raise, raised_by, stays_small
 

@@ -9,7 +9,8 @@
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
+
 
 cdef struct DepthwiseF32:
     ConvShape shape

@@ -5,9 +5,9 @@
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.depthwise cimport depthwise_pixel
 from tflm_cy.arithmetic.xnnpack.lanes cimport LANES as XNNPACK_LANES, f32x8, splat8
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32, DepthwiseF32Kernels

@@ -11,7 +11,8 @@ The definition is arithmetic/depthwise.pxd's depthwise_f32: taps outside of the 
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
+
 
 cdef struct DepthwiseF32Unfused:
     ConvShape shape

@@ -2,8 +2,8 @@
 from libc.math cimport copysign
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.depthwise cimport Taps, window_taps
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.depthwise_f32_unfused cimport DepthwiseF32Unfused, DepthwiseF32UnfusedKernels
 
 cdef extern from "depthwise_f32_unfused.h" nogil:

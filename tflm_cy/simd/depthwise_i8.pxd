@@ -11,8 +11,8 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.arithmetic.multipliers cimport Requantize
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.requantize_fixed cimport RequantizeRow
 
 cdef struct DepthwiseI8:

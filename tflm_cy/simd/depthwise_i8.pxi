@@ -2,7 +2,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8, DepthwiseI8Kernels
 from tflm_cy.simd.requantize8 cimport may_raise, raised_by, stays_small
 

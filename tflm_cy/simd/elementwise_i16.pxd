@@ -2,7 +2,8 @@
 
     table.elementwise_i16.sum(&sum, a, b, y, n)
 """
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 
 cdef struct ElementwiseI16Kernels:
     BinaryKernel sum

@@ -2,7 +2,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t
 
 from tflm_cy.arithmetic.addition cimport Sum16
-from tflm_cy.arithmetic.fixed_point cimport Multiplier
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum16
 from tflm_cy.simd.elementwise_i16 cimport ElementwiseI16Kernels
 

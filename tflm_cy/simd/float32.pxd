@@ -9,7 +9,8 @@ prelu_one_signed those of AVX2.
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
+
 
 ctypedef void (*RowsKernel)(const void* params, const float* a, const float* b, float* y, int64_t rows, int64_t n) noexcept nogil
 ctypedef void (*MapKernel)(const void* params, const void* x, void* y, int64_t n) noexcept nogil

@@ -7,10 +7,10 @@
 """
 from libc.stdint cimport int64_t
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
-from tflm_cy.arithmetic.pool_2d cimport Pool2D
-from tflm_cy.arithmetic.rescale cimport Rescale
-from tflm_cy.arithmetic.resize cimport Resize
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.shapes cimport Pool2D, Resize
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
+
 
 ctypedef void (*UnaryLoop)(const void* params, const void* x, void* y, int64_t n) noexcept nogil
 ctypedef int (*PoolLoop)(const Pool2D* p, const void* x, void* y) noexcept nogil

@@ -2,14 +2,15 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.addition cimport Sum8 as TableSum8
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.multiplication cimport Product
+from tflm_cy.arithmetic.multipliers cimport Rescale as ReadyRescale
 from tflm_cy.arithmetic.optimized.addition cimport BlockSum8
 from tflm_cy.arithmetic.optimized.multiplication cimport BlockProduct
 from tflm_cy.arithmetic.optimized.resize cimport bilinear_weighted, double_f32
-from tflm_cy.arithmetic.pool_2d cimport AVERAGE, MAXIMUM, Pool2D, pool_2d
-from tflm_cy.arithmetic.rescale cimport Rescale as ReadyRescale
-from tflm_cy.arithmetic.resize cimport Resize, bilinear_f32
+from tflm_cy.arithmetic.pool_2d cimport AVERAGE, MAXIMUM, pool_2d
+from tflm_cy.arithmetic.resize cimport bilinear_f32
+from tflm_cy.arithmetic.shapes cimport Pool2D, Resize
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.simd.loops cimport LoopKernels, PoolLoop, ResizeLoop
 
 cdef extern from "loops.h" nogil:

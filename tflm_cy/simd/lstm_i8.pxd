@@ -12,7 +12,7 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.simd.bytes cimport ByteKernel
 
 cdef struct LstmI8:

@@ -17,7 +17,7 @@ The plan is copied and made smaller; the kernels know nothing of ranges. What a 
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
 from tflm_cy.simd.depthwise_f32 cimport DepthwiseF32
 from tflm_cy.simd.depthwise_i8 cimport DepthwiseI8

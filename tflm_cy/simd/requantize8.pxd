@@ -8,7 +8,8 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
+from tflm_cy.arithmetic.multipliers cimport Requantize
+
 
 cdef extern from "requantize8.h" nogil:
     enum:

@@ -11,7 +11,8 @@ The definition is arithmetic/conv.pxd's `rescale`, both roundings, channel by ch
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport Factor
+from tflm_cy.arithmetic.multipliers cimport Factor
+
 
 # Outputs of `rows` positions and all columns of a group. Sums: of whole vectors, `sum_row` from one position to the next.
 ctypedef void (*RequantizeRow)(

@@ -3,7 +3,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport Factor
+from tflm_cy.arithmetic.multipliers cimport Factor
 from tflm_cy.simd.requantize_fixed cimport ROUNDS_AWAY, ROUNDS_MIXED, ROUNDS_UP, RequantizeFixed, RequantizeFixedKernels
 
 cdef extern from "requantize_fixed.h" nogil:

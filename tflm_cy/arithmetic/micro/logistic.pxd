@@ -8,8 +8,9 @@ Source: tensorflow/tflite-micro:tensorflow/lite/kernels/internal/reference/integ
 from libc.math cimport floor
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply, quantize_multiplier, round_shift
+from tflm_cy.arithmetic.fixed_point cimport multiply, quantize_multiplier, round_shift
 from tflm_cy.arithmetic.gemmlowp cimport ONE_32, exp_on_negative, one_minus_over_one_plus_x, one_over_one_plus_x
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 
 cdef struct Argument:            # from a quantized value to Q4.27
     Multiplier m

@@ -11,10 +11,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, uint32_t
 
 from tflm_cy.arithmetic.activation cimport Sigmoid16, logistic_s16, tanh_s16
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, multiply
+from tflm_cy.arithmetic.fixed_point cimport multiply
 from tflm_cy.arithmetic.lstm cimport CELL_GATE, FORGET_GATE, INPUT_GATE, OUTPUT_GATE
 from tflm_cy.arithmetic.lstm_quantized cimport IntegerGate, IntegerLstm, IntegerRoom
 from tflm_cy.arithmetic.matrix_vector cimport multiply_rows_s8, widen_s8
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 
 cdef struct MicroLstm:
     Sigmoid16 gate               # the arguments of LOGISTIC and of the cell gate's TANH

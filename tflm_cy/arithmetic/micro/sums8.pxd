@@ -4,7 +4,8 @@ Source: tflite-micro:tensorflow/lite/kernels/internal/reference/{add_n,cumsum}.h
 """
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, multiply, quantize_multiplier, wrap32
+from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply, quantize_multiplier, wrap32
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 
 cdef enum:
     STEPS = 20                       # binary digits behind the point

@@ -4,7 +4,8 @@ Source: tensorflow/tflite-micro:tensorflow/lite/micro/kernels/elementwise.cc.
 """
 from libc.stdint cimport int16_t, int32_t, int64_t
 
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, multiply
+from tflm_cy.arithmetic.fixed_point cimport clamp32, multiply
+from tflm_cy.arithmetic.multipliers cimport Multiplier
 from tflm_cy.arithmetic.unary cimport inverse_sqrt_multiplier
 
 

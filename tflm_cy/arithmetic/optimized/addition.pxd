@@ -16,8 +16,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.addition cimport Sum8, Sum16, sum_s16
 from tflm_cy.arithmetic.broadcast cimport Broadcast
-from tflm_cy.arithmetic.fixed_point cimport Multiplier, clamp32, high_product
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.fixed_point cimport clamp32, high_product
+from tflm_cy.arithmetic.multipliers cimport Multiplier, Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 cdef struct BlockSum8:
     Sum8 tail                    # and all that the forms share

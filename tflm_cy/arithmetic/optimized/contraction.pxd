@@ -24,12 +24,12 @@ Eigen/src/Core/products/GeneralBlockPanelKernel.h for AVX without fused multiply
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport k_block, top_block
 from tflm_cy.arithmetic.optimized.cache cimport CacheSizes
 from tflm_cy.arithmetic.optimized.conv cimport window_at
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product, multiply_rows_eigen
 from tflm_cy.arithmetic.product_f32 cimport finish_f32, pack_columns
+from tflm_cy.arithmetic.shapes cimport ConvShape
 
 cdef enum:                       # of Eigen's kernel with AVX
     MR = 16                      # outputs

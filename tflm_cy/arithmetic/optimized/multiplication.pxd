@@ -9,7 +9,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport clamp32
 from tflm_cy.arithmetic.multiplication cimport Product, mul_q
-from tflm_cy.arithmetic.rescale cimport Rescale, rescale
+from tflm_cy.arithmetic.multipliers cimport Rescale
+from tflm_cy.arithmetic.rescale cimport rescale
 
 ctypedef fused Byte:
     int8_t

@@ -10,8 +10,9 @@ from libc.string cimport memcpy
 from tflm_cy.arithmetic.fixed_point cimport clamp_f32
 from tflm_cy.arithmetic.nan_order cimport add_first, mul_runs
 from tflm_cy.arithmetic.optimized.power cimport eigen_power
-from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Pool2D, Taps, add_last, tap_count, taps_at
+from tflm_cy.arithmetic.pool_2d cimport CHANNEL_BLOCK, Taps, add_last, tap_count, taps_at
 from tflm_cy.arithmetic.row_kernels cimport RowKernels
+from tflm_cy.arithmetic.shapes cimport Pool2D
 
 cdef enum:
     FACTORS = 256                # powers that are computed at once

@@ -14,10 +14,11 @@ from tflm_cy.arithmetic.eigen cimport fold8
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier, wrap32
 from tflm_cy.arithmetic.lookup cimport truncate
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.multipliers cimport Rescale
 from tflm_cy.arithmetic.nan_order cimport add_after
 from tflm_cy.arithmetic.optimized.reduction_neon cimport aligned_start_neon, row_sum_neon
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FOLD_PROD, MAX_AXES, FoldShape, advance, fold, narrow, neutral
-from tflm_cy.arithmetic.rescale cimport Rescale, ready, ready_up, rescale
+from tflm_cy.arithmetic.rescale cimport ready, ready_up, rescale
 
 cdef enum:
     MEAN_BLOCK = 16              # channels of the vector code

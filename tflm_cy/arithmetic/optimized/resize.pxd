@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.machine cimport AARCH64, plus_product, sum_of_products
 from tflm_cy.arithmetic.nan_order cimport add_first
-from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real, Resize
+from tflm_cy.arithmetic.resize cimport COLUMN_BLOCK, last_nan, Place, place_f32, real
+from tflm_cy.arithmetic.shapes cimport Resize
 
 
 cdef inline float weighted_bytes(

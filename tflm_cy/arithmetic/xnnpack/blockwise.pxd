@@ -19,7 +19,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t
 
 from tflm_cy.arithmetic.half cimport bits_f32, f32_bits
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport PACKED_4, PACKED_8, Scaling, fmaf, larger, quantize_row, smaller
+from tflm_cy.arithmetic.multipliers cimport Scaling
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport PACKED_4, PACKED_8, fmaf, larger, quantize_row, smaller
 
 cdef enum:
     SUMMED = 16                  # weights whose sum is scaled at once

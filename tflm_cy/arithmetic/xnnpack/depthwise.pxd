@@ -14,8 +14,8 @@ Source: XNNPACK's f32-dwconv microkernels and xnn_indirection_init_dwconv2d.
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.lanes cimport (
     LANES, add8, f32x8, fma8, fma_first8, load8, load_part8, max8, min8, mul8, splat8, store8, store_part8,
 )

@@ -17,6 +17,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, int32_t
 
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.multipliers cimport Scaling
 from tflm_cy.arithmetic.xnnpack.dynamic_range_neon cimport FloatRange, RowSteps, quantize_row_neon, steps_of_neon
 from tflm_cy.arithmetic.xnnpack.requantize cimport rintf, whole_sum
 
@@ -29,15 +30,6 @@ cdef enum Rows:                  # how rows are quantized; the last digits of pa
     ROWS_NEON = 0x100
     PACKED_4 = 0x204             # with dot products
     PACKED_8 = 0x208             # with matrix products of bytes
-
-cdef struct Scaling:
-    const float* scales          # of the weights, one per channel
-    const float* bias            # one per channel, zeros without a bias
-    float low                    # the fused activation
-    float high
-    int rows                     # of x: Rows
-    unsigned char keeps_nan      # in the clamp, as the products of AVX-512 with VNNI but without AMX do
-    unsigned char apart          # the scales are multiplied first, and nothing is fused
 
 
 cdef inline float smaller(float a, float b) noexcept nogil:

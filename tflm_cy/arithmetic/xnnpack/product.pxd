@@ -21,7 +21,7 @@ Source: XNNPACK's f32-gemm and f32-igemm microkernels and its indirection buffer
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.xnnpack.lanes cimport add8, f32x8, fma8, fma_first8, load8, max8, min8, splat8, store8, store_part8
 from tflm_cy.arithmetic.xnnpack.product_order cimport FOUR_CHAINS, FOUR_LANES, ONE_CHAIN, TWO_CHAINS
 

@@ -16,7 +16,8 @@ Source: XNNPACK's f32-gemm and f32-igemm microkernels for aarch64, gemm-config.c
 """
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
+
 
 cdef enum Order:
     ONE_CHAIN = 0

@@ -12,14 +12,16 @@ number, so that all taps lie outside of the image and each output is its bias. F
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, position_sums
+from tflm_cy.arithmetic.conv cimport position_sums
 from tflm_cy.arithmetic.depthwise cimport Taps, depthwise_sums, window_taps
+from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.product_f32 cimport Run
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values, weight8
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.transpose_conv cimport transpose_runs
 from tflm_cy.arithmetic.window cimport SAME
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling, quantize_row, scale_sums, steps_of
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, byte8, requantize_sums
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport quantize_row, scale_sums, steps_of
+from tflm_cy.arithmetic.xnnpack.requantize cimport byte8, requantize_sums
 
 
 cdef inline bint lost(const ConvShape* g, int padding) noexcept nogil:

@@ -14,17 +14,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tflm_cy.arithmetic.fixed_point cimport ACT_RELU, ACT_RELU6, ACT_RELU_N1_TO_1, Range32, RangeF
+from tflm_cy.arithmetic.multipliers cimport Requantize
 
 cdef extern from "<math.h>" nogil:
     float rintf(float)
 
-cdef struct Requantize:
-    const int32_t* bias          # one per channel
-    const float* scales          # one per channel: scale_of
-    float low                    # the output's limits less its zero point
-    float high
-    float wrap_below             # -2^31 where the quirk applies, else -inf
-    int32_t zero_point
 
 ctypedef fused byte8:
     int8_t

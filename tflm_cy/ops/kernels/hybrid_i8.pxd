@@ -13,10 +13,10 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.hybrid cimport sum_rows
 from tflm_cy.arithmetic.hybrid_scaling cimport BY_BOTH, HybridScaling
 from tflm_cy.arithmetic.row_kernels cimport RowKernels, RowScale
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, WorkFunction, iteration_space
 from tflm_cy.graph.tensor cimport Tensor
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8, pack_depthwise_i8

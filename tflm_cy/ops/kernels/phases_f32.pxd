@@ -13,8 +13,8 @@ pixels, and there is one phase. A filter of one row needs no rows of zeros betwe
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.gemm_f32 cimport ready_conv_f32
 from tflm_cy.ops.kernels.phases_i8 cimport MOST_PHASES, Axis8, axis_of_phase

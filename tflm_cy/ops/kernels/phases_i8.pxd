@@ -12,7 +12,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.kernels.gemm_i8 cimport pack_conv_i8

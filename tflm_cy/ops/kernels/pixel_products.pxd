@@ -9,9 +9,9 @@
 from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 
-from tflm_cy.arithmetic.conv cimport matrix_shape
 from tflm_cy.arithmetic.eigen cimport panel_row
 from tflm_cy.arithmetic.optimized.product cimport PANELS, Product
+from tflm_cy.arithmetic.shapes cimport matrix_shape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_f32_unfused cimport ConvF32Unfused

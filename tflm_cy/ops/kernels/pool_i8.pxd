@@ -6,7 +6,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from tflm_cy.arithmetic.pool_2d cimport Pool2D, Taps, average_sums, tap_count, taps_at
+from tflm_cy.arithmetic.pool_2d cimport Taps, average_sums, tap_count, taps_at
+from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.simd.elementwise_i8 cimport ElementwiseI8Kernels
 
 cdef enum:

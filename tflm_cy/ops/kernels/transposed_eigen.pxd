@@ -9,11 +9,11 @@ from libc.stddef cimport ptrdiff_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.bias_rows cimport finish_rows
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.eigen cimport top_block
 from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv cimport order_by_tap, scatter, transpose_conv_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport Product, pack_panels, packed_panels, plan_product
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.kernels.pixel_products cimport PixelProducts, multiply_pixels, pack_pixel_products, plan_pixel_products

@@ -10,9 +10,10 @@ from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.fixed_point cimport Range32, RangeF
 from tflm_cy.arithmetic.machine cimport AARCH64
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport LANES_8, LANES_16, PACKED_4, PACKED_8, ROWS_NEON, Scaling
+from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport LANES_8, LANES_16, PACKED_4, PACKED_8, ROWS_NEON
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, DOTPROD, cpu_has_amx_int8, cpu_has_avx512vnni
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize, quantized_range, real_range, scale_of
+from tflm_cy.arithmetic.xnnpack.requantize cimport quantized_range, real_range, scale_of
 from tflm_cy.graph.context cimport Context
 from tflm_cy.graph.tensor cimport FLOAT32, INT2, INT4, INT8, INT32, UINT8, Tensor, count, is_constant, type_name
 from tflm_cy.ops.generation cimport generation

@@ -17,8 +17,8 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.binary cimport (
     add_f32, div_f32, maximum_f32, minimum_f32, mul_f32, prelu_f32_avx2, prelu_f32_avx512, prelu_one_f32_avx2, squared_difference_f32,
     repeated_operand, sub_f32,

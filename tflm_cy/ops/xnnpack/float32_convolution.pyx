@@ -16,9 +16,9 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
 from tflm_cy.arithmetic.copy_runs cimport copy_on
 from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID
 from tflm_cy.arithmetic.xnnpack.depthwise cimport DepthwisePixels, depthwise_f32, pack_taps, table_length, tile_size
 from tflm_cy.arithmetic.xnnpack.product cimport (

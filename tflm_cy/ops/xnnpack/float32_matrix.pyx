@@ -9,10 +9,10 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tflm_cy.arithmetic.conv cimport matrix_shape
 from tflm_cy.arithmetic.fixed_point cimport RangeF
+from tflm_cy.arithmetic.shapes cimport matrix_shape
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.transpose_blocks cimport transpose_dwords
-from tflm_cy.arithmetic.walk cimport TransposeBlocks
 from tflm_cy.arithmetic.xnnpack.product cimport matrix_f32, pack_filters, packed_size
 from tflm_cy.graph.context cimport Context, Node, iteration_space, packs, register
 from tflm_cy.graph.tensor cimport FLOAT32, MAX_RANK, Tensor, count, count_range, is_constant, shape_of, type_name

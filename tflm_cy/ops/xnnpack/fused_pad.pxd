@@ -4,7 +4,7 @@ What was written around the image is what the convolution's own padding stands f
 """
 from libc.stdint cimport int32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.window cimport VALID                    # for those who look whether a convolution may take a PAD over
 from tflm_cy.graph.context cimport FUSED_PAD, Context, Node
 from tflm_cy.graph.tensor cimport Tensor

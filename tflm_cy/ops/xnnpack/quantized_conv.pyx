@@ -16,15 +16,15 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/opera
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tflm_cy.arithmetic.conv cimport ConvShape, padded_row
+from tflm_cy.arithmetic.conv cimport padded_row
+from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
 from tflm_cy.arithmetic.product_f32 cimport Run
+from tflm_cy.arithmetic.shapes cimport ConvShape
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport Scaling
 from tflm_cy.arithmetic.xnnpack.product_order cimport transposed_positions
 from tflm_cy.arithmetic.xnnpack.quantized_conv cimport (
     conv_8, conv_dynamic, depthwise_8, lost, only_bias_8, only_bias_dynamic, transpose_conv_8, transpose_conv_dynamic,
 )
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.graph.context cimport Context, IterationSpace, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT8, INT32, UINT8, Tensor, shape_of, type_name
 from tflm_cy.ops.operand cimport operand, result

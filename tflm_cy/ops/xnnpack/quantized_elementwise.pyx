@@ -7,9 +7,9 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc.
 """
 from libc.stdint cimport int8_t, uint8_t
 
-from tflm_cy.arithmetic.broadcast cimport BinaryKernel
 from tflm_cy.arithmetic.fixed_point cimport ACT_NONE, Range32
 from tflm_cy.arithmetic.lookup cimport lookup_8
+from tflm_cy.arithmetic.signatures cimport BinaryKernel
 from tflm_cy.arithmetic.xnnpack.quantized_elementwise cimport (
     ELU, LOGISTIC, SQUARE, TANH, Dequantize8, Product8, Quantize8, Sum8, add_8, dequantize_8, fill_function, fill_rescale, multiply_8,
     multiply_table, quantize_8, ready_sum,

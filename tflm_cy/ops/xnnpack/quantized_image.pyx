@@ -11,8 +11,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from tflm_cy.arithmetic.fixed_point cimport Range32
-from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, Pool2D, pool_2d
+from tflm_cy.arithmetic.pool_2d cimport MAXIMUM, pool_2d
 from tflm_cy.arithmetic.reduction cimport FOLD_MAX, FOLD_MIN, FoldShape, fold_shape, sum_narrow
+from tflm_cy.arithmetic.shapes cimport Pool2D
 from tflm_cy.arithmetic.window cimport SAME, VALID, padding_before, window_size
 from tflm_cy.arithmetic.xnnpack.quantized_image cimport Between, bilinear_11, fill_axis
 from tflm_cy.arithmetic.xnnpack.quantized_reduction cimport Average, average_sums, ready_average

@@ -17,14 +17,15 @@ Source: LiteRT:tflite/delegates/xnnpack/xnnpack_delegate.cc, XNNPACK's src/subgr
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
-from tflm_cy.arithmetic.conv cimport matrix_shape, padded_row
+from tflm_cy.arithmetic.conv cimport padded_row
 from tflm_cy.arithmetic.half cimport half_to_f32
 from tflm_cy.arithmetic.machine cimport AARCH64
+from tflm_cy.arithmetic.multipliers cimport Requantize, Scaling
+from tflm_cy.arithmetic.shapes cimport matrix_shape
 from tflm_cy.arithmetic.xnnpack.blockwise cimport FOUR_SUMS, ONE_SUM, ONE_SUM_VNNI, SUMMED, Blocks, cut, fill_sums, multiply_blockwise
-from tflm_cy.arithmetic.xnnpack.dynamic_range cimport ROWS_NEON, Scaling
+from tflm_cy.arithmetic.xnnpack.dynamic_range cimport ROWS_NEON
 from tflm_cy.arithmetic.xnnpack.generation cimport AVX512, cpu_has_avx512vnni
 from tflm_cy.arithmetic.xnnpack.quantized_matrix cimport multiply_8, multiply_dynamic, multiply_int2
-from tflm_cy.arithmetic.xnnpack.requantize cimport Requantize
 from tflm_cy.graph.context cimport Context, Node, iteration_space, register
 from tflm_cy.graph.tensor cimport (
     FLOAT16, FLOAT32, INT2, INT4, INT8, MAX_RANK, UINT8, Tensor, count, count_range, is_constant, shape_of, type_name,
