@@ -13,7 +13,7 @@ another batch as soon as two batch dimensions exceed 1. Smallest case: x [2, 2, 
 Source: LiteRT:tflite/kernels/{batch_matmul.cc,internal/reference/batch_matmul.h}.
 """
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tflm_cy.arithmetic.conv cimport Rescale, factor_of, rescale_sums, subtract_weight_zero
 from tflm_cy.arithmetic.fixed_point cimport quantize_multiplier
@@ -23,6 +23,7 @@ from tflm_cy.arithmetic.multipliers cimport Factor, Multiplier
 from tflm_cy.arithmetic.row_kernels cimport RowScale
 from tflm_cy.arithmetic.product_f32 cimport pack_columns, packed_size
 from tflm_cy.arithmetic.product_s16 cimport LONGEST_8BIT, accumulate_one, shift_values
+from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords, transpose_words
 from tflm_cy.graph.context cimport Context, Node, register
 from tflm_cy.graph.tensor cimport (
     FLOAT32, INT8, INT16, INT32, MAX_RANK, Tensor, count_range, is_constant, shape_of, type_name,
@@ -197,9 +198,10 @@ cdef int prepare_columns(Context context, const Tensor* y, BatchMatmul* op) exce
         op.constant_columns = context.persistent(element * size * op.y_matrices + 8)
         for i in range(op.y_matrices):
             if y.type == INT8:
-                transpose_s8(<const int8_t*>y.data + i * size, op.k, op.n, <int8_t*>op.constant_columns + i * size)
+                transpose_bytes(<const uint8_t*>y.data + i * size, op.n, op.k, op.n, <uint8_t*>op.constant_columns + i * size, op.k)
             else:
-                transpose_s16(<const int16_t*>y.data + i * size, op.k, op.n, <int16_t*>op.constant_columns + i * size)
+                transpose_words(
+                    <const uint8_t*>y.data + 2 * i * size, 2 * op.n, op.k, op.n, <uint8_t*>op.constant_columns + 2 * i * size, 2 * op.k)
     return 0
 
 
@@ -220,27 +222,6 @@ cdef int prepare_hybrid(Context context, Node* node, BatchMatmul* op) except -1:
     return 0
 
 
-cdef void transpose_s8(const int8_t* a, ptrdiff_t rows, ptrdiff_t columns, int8_t* out) noexcept nogil:
-    cdef ptrdiff_t i, j
-    for i in range(rows):
-        for j in range(columns):
-            out[j * rows + i] = a[i * columns + j]
-
-
-cdef void transpose_s16(const int16_t* a, ptrdiff_t rows, ptrdiff_t columns, int16_t* out) noexcept nogil:
-    cdef ptrdiff_t i, j
-    for i in range(rows):
-        for j in range(columns):
-            out[j * rows + i] = a[i * columns + j]
-
-
-cdef void transpose_f32(const float* a, ptrdiff_t rows, ptrdiff_t columns, float* out) noexcept nogil:
-    cdef ptrdiff_t i, j
-    for i in range(rows):
-        for j in range(columns):
-            out[j * rows + i] = a[i * columns + j]
-
-
 cdef int multiply_f32(Context context, Node* node) noexcept nogil:
     cdef BatchMatmul* op = <BatchMatmul*>node.data
     cdef const float* x = <const float*>context.input(node, 0).data
@@ -259,7 +240,7 @@ cdef int multiply_f32(Context context, Node* node) noexcept nogil:
             for b2 in range(op.batches[2]):
                 matrix = x + (b0 * op.x_step[0] + b1 * op.x_step[1] + b2 * op.x_step[2]) * op.m * op.k
                 if op.adj_x:
-                    transpose_f32(matrix, op.k, op.m, rows)
+                    transpose_dwords(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>rows, 4 * op.k)
                     matrix = rows
                 at = b0 * op.y_step[0] + b1 * op.y_step[1] + b2 * op.y_step[2]
                 if op.constant_columns != NULL:
@@ -284,7 +265,7 @@ cdef inline const int8_t* columns_s8(Context context, const BatchMatmul* op, con
     if op.adj_y:
         return y + at * op.k * op.n
     room = <int8_t*>context.scratch(op.columns)
-    transpose_s8(y + at * op.k * op.n, op.k, op.n, room)
+    transpose_bytes(<const uint8_t*>(y + at * op.k * op.n), op.n, op.k, op.n, <uint8_t*>room, op.k)
     return room
 
 
@@ -357,13 +338,13 @@ cdef int multiply_s16(Context context, Node* node) noexcept nogil:
             for b2 in range(op.batches[2]):
                 matrix = x + (b0 * op.x_step[0] + b1 * op.x_step[1] + b2 * op.x_step[2]) * op.m * op.k
                 if op.adj_x:
-                    transpose_s16(matrix, op.k, op.m, rows)
+                    transpose_words(<const uint8_t*>matrix, 2 * op.m, op.k, op.m, <uint8_t*>rows, 2 * op.k)
                     matrix = rows
                 columns = y + (b0 * op.y_step[0] + b1 * op.y_step[1] + b2 * op.y_step[2]) * op.k * op.n
                 if op.constant_columns != NULL:
                     columns = <const int16_t*>op.constant_columns + (columns - y)
                 elif not op.adj_y:
-                    transpose_s16(columns, op.k, op.n, <int16_t*>context.scratch(op.columns))
+                    transpose_words(<const uint8_t*>columns, 2 * op.n, op.k, op.n, <uint8_t*>context.scratch(op.columns), 2 * op.k)
                     columns = <const int16_t*>context.scratch(op.columns)
                 for i in range(op.m):
                     for j in range(op.n):
@@ -432,7 +413,7 @@ cdef void quantize_rows(const BatchMatmul* op, const float* x, float* turned, in
     for b in range(op.x_matrices):
         matrix = x + b * op.m * op.k
         if op.adj_x:
-            transpose_f32(matrix, op.k, op.m, turned)
+            transpose_dwords(<const uint8_t*>matrix, 4 * op.m, op.k, op.m, <uint8_t*>turned, 4 * op.k)
             matrix = turned
         for i in range(op.m):
             if op.asymmetric:

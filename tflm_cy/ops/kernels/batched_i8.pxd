@@ -10,11 +10,13 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int8_t, int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from tflm_cy.arithmetic.signatures cimport TransposeBlocks
 from tflm_cy.arithmetic.transpose_blocks cimport transpose_bytes, transpose_dwords
 from tflm_cy.graph.context cimport Context, per_worker
 from tflm_cy.graph.tensor cimport Tensor, is_constant
 from tflm_cy.ops.kernels.packed cimport plan_packed, reserve_packed
 from tflm_cy.simd.conv_i8 cimport ConvI8, x_size
+from tflm_cy.simd.table cimport kernels
 
 cdef struct Batched8:
     ptrdiff_t m
@@ -24,6 +26,7 @@ cdef struct Batched8:
     bint adj_y               # matrices of w are n x k
     # the plan
     ConvI8 plan
+    TransposeBlocks turn      # of matrices of dwords
     ConvI8* packed            # of each constant matrix; NULL: none is constant
     int scratch
     ptrdiff_t rows_at        # where in a worker's scratch memory: a matrix of x as m rows (adj_x),
@@ -55,6 +58,9 @@ cdef inline bint plan_batched_i8(Context context, Batched8* b, const Tensor* x, 
     c.w, c.w_row = NULL, b.k
     if b.m <= 0 or b.n <= 0 or b.k <= 0 or not plan_packed(c):
         return False
+    b.turn = kernels().bytes.transpose
+    if b.turn == NULL:
+        b.turn = transpose_dwords
     b.packed = NULL
     b.rows_at = on_line(c.scratch_bytes)
     b.columns_at = b.rows_at + (on_line(b.m * b.k * x_size(c)) if b.adj_x else 0)
@@ -84,7 +90,7 @@ cdef inline void multiply_batch8(
     cdef ConvI8 mine
     if b.adj_x:
         if b.plan.dynamic:
-            transpose_dwords(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
+            b.turn(<const uint8_t*>rows, 4 * b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, 4 * b.k)
         else:
             transpose_bytes(<const uint8_t*>rows, b.m, b.k, b.m, <uint8_t*>scratch + b.rows_at, b.k)
         rows = scratch + b.rows_at
