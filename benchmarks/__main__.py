@@ -9,7 +9,9 @@ python -m benchmarks --show b.json --html b.html      # the tables, bars and pag
 python -m benchmarks --only operators --modes all --threads 1,2 --seeds 0,1 --check     # every operator that compat generates
 python -m benchmarks --only operators --changed       # those that the changes since the last commit can touch
 
-Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with.
+An interrupt (or SIGTERM) ends the run: what has been measured is shown and written.
+
+Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with; 130 interrupted.
 """
 
 import argparse
@@ -19,7 +21,6 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
-from compat.progress import track
 from compat.verdict import judge, say
 
 from . import bars, machine, readme
@@ -28,7 +29,7 @@ from .models import find_cases, hello_worlds
 from .operators import PAIRS, SECONDS, SIZES, operator_cases
 from .page import to_page
 from .report import to_text
-from .run import OPERATORS, SECTIONS, Run
+from .run import INTERRUPTED, OPERATORS, SECTIONS, Run, collect
 from .settings import Settings
 from .sides import MODES, OURS, SIDES, load_side
 
@@ -156,10 +157,9 @@ def main(arguments=None):
     print(machine.summary(found), flush=True)
     asked = (args.modes, theirs, args.only, settings, args.timeout)
     run = Run(cases or hello_worlds(), *asked, threads=args.threads, operators=_operators(args))
-    results = {section: [] for section in args.only}
-    for section, row in track(run, len(run)):
-        results[section].append(row)
-    return _show(args, {"machine": found, "settings": asdict(settings), **results})
+    results, complete = collect(run, args.only)
+    verdict = _show(args, {"machine": found, "settings": asdict(settings), **results})
+    return verdict if complete else INTERRUPTED
 
 
 def _show(args, report):

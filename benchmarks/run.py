@@ -7,7 +7,11 @@ A row is a plain dict: its model, mode and side(s), then the section's figures, 
 number of threads that is asked for, the rest with the first; so is "operators", whose kinds without a case of a size have no row.
 """
 
+import signal
+import sys
 from functools import partial
+
+from compat.progress import track
 
 from . import calls, imports, memory, size
 from .failure import NotRunError
@@ -18,6 +22,20 @@ from .sides import OURS, load_side
 
 SECTIONS = ("size", "import", "calls", "latency", "load", "rss")  # what is measured if nothing is asked for
 OPERATORS = "operators"
+INTERRUPTED = 130  # an exit code
+
+
+def collect(run, sections):
+    """The rows of a run by section, and whether it came to its end: an interrupt or SIGTERM leaves what has been measured."""
+    results = {section: [] for section in sections}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for section, row in track(run, len(run)):
+            results[section].append(row)
+    except KeyboardInterrupt:
+        print(f"interrupted after {sum(map(len, results.values()))} of {len(run)} rows", file=sys.stderr)
+        return results, False
+    return results, True
 
 
 class Run:

@@ -7,7 +7,7 @@ python -m benchmarks.nets DIR --seed 7                         # other widths, o
 python -m benchmarks.nets DIR --make                           # the files alone
 python -m benchmarks.nets DIR --show nets.json                 # the tables and bars of a kept run
 
-Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with.
+Exit code: 0, with --check 1 when a bar is missed; 2 wrong usage, or nothing to compare with; 130 interrupted.
 """
 
 import argparse
@@ -16,14 +16,13 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from compat.progress import track
 from compat.verdict import judge, say
 
 from .. import machine
 from ..__main__ import _choice, _find_sides, _modes, _threads
 from ..bars import MISSED, TILES
 from ..models import find_cases
-from ..run import Run
+from ..run import INTERRUPTED, Run, collect
 from ..settings import Settings
 from ..sides import OURS, load_side
 from .bars import net_bars
@@ -74,14 +73,17 @@ def net_cases(folder, nets, kinds, seed, part=""):
 
 
 def measure(args, theirs, settings):
-    """Rows of `latency`, each with its net's name, family and kind."""
+    """Rows of `latency`, each with its net's name, family and kind; whether the run came to its end."""
     found = {case.model.name: (case, family, kind) for case, family, kind in _cases(args)}
     asked = (args.modes, theirs, ("latency",), settings, args.timeout)
     run = Run([case for case, *_ in found.values()], *asked, threads=args.threads)
-    for _, row in track(run, len(run)):
+    results, complete = collect(run, ("latency",))
+    rows = []
+    for row in results["latency"]:
         file = row["model"].rpartition("/")[2]
         _, family, kind = found[file]
-        yield {**row, "model": file.removesuffix(".tflite"), "family": family, "kind": kind}
+        rows.append({**row, "model": file.removesuffix(".tflite"), "family": family, "kind": kind})
+    return rows, complete
 
 
 def _cases(args):
@@ -107,9 +109,10 @@ def main(arguments=None):
     settings = Settings.chosen(args.quick, args.threads[0], pairs=pairs or args.pairs, seconds=seconds)
     found = machine.facts([load_side(name) for name in (OURS, *theirs)])
     print(machine.summary(found), flush=True)
-    rows = list(measure(args, theirs, settings))
+    rows, complete = measure(args, theirs, settings)
     not_made = [f"{name}: {reason}" for name, reason in refused(args.folder, args.seed)]
-    return _show(args, {"machine": found, "settings": asdict(settings), "nets": rows, "not_made": not_made})
+    verdict = _show(args, {"machine": found, "settings": asdict(settings), "nets": rows, "not_made": not_made})
+    return verdict if complete else INTERRUPTED
 
 
 def _show(args, report):
