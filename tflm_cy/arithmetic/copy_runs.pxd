@@ -150,7 +150,16 @@ cdef extern from *:
         memcpy(dst + i + 96, pair, 32);
       }
       for (; i + 16 <= bytes; i += 16) memcpy(dst + i, pair, 16);
-      for (const char *rest = (const char *)pair; i < bytes; i++) dst[i] = *rest++;
+      /* What is left is whole elements: the last store may overlap the one before. */
+      if (i == bytes) return;
+      if (bytes >= 16) memcpy(dst + bytes - 16, pair, 16);
+      else if (bytes >= 8) {
+        memcpy(dst, pair, 8);
+        memcpy(dst + bytes - 8, pair, 8);
+      } else if (bytes >= 4) {
+        memcpy(dst, pair, 4);
+        memcpy(dst + bytes - 4, pair, 4);
+      } else for (const char *rest = (const char *)pair; i < bytes; i++) dst[i] = *rest++;
     }
     """
     void copy_run "tflm_cy_copy_run"(char* dst, const char* src, int64_t run) noexcept nogil

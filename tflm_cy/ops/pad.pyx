@@ -14,9 +14,10 @@ A border before that is longer than the dimension (reflect: minus 1) reads outsi
 Source: LiteRT:tflite/kernels/pad.cc, mirror_pad.cc.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.copy_runs cimport copy_runs
+from tflm_cy.arithmetic.padding cimport Padding, pad_axis, plan_padding
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BFLOAT16, BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, bytes_of, count,
@@ -33,28 +34,12 @@ from tflm_cy.graph.refusal import LateRefusalError, OwnRefusalError
 
 cdef enum:
     PAD_RANK = 5
-    SHORT_ROW = 512              # bytes; rows up to this are copied between borders that are already there
-
-
-cdef struct PadData:             # dimensions without padding are merged into `run`
-    int rank
-    int64_t run                  # bytes copied at once
-    int64_t[MAX_RANK] before     # in steps of the dimension
-    int64_t[MAX_RANK] size       # of the input
-    int64_t[MAX_RANK] after
-    int64_t[MAX_RANK] step       # bytes of a step in the output
-    int64_t[MAX_RANK] source     # bytes of a step in the input
-    int64_t offset               # MIRROR_PAD: 1 when the edge is not repeated
-    bint apart                   # the output does not lie over the input: the inside may be filled before it is copied
-    int64_t value_size
-    char[8] value                # of the border
-
 
 cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef int32_t zero_point = 0
     cdef int lowest
-    cdef PadData* data
+    cdef Padding* data
     expect_arity_between(context, node, 2, 3, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* paddings = operand(context, node, 1)
@@ -74,7 +59,7 @@ cdef int prepare_pad(Context context, Node* node) except -1:
         lowest = {UINT8: 0, INT8: -128, INT16: -32768}[x.type]
         if not lowest <= zero_point <= (32767 if x.type == INT16 else lowest + 255):
             raise ValueError(f"the zero point {zero_point} does not fit {type_name(x.type)}")
-    data = <PadData*>context.persistent(sizeof(PadData))
+    data = <Padding*>context.persistent(sizeof(Padding))
     data.value_size = type_size(x.type)
     data.apart = node.arithmetic != MICRO
     memcpy(data.value, &zero_point, 4)
@@ -104,7 +89,7 @@ cdef int want_paddings(Context context, const Tensor* x, const Tensor* paddings,
     return 0
 
 
-cdef const char* plan_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+cdef const char* plan_pad(Padding* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
     """The output's shape, and the dimensions that have a border."""
     cdef int64_t before, after
     cdef int d
@@ -122,40 +107,23 @@ cdef const char* plan_pad(PadData* data, const Tensor* x, const Tensor* paddings
 
 
 cdef const char* plan_borders(
-    PadData* data, const Tensor* x, const Tensor* paddings, const int32_t* dims,
+    Padding* data, const Tensor* x, const Tensor* paddings, const int32_t* dims,
 ) noexcept nogil:
-    """Note every dimension; trailing ones without a border become part of the run."""
-    cdef int64_t step = type_size(x.type)
-    cdef int64_t source = step
+    """Note every dimension's border."""
     cdef int d
     if bytes_of(x.type, x.rank, dims) < 0:
         return b"Pad output size overflowed."
-    data.rank = x.rank
-    while data.rank > 0 and no_border(paddings, data.rank - 1):
-        data.rank -= 1
-        step *= x.dims[data.rank]
-    data.run = step
-    source = step
-    for d in range(data.rank - 1, -1, -1):
+    for d in range(x.rank):
         data.before[d] = index_at(paddings.type, paddings.data, 2 * d)
         data.after[d] = index_at(paddings.type, paddings.data, 2 * d + 1)
-        data.size[d] = x.dims[d]
-        data.step[d] = step
-        data.source[d] = source
-        step *= dims[d]
-        source *= x.dims[d]
+    plan_padding(data, x.rank, x.dims, type_size(x.type))
     return NULL
-
-
-cdef bint no_border(const Tensor* paddings, int d) noexcept nogil:
-    return (index_at(paddings.type, paddings.data, 2 * d) == 0
-            and index_at(paddings.type, paddings.data, 2 * d + 1) == 0)
 
 
 cdef int pad_dynamic(Context context, Node* node) noexcept nogil:
     cdef int32_t[MAX_RANK] dims
     cdef Tensor* x = context.input(node, 0)
-    cdef const char* refusal = plan_pad(<PadData*>node.data, x, context.input(node, 1), dims)
+    cdef const char* refusal = plan_pad(<Padding*>node.data, x, context.input(node, 1), dims)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(context.output(node, 0), x.rank, dims) != 0:
@@ -164,7 +132,7 @@ cdef int pad_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef int pad(Context context, Node* node) noexcept nogil:
-    cdef PadData* data = <PadData*>node.data
+    cdef Padding* data = <Padding*>node.data
     cdef Tensor* value = context.input(node, 2)
     cdef Tensor* y = context.output(node, 0)
     if value != NULL:
@@ -174,32 +142,10 @@ cdef int pad(Context context, Node* node) noexcept nogil:
     return 0
 
 
-cdef void pad_axis(const PadData* data, int d, char* dst, const char* src) noexcept nogil:
-    """Border, the inside one dimension further in, border."""
-    cdef int64_t i
-    if d == data.rank:
-        if data.run > 0:
-            memmove(dst, src, data.run)
-        return
-    fill(dst, data.before[d] * data.step[d], data.value, data.value_size)
-    dst += data.before[d] * data.step[d]
-    if d == data.rank - 1:
-        if data.size[d] > 0:
-            memmove(dst, src, data.size[d] * data.run)
-    elif d == data.rank - 2 and data.apart and data.step[d] <= SHORT_ROW:
-        fill(dst, data.size[d] * data.step[d], data.value, data.value_size)
-        copy_runs(
-            dst + data.before[d + 1] * data.run, data.step[d], src, data.source[d], data.size[d + 1] * data.run, data.size[d])
-    else:
-        for i in range(data.size[d]):
-            pad_axis(data, d + 1, dst + i * data.step[d], src + i * data.source[d])
-    fill(dst + data.size[d] * data.step[d], data.after[d] * data.step[d], data.value, data.value_size)
-
-
 cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     cdef const char* refusal
     cdef int32_t[MAX_RANK] dims
-    cdef PadData* data
+    cdef Padding* data
     expect_arity_between(context, node, 2, 2, 1)
     cdef Tensor* x = operand(context, node, 0)
     cdef Tensor* paddings = operand(context, node, 1)
@@ -210,7 +156,7 @@ cdef int prepare_mirror_pad(Context context, Node* node) except -1:
     if x.type == UINT8 or x.type == INT8 or x.type == INT16:
         want_same_quantization(x, y)
         want_symmetric(x)
-    data = <PadData*>context.persistent(sizeof(PadData))
+    data = <Padding*>context.persistent(sizeof(Padding))
     data.offset = 1 if node.options != NULL and table_i8(node.options, MIRROR_PAD_MODE, 0) == 0 else 0
     node.data = data
     if not is_constant(paddings):
@@ -243,7 +189,7 @@ cdef const char* mirrored_shape(const Tensor* x, const Tensor* paddings, int32_t
     return NULL
 
 
-cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
+cdef const char* plan_mirror_pad(Padding* data, const Tensor* x, const Tensor* paddings, int32_t* dims) noexcept nogil:
     cdef const char* refusal = mirrored_shape(x, paddings, dims)
     cdef int d
     if refusal != NULL:
@@ -257,7 +203,7 @@ cdef const char* plan_mirror_pad(PadData* data, const Tensor* x, const Tensor* p
 cdef int mirror_pad_dynamic(Context context, Node* node) noexcept nogil:
     cdef int32_t[MAX_RANK] dims
     cdef Tensor* x = context.input(node, 0)
-    cdef const char* refusal = plan_mirror_pad(<PadData*>node.data, x, context.input(node, 1), dims)
+    cdef const char* refusal = plan_mirror_pad(<Padding*>node.data, x, context.input(node, 1), dims)
     if refusal != NULL:
         return context.fail(refusal)
     if context.resize(context.output(node, 0), x.rank, dims) != 0:
@@ -268,11 +214,11 @@ cdef int mirror_pad_dynamic(Context context, Node* node) noexcept nogil:
 cdef int mirror_pad(Context context, Node* node) noexcept nogil:
     cdef Tensor* y = context.output(node, 0)
     if count(y) > 0:
-        mirror_axis(<const PadData*>node.data, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+        mirror_axis(<const Padding*>node.data, 0, <char*>y.data, <const char*>context.input(node, 0).data)
     return 0
 
 
-cdef int64_t mirrored(const PadData* data, int d, int64_t i) noexcept nogil:
+cdef int64_t mirrored(const Padding* data, int d, int64_t i) noexcept nogil:
     """Index in the input of index i of the output, along one dimension."""
     cdef int64_t edge
     if i < data.before[d]:
@@ -285,7 +231,7 @@ cdef int64_t mirrored(const PadData* data, int d, int64_t i) noexcept nogil:
     return i
 
 
-cdef void mirror_axis(const PadData* data, int d, char* dst, const char* src) noexcept nogil:
+cdef void mirror_axis(const Padding* data, int d, char* dst, const char* src) noexcept nogil:
     """Every index of the output from the one it mirrors; the inside at once where it is contiguous."""
     cdef int64_t end, i, same
     cdef int64_t inside = -1

@@ -11,8 +11,9 @@ the C++ library's heap.
 Source: LiteRT:tflite/kernels/where.cc, topk_v2.cc.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-from tflm_cy.arithmetic.merge_sort cimport merge_sort
+from tflm_cy.arithmetic.merge_sort cimport insert, merge_sort
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.tensor cimport (
     BOOL, FLOAT32, INT8, INT16, INT32, INT64, MAX_RANK, Tensor, UINT8, UINT32, count, count_range,
@@ -176,7 +177,8 @@ cdef int prepare_topk(Context context, Node* node) except -1:
         raise LateRefusalError(f"Type {type_name(x.type)} is currently not supported by TopK.")
     if node.arithmetic != MICRO:
         sorting = <int*>context.persistent(sizeof(int))
-        sorting[0] = context.request_scratch(SORTED_BYTES * <int64_t>x.dims[x.rank - 1])
+        sorting[0] = context.request_scratch(
+            SORTED_BYTES * (candidates(x.dims[x.rank - 1], dims[x.rank - 1]) if is_constant(k) else <int64_t>x.dims[x.rank - 1]))
         node.data = sorting
     return 0
 
@@ -203,8 +205,9 @@ cdef int topk_dynamic(Context context, Node* node) noexcept nogil:
 
 
 cdef enum:
-    SORTED_BYTES = 24            # scratch of a row's element: two keys and two indices
-    SORTED_SHARE = 16            # a row is sorted if more than this share of it is wanted, else a heap finds them
+    SORTED_BYTES = 24            # scratch of a candidate: two keys and two indices
+    FEW_CANDIDATES = 64
+    INSERTED_BEST = 32           # of so many a candidate takes its place at once
 
 
 ctypedef fused Rankable:
@@ -253,35 +256,77 @@ cdef inline void topk_indices(const Rankable* x, Rankable* values, const Tensor*
             topk_row(x + row * n, values + row * k, <int16_t*>indices.data + row * k, n, k, room)
 
 
-cdef inline bint topk_sorted(const Rankable* x, Rankable* values, Index* indices, int32_t n, int32_t k, void* room) noexcept nogil:
-    """By keys that rise where values fall, and of up to 32 bits hold their index too; False where there is a NaN, which has no place."""
-    cdef uint64_t* keys = <uint64_t*>room
-    cdef int32_t* ids = <int32_t*>(keys + 2 * <int64_t>n)
-    cdef bint numbers = True
+cdef inline int64_t candidates(int64_t n, int64_t k) noexcept nogil:
+    """How many of a row's n elements are sorted at once, to keep the best k of them."""
+    return min(n, max(2 * k, <int64_t>FEW_CANDIDATES))
+
+
+cdef inline uint64_t key_of(Rankable value, int32_t i) noexcept nogil:
+    """It rises where values fall; of up to 32 bits it holds their index, too."""
     cdef float number
     cdef uint32_t bits
+    if Rankable is int64_t:
+        return ~(<uint64_t>value ^ <uint64_t>1 << 63)
+    elif Rankable is float:
+        number = value + <float>0                # both zeros are one
+        bits = (<uint32_t*>&number)[0]
+        bits ^= <uint32_t>(<int32_t>bits >> 31) | <uint32_t>1 << 31
+        return <uint64_t>(~bits) << 32 | <uint64_t>i
+    else:
+        return <uint64_t>(~(<uint32_t><int32_t>value ^ <uint32_t>1 << 31)) << 32 | <uint64_t>i
+
+
+cdef inline bint topk_sorted(const Rankable* x, Rankable* values, Index* indices, int32_t n, int32_t k, void* room) noexcept nogil:
+    """What follows k candidates is one only if it is better than the last of the best k. A few are kept sorted; more are sorted whenever the
+    room is full. False where there is a NaN, which has no place."""
+    cdef int64_t most = candidates(n, k)
+    cdef uint64_t* keys = <uint64_t*>room
+    cdef int32_t* ids = <int32_t*>(keys + 2 * most)
+    cdef uint64_t key
+    cdef uint64_t worst = 0
+    cdef bint begun = False                      # there is a worst one
+    cdef bint numbers = True
+    cdef int64_t held = 0
+    cdef int64_t j
     cdef int32_t i
     for i in range(n):
-        if Rankable is int64_t:
-            keys[i] = ~(<uint64_t>x[i] ^ <uint64_t>1 << 63)
-            ids[i] = i
-        elif Rankable is float:
+        if Rankable is float:
             numbers &= x[i] == x[i]
-            number = x[i] + <float>0             # both zeros are one
-            bits = (<uint32_t*>&number)[0]
-            bits ^= <uint32_t>(<int32_t>bits >> 31) | <uint32_t>1 << 31
-            keys[i] = <uint64_t>(~bits) << 32 | <uint64_t>i
-        else:
-            keys[i] = <uint64_t>(~(<uint32_t><int32_t>x[i] ^ <uint32_t>1 << 31)) << 32 | <uint64_t>i
+        key = key_of(x[i], i)
+        if begun and key >= worst:
+            continue
+        if k <= INSERTED_BEST:
+            held = insert(Rankable is int64_t, keys, ids, held, k, key, i)
+            worst = keys[held - 1]
+            begun = held == k
+            continue
+        keys[held] = key
+        if Rankable is int64_t:
+            ids[held] = i
+        held += 1
+        if held == most or i == n - 1:
+            held = keep_best(Rankable is int64_t, keys, ids, most, held, k)
+            worst = keys[held - 1]
+            begun = held == k
     if not numbers:
         return False
-    keys = merge_sort(Rankable is int64_t, keys, keys + n, ids, ids + n, n)
-    if keys != room:
-        ids += n
-    for i in range(k):
-        indices[i] = <Index>(ids[i] if Rankable is int64_t else <int32_t>keys[i])
-        values[i] = x[indices[i]]
+    if held > k:
+        keep_best(Rankable is int64_t, keys, ids, most, held, k)
+    for j in range(k):
+        indices[j] = <Index>(ids[j] if Rankable is int64_t else <int32_t>keys[j])
+        values[j] = x[indices[j]]
     return True
+
+
+cdef inline int64_t keep_best(bint with_ids, uint64_t* keys, int32_t* ids, int64_t most, int64_t held, int64_t k) noexcept nogil:
+    """Sort those that are held; how many are left, at the beginning."""
+    cdef uint64_t* ordered = merge_sort(with_ids, keys, keys + most, ids, ids + most, held)
+    cdef int64_t kept = min(held, k)
+    if ordered != keys:
+        memcpy(keys, ordered, kept * sizeof(uint64_t))
+        if with_ids:
+            memcpy(ids, ids + most, kept * sizeof(int32_t))
+    return kept
 
 
 cdef inline bint goes_before(const Rankable* x, int32_t a, int32_t b) noexcept nogil:
@@ -293,7 +338,7 @@ cdef inline void topk_row(const Rankable* x, Rankable* values, Index* heap, int3
     cdef int32_t i
     cdef Index last
     cdef Index extra = <Index>k
-    if room != NULL and <int64_t>k * SORTED_SHARE > n and topk_sorted(x, values, heap, n, k, room):
+    if room != NULL and topk_sorted(x, values, heap, n, k, room):
         return
     for i in range(k):
         heap[i] = <Index>i

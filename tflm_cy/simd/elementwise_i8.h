@@ -206,9 +206,13 @@ SIMD_INLINE void sum_rows8_32(const uint8_t *x, int64_t rows, int64_t columns, v
 
 static void sum_rows8(const uint8_t *x, int64_t rows, int64_t columns, int is_signed, int32_t *sums) {
   const vb flip = vb_set1(is_signed ? 0 : -128);
-  const int32_t offset = is_signed ? 0 : (int32_t)(128u * (uint32_t)rows);
-  for (int64_t c = 0; c < columns; c += 32)
-    sum_rows8_32(x + c, rows, columns, flip, offset, columns - c >= 32 ? ~0u : _bzhi_u32(~0u, (unsigned)(columns - c)), sums + c);
+  const int64_t together = rows_together(rows, columns);
+  for (; rows > 0; rows -= together, x += together * columns) {
+    const int64_t n = rows < together ? rows : together;
+    const int32_t offset = is_signed ? 0 : (int32_t)(128u * (uint32_t)n);
+    for (int64_t c = 0; c < columns; c += 32)
+      sum_rows8_32(x + c, n, columns, flip, offset, columns - c >= 32 ? ~0u : _bzhi_u32(~0u, (unsigned)(columns - c)), sums + c);
+  }
 }
 #else
 FOLD_COLUMNS(wide_sum_s8, int8_t, uint32_t, FOLD_SUM, VB, 32)

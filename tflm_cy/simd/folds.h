@@ -74,14 +74,20 @@
     } \
   }
 
+/* Rows whose strips are folded before those of the next ones: they are read from memory once, one after the other. */
+SIMD_INLINE int64_t rows_together(int64_t rows, int64_t bytes) {
+  enum { BLOCK = 1 << 14, LEAST = 16 };
+  if (bytes <= 4 * VB) return rows; /* a single strip */
+  const int64_t together = bytes > BLOCK / LEAST ? LEAST : BLOCK / bytes;
+  return together < rows ? together : rows;
+}
+
 #define FOLD_COLUMNS(NAME, T, A, STEP, MOST, MORE) \
   FOLD_STRIPS(NAME, T, A, STEP, MOST) \
   FOLD_STRIPS(NAME, T, A, STEP, MORE) \
   FOLD_STRIPS(NAME, T, A, STEP, 16) \
   FOLD_STRIPS(NAME, T, A, STEP, 8) \
-  static void NAME##_columns(const void *at_x, int64_t rows, int64_t n, void *at_a) { \
-    const T *restrict x = at_x; \
-    A *restrict a = at_a; \
+  SIMD_INLINE void NAME##_block(const T *restrict x, int64_t rows, int64_t n, A *restrict a) { \
     const int64_t bytes = n * (int64_t)sizeof(T); \
     if (bytes >= MOST) { \
       NAME##_strips_##MOST(x, rows, n, a); \
@@ -98,6 +104,11 @@
         a[c] = one; \
       } \
     } \
+  } \
+  static void NAME##_columns(const void *at_x, int64_t rows, int64_t n, void *at_a) { \
+    const T *x = at_x; \
+    const int64_t together = rows_together(rows, n * (int64_t)sizeof(T)); \
+    for (; rows > 0; rows -= together, x += together * n) NAME##_block(x, rows < together ? rows : together, n, at_a); \
   }
 
 enum { STRIP = 4 * VB };

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from tflm_cy.arithmetic.copy_runs cimport copy_runs, fill
+from tflm_cy.arithmetic.padding cimport Padding, pad_axis, plan_padding
 from tflm_cy.arithmetic.walk cimport Walk, add_axis, begin_walk, finish_walk, walk_copy
 from tflm_cy.graph.context cimport EPILOGUE_PAD_CHANNELS, Context, Node, epilogue_of, iteration_space, register
 from tflm_cy.graph.tensor cimport (
@@ -30,8 +31,10 @@ cdef struct Copy:                # from `source` bytes into the input to `target
     Walk walk
     int64_t source
     int64_t target
-    int32_t zero_point           # PAD
-    const int32_t* border        # of an image: constant paddings
+
+cdef struct Pad:
+    Padding p
+    const int32_t* border        # constant paddings
 
 cdef struct Join:
     int64_t rows                 # product of the dimensions before the axis
@@ -156,7 +159,8 @@ cdef int prepare_pad(Context context, Node* node) except -1:
     cdef int32_t[MAX_RANK] dims
     cdef const int32_t* border = <const int32_t*>paddings.data
     cdef int64_t size
-    cdef Copy* op
+    cdef int32_t zero_point
+    cdef Pad* op
     cdef int d
     want_copyable(x, y, "PAD")
     if (not is_constant(paddings) or paddings.type != INT32 or paddings.rank != 2 or paddings.dims[0] != x.rank
@@ -168,21 +172,20 @@ cdef int prepare_pad(Context context, Node* node) except -1:
             raise ValueError(f"PAD: paddings {border[2 * d]} and {border[2 * d + 1]} of dimension {d}")
         dims[d] = <int32_t>size
     context.set_shape(y, x.rank, dims)
-    op = <Copy*>context.persistent(sizeof(Copy))
-    op.zero_point = 0 if x.type == FLOAT32 else y.zero_point
-    op.source = 0
-    op.target = 0
-    begin_walk(&op.walk, type_size(x.type))
+    op = <Pad*>context.persistent(sizeof(Pad))
+    op.border = border
+    op.p.value_size = type_size(x.type)
+    op.p.apart = True
+    zero_point = 0 if x.type == FLOAT32 else y.zero_point
+    memcpy(op.p.value, &zero_point, 4)
     for d in range(x.rank):
-        add_axis(&op.walk, x.dims[d], bytes_behind(y, d), bytes_behind(x, d))
-        op.target += border[2 * d] * bytes_behind(y, d)
-    finish_walk(&op.walk)
+        op.p.before[d], op.p.after[d] = border[2 * d], border[2 * d + 1]
+    plan_padding(&op.p, x.rank, x.dims, type_size(x.type))
     node.data = op
     node.invoke = pad
     if x.type == FLOAT32 and count(x) > 0 and adds_channels(border, x.rank):
         node.epilogue = epilogue_of(EPILOGUE_PAD_CHANNELS, 0, 0, 0, 0)
     if x.rank == 4 and border[0] == border[1] == border[6] == border[7] == 0 and count(x) > 0:
-        op.border = border
         node.invoke = pad_image
         return context.parallelize(node, compute_pad, iteration_space(x.dims[1], 1), 0.05 * count(y) * type_size(y.type))
     return 0
@@ -204,7 +207,7 @@ cdef int pad_image(Context context, Node* node) noexcept nogil:
 
 cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, int worker) noexcept nogil:
     """Rows and columns around each image, for some of the input's rows: every byte is written once."""
-    cdef Copy* op = <Copy*>node.data
+    cdef const Pad* op = <const Pad*>node.data
     cdef Tensor* x = context.input(node, 0)
     cdef Tensor* y = context.output(node, 0)
     cdef int64_t size = type_size(x.type)
@@ -214,31 +217,27 @@ cdef void compute_pad(Context context, Node* node, int64_t first, int64_t end, i
     cdef int64_t right = op.border[5] * pixel
     cdef const char* source
     cdef char* target
-    cdef char[4] element
     cdef int64_t n, iy, edge
-    memcpy(element, &op.zero_point, 4)
     for n in range(x.dims[0]):
         source = <const char*>x.data + (n * x.dims[1] + first) * row
         target = <char*>y.data + (n * y.dims[1] + op.border[2] + first) * (left + row + right) + left
         if first == 0:
             edge = op.border[2] * (left + row + right) + left
-            fill(target - edge, edge, element, size)
+            fill(target - edge, edge, op.p.value, size)
         for iy in range(first, end):
             memcpy(target, source, row)
             target += row
             source += row
             edge = right + left if iy + 1 < x.dims[1] else right + op.border[3] * (left + row + right)
-            fill(target, edge, element, size)
+            fill(target, edge, op.p.value, size)
             target += edge
 
 
 cdef int pad(Context context, Node* node) noexcept nogil:
-    cdef Copy* op = <Copy*>node.data
     cdef Tensor* y = context.output(node, 0)
-    cdef char[4] element
-    memcpy(element, &op.zero_point, 4)
-    fill(<char*>y.data, y.bytes, element, type_size(y.type))
-    return copy(context, node)
+    if y.bytes > 0:
+        pad_axis(&(<const Pad*>node.data).p, 0, <char*>y.data, <const char*>context.input(node, 0).data)
+    return 0
 
 
 cdef int prepare_concatenation(Context context, Node* node) except -1:
