@@ -272,22 +272,15 @@ static void average_sums8(const int32_t *sums, float scale, float offset, int is
   else average8(sums, scale, offset, 0, y, n);
 }
 
-/* The largest of rows x columns taps; the taps of one row lie `channels` bytes apart. A single column is a single row whose taps lie further apart. */
-static void largest8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, int is_signed, int32_t low,
-                     int32_t high, uint8_t *y) {
-  const vb least = vb_set1(low), most = vb_set1(high);
-  int64_t step = channels;
-  if (columns == 1) {
-    columns = rows;
-    step = row_bytes;
-    rows = 1;
-  }
+/* The largest of rows x columns taps; the taps of one row lie `channels` bytes apart. */
+SIMD_INLINE void largest_of_window8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t pixel, int64_t channels,
+                                    const int is_signed, vb least, vb most, uint8_t *y) {
   for (int64_t c = 0; c < channels; c += VB) {
     const int64_t left = channels - c;
     vb v = least;
     for (int64_t r = 0; r < rows; r++) {
       const uint8_t *from = x + r * row_bytes + c;
-      for (int64_t i = 0; i < columns; i++, from += step) {
+      for (int64_t i = 0; i < columns; i++, from += pixel) {
         const vb tap = left >= VB ? vb_load(from) : vb_load_part(from, left);
         v = is_signed ? vb_max_s(v, tap) : vb_max_u(v, tap);
       }
@@ -295,6 +288,22 @@ static void largest8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t 
     v = is_signed ? vb_min_s(v, most) : vb_min_u(v, most);
     if (left >= VB) vb_store(y + c, v);
     else vb_store_part(y + c, v, left);
+  }
+}
+
+/* `count` windows, `step` bytes from one to the next. A single column is a single row whose taps lie further apart. */
+static void largest8(const uint8_t *x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, int is_signed, int32_t low,
+                     int32_t high, int64_t count, int64_t step, uint8_t *y) {
+  const vb least = vb_set1(low), most = vb_set1(high);
+  int64_t pixel = channels;
+  if (columns == 1) {
+    columns = rows;
+    pixel = row_bytes;
+    rows = 1;
+  }
+  for (; count > 0; count--, x += step, y += channels) {
+    if (is_signed) largest_of_window8(x, rows, row_bytes, columns, pixel, channels, 1, least, most, y);
+    else largest_of_window8(x, rows, row_bytes, columns, pixel, channels, 0, least, most, y);
   }
 }
 

@@ -20,9 +20,9 @@ cdef struct ElementwiseI8Kernels:
     void (*sum_each_row)(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept nogil
     # average_sums of arithmetic/xnnpack/quantized_reduction.pxd, for all values of the type
     void (*average_sums)(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept nogil
-    # y[c] = the largest of x[r, c], clamped; windows of `rows` rows with `columns` pixels each
+    # y[i, c] = the largest of x[r, i * step + c], clamped; `count` windows of `rows` rows with `columns` pixels each
     void (*largest)(const uint8_t* x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, bint is_signed, int32_t low,
-                    int32_t high, uint8_t* y) noexcept nogil
+                    int32_t high, int64_t count, int64_t step, uint8_t* y) noexcept nogil
     # line[i] = top[i] * 2048 + (bottom[i] - top[i]) * weight
     void (*blend_rows)(const uint8_t* top, const uint8_t* bottom, int64_t n, bint is_signed, int32_t weight, int32_t* line) noexcept nogil
     # per pixel (left, right, weight) of `columns`: y[c] = (line[left, c] * (2048 - weight) + line[right, c] * weight + 2^21) >> 22

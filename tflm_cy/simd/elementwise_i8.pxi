@@ -24,7 +24,7 @@ cdef extern from "elementwise_i8.h" nogil:
     void sum_each_row8(const uint8_t* x, int64_t rows, int64_t columns, bint is_signed, int32_t* sums) noexcept
     void average_sums8(const int32_t* sums, float scale, float offset, bint is_signed, uint8_t* y, int64_t n) noexcept
     void largest8(const uint8_t* x, int64_t rows, int64_t row_bytes, int64_t columns, int64_t channels, bint is_signed, int32_t low,
-                  int32_t high, uint8_t* y) noexcept
+                  int32_t high, int64_t count, int64_t step, uint8_t* y) noexcept
     void blend_rows8(const uint8_t* top, const uint8_t* bottom, int64_t n, bint is_signed, int32_t weight, int32_t* line) noexcept
     void blend_columns8(const int32_t* line, const int32_t* columns, int64_t width, int64_t depth, bint is_signed, uint8_t* y) noexcept
 

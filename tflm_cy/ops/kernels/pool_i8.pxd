@@ -31,9 +31,8 @@ cdef inline void largest_rows(
     cdef int64_t line = p.width * pixel
     cdef bint separable = is_separable(p)
     cdef int64_t row
-    cdef int32_t oh, ow
+    cdef int32_t oh
     cdef const uint8_t* image
-    cdef Taps t
     if p.channels == 0:
         return
     y += first * p.out_width * p.channels
@@ -44,14 +43,15 @@ cdef inline void largest_rows(
             largest_row(fast, p, is_signed, nothing, image, oh, y)
             y += p.out_width * pixel
             continue
-        for ow in range(p.out_width):
-            t = taps_at(p, oh, ow)
-            if tap_count(t) == 0:
-                memset(y, nothing, p.channels)
-            else:
-                fast.largest(
-                    image + t.top * line + t.left * pixel, t.bottom - t.top, line, t.right - t.left, p.channels, is_signed, p.low, p.high, y)
-            y += p.channels
+        largest_windows(fast, p, is_signed, nothing, image, line, 0, oh, 0, p.out_width, y)
+        y += p.out_width * pixel
+
+
+cdef inline int32_t whole_windows(const Pool2D* p, Taps t, int32_t most) noexcept nogil:
+    """Of those from this one on, how many lie between the left and the right edge; 1 at an edge."""
+    if t.right - t.left != p.kernel_width:
+        return 1
+    return min((p.width - t.right) / p.stride_width + 1, most)
 
 
 cdef inline void largest_row(
@@ -74,30 +74,53 @@ cdef inline void largest_row(
         else:
             fast.largest(
                 image + (<int64_t>t.top * p.width + left) * pixel, t.bottom - t.top, p.width * pixel, 1, (right - left) * pixel,
-                is_signed, p.low, p.high, columns)
-            largest_windows(fast, p, is_signed, nothing, columns, left, ow, ow + n, y)
+                is_signed, p.low, p.high, 1, 0, columns)
+            if p.stride_width == 1:
+                largest_runs(fast, p, is_signed, nothing, columns, left, ow, ow + n, y)
+            else:
+                largest_windows(fast, p, is_signed, nothing, columns, 0, left, oh, ow, ow + n, y)
         y += n * pixel
         ow += n
 
 
 cdef inline void largest_windows(
+    const ElementwiseI8Kernels* fast, const Pool2D* p, bint is_signed, int32_t nothing, const uint8_t* x, int64_t line, int32_t left, int32_t oh,
+    int32_t ow, int32_t end, uint8_t* y,
+) noexcept nogil:
+    """Of an image; of its columns' largest values from `left` on, where a `line` has no bytes."""
+    cdef int64_t pixel = p.channels
+    cdef int32_t n
+    cdef Taps t
+    while ow < end:
+        t = taps_at(p, oh, ow)
+        n = whole_windows(p, t, end - ow)
+        if tap_count(t) == 0:
+            memset(y, nothing, n * pixel)
+        else:
+            fast.largest(
+                x + t.top * line + (t.left - left) * pixel, 1 if line == 0 else t.bottom - t.top, line, t.right - t.left, pixel, is_signed,
+                p.low, p.high, n, p.stride_width * pixel, y)
+        y += n * pixel
+        ow += n
+
+
+cdef inline void largest_runs(
     const ElementwiseI8Kernels* fast, const Pool2D* p, bint is_signed, int32_t nothing, const uint8_t* columns, int32_t left, int32_t ow,
     int32_t end, uint8_t* y,
 ) noexcept nogil:
-    """Of columns from `left` on. Windows one pixel apart are one row of vectors, as long as all of their columns lie inside."""
+    """Windows one pixel apart, of columns' largest values: as one run of bytes, as long as all of their columns lie inside."""
     cdef int64_t pixel = p.channels
     cdef int32_t n
     cdef Taps t
     while ow < end:
         t = taps_at(p, 0, ow)
-        n = 1
+        n = whole_windows(p, t, end - ow)
         if t.right <= t.left:
-            memset(y, nothing, pixel)
-        elif p.stride_width == 1 and t.right - t.left == p.kernel_width:
-            n = max(min(end - ow, p.width - t.right + 1), 1)
-            fast.largest(columns + (t.left - left) * pixel, p.kernel_width, pixel, 1, n * pixel, is_signed, p.low, p.high, y)
+            memset(y, nothing, n * pixel)
+        elif t.right - t.left == p.kernel_width:
+            fast.largest(columns + (t.left - left) * pixel, p.kernel_width, pixel, 1, n * pixel, is_signed, p.low, p.high, 1, 0, y)
         else:
-            fast.largest(columns + (t.left - left) * pixel, 1, 0, t.right - t.left, pixel, is_signed, p.low, p.high, y)
+            fast.largest(columns + (t.left - left) * pixel, 1, 0, t.right - t.left, pixel, is_signed, p.low, p.high, 1, 0, y)
         y += n * pixel
         ow += n
 
