@@ -41,7 +41,7 @@ def image(d):
     return [d.choice(1, 1, 2), d.between(2, 7), d.between(2, 7), d.between(1, 8)]
 
 
-def finish(d, model, g, outputs=None, feed=None):
+def finish(d, model, g, outputs=None, feed=None, refused=False):
     """The case of a graph: all that nobody reads are outputs, unless given."""
     g.graph.inputs = g.inputs
     # A constant behind DEQUANTIZE has no memory where a delegate takes it: TensorFlow returns whatever is there.
@@ -54,7 +54,7 @@ def finish(d, model, g, outputs=None, feed=None):
     def values():
         return [_values(d, x) for x in g.inputs]
 
-    return d.case(model, feed or values)
+    return d.case(model, feed or values, refused=refused)
 
 
 def _values(d, x):

@@ -32,7 +32,8 @@ def concatenation(d):
         parts[-1].data = d.values(parts[-1])
     model = Model.single("CONCATENATION", parts, [y], 3, axis=axis - rank if d.flag() else axis)
     fed = [p for p in parts if p.data is None]
-    return d.case(model, lambda: [d.values(p) for p in fed], refused=d.variant == "wrong shape")
+    refused = None if d.variant == "wrong shape" else False  # the delegate copies across the ends of the tensors
+    return d.case(model, lambda: [d.values(p) for p in fed], refused=refused)
 
 
 @cases("SPLIT", dtypes=_EVERY)
@@ -50,7 +51,8 @@ def split(d):
     outputs = [d.tensor(part, like=x) for _ in range(count)]
     model = Model.single("SPLIT", [first, x], outputs, 2, num_splits=count)
     feed = (lambda: [index, d.values(x)]) if fed else (lambda: [d.values(x)])
-    return d.case(model, feed, refused=d.variant == "not divisible")
+    refused = None if d.variant == "not divisible" else False  # the delegate gives parts that do not fit their tensors
+    return d.case(model, feed, refused=refused)
 
 
 @cases("SPLIT_V", dtypes=_EVERY)

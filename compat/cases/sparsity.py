@@ -15,23 +15,35 @@ def compress_rows(dense):
 
 
 def compress_blocks(dense, block):
-    """A matrix in rows of blocks of `block` columns, each stored whole."""
-    blocks = dense.reshape(dense.shape[0], -1, block)
+    """A matrix in rows of blocks of `block` columns, each stored whole; columns behind the last whole block are left out."""
+    blocks = dense[:, : dense.shape[1] // block * block].reshape(dense.shape[0], -1, block)
     rows = [np.flatnonzero(row.any(1)) for row in blocks]
     segments, indices = np.cumsum([0] + [len(r) for r in rows]), np.concatenate(rows).astype(np.int64)
     values = np.concatenate([row[at].ravel() for row, at in zip(blocks, rows, strict=True)])
     return values, [("dense", dense.shape[0]), ("csr", segments, indices), ("dense", block)]
 
 
-@cases("DENSIFY", dtypes=("float32", "float16", "int8"), variants=("rows", "blocks", "short indices", "image", "used"))
+def _blocks_kept(d, rows, columns, block):
+    """Which values of a matrix lie in blocks that are stored: at least one where there is any."""
+    keep = d.rng.random((rows, columns // block)) < 0.5
+    keep.flat[:1] = True
+    return np.pad(np.repeat(keep, block, 1), [[0, 0], [0, columns % block]])
+
+
+@cases(
+    "DENSIFY",
+    dtypes=("float32", "float16", "int8"),
+    variants=("rows", "blocks", "ragged blocks", "short indices", "image", "used"),
+)
 def densify(d):
     """The dense constant is the output; in the variant "used" it is (made float32 and) added to an input."""
     rows, columns, block = d.between(1, 7), 4 * d.between(1, 5), 4
-    keep = d.rng.random((rows, columns // block)) < 0.5
-    keep.flat[0] = True
+    if d.variant == "ragged blocks":
+        columns += d.between(-3, 3)
+    keep = _blocks_kept(d, rows, columns, block)
     values = d.rng.integers(1, 100, (rows, columns)).astype(d.dtype)
-    if d.variant == "blocks":
-        dense = values * np.repeat(keep, block, 1)
+    if d.variant.endswith("blocks"):
+        dense = values * keep
         stored, dims = compress_blocks(dense, block)
         sparsity = Sparsity([0, 1, 2], dims, block_map=[1])
         shape = dense.shape
@@ -54,7 +66,9 @@ def densify(d):
         y.scale = compressed.scale = d.scale()
         y.zero_point = compressed.zero_point = 0
     if d.variant != "used":
-        return d.case(Model.single("DENSIFY", [compressed], [y]))
+        return d.case(
+            Model.single("DENSIFY", [compressed], [y]), refused=None
+        )  # the delegate cannot invoke constants alone
     model = Model()
     main = model.subgraph("main")
     main.op("DENSIFY", [compressed], [y])
@@ -66,12 +80,15 @@ def densify(d):
 
 
 @cases("FULLY_CONNECTED", dtypes=("int8", "float32"), variants=("sparse blocks", "sparse per channel", "sparse rows"))
+@cases("FULLY_CONNECTED", dtypes=("int8", "float32", "hybrid_i8"), variants=("sparse ragged blocks",))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse blocks", "sparse per channel", "sparse asymmetric"))
 @cases("FULLY_CONNECTED", dtypes=("hybrid_i8",), variants=("sparse asymmetric per channel", "sparse zero rows"))
 def sparse_weights(d):
     """int8: blocks of 16 columns; float32: blocks of 4 or single values. Other layouts are refused."""
     block = 4 if d.dtype == "float32" else 16
     rows, columns, batch = d.between(1, 9), block * d.between(1, 4), d.between(1, 4)
+    if "ragged" in d.variant:
+        columns += d.between(1 - block, block - 1)
     dense = d.normal([rows, columns]) if d.dtype == "float32" else d.integers("int8", [rows, columns])
     if d.variant == "sparse rows":
         dense = dense * (d.rng.random(dense.shape) < 0.4)
@@ -79,9 +96,8 @@ def sparse_weights(d):
         stored, dims = compress_rows(dense)
         sparsity = Sparsity([0, 1], dims)
     else:
-        keep = d.rng.random((rows, columns // block)) < 0.5
-        keep.flat[0] = True
-        stored, dims = compress_blocks((dense * np.repeat(keep, block, 1)).astype(dense.dtype), block)
+        kept = (dense * _blocks_kept(d, rows, columns, block)).astype(dense.dtype)
+        stored, dims = compress_blocks(kept, block)
         sparsity = Sparsity([0, 1, 2], dims, block_map=[1])
     w = Tensor.constant(stored.astype(dense.dtype), shape=[rows, columns], sparsity=sparsity)
     kind = "int8" if d.dtype == "int8" else "float32"
@@ -106,7 +122,15 @@ def sparse_weights(d):
     return d.case(Model.single(d.op, inputs, [y], 8, **options), feed, refused=refused)
 
 
-_LSTM = ("sparse", "sparse cifg", "sparse peephole", "sparse layer norm", "sparse zero input", "sparse some dense")
+_LSTM = (
+    "sparse",
+    "sparse cifg",
+    "sparse peephole",
+    "sparse layer norm",
+    "sparse zero input",
+    "sparse some dense",
+    "sparse ragged",
+)
 
 
 @cases(
@@ -119,6 +143,8 @@ def sparse_lstm(d):
     batch, depth, units = d.between(1, 3), 16 * d.between(1, 2), 16 * d.between(1, 2)
     projected = d.variant != "sparse without projection"
     outputs = 16 * d.between(1, 2) if projected else units
+    if d.variant == "sparse ragged":
+        depth, units, outputs = (n + d.between(0, 15) for n in (depth, units, outputs))
     leading = [batch] if d.op == "LSTM" else [batch, d.between(1, 3)]
     x, y = Tensor([*leading, depth], "float32"), Tensor([*leading, outputs], "float32")
 
@@ -129,9 +155,7 @@ def sparse_lstm(d):
         if some or (d.variant == "sparse other gates" and name == "io"):
             return Tensor.constant(dense, **scale)
         block = 8 if d.variant == "sparse wrong block" else 16
-        keep = d.rng.random((rows, columns // block)) < 0.5
-        keep.flat[0] = True
-        stored, dims = compress_blocks((dense * np.repeat(keep, block, 1)).astype(np.int8), block)
+        stored, dims = compress_blocks((dense * _blocks_kept(d, rows, columns, block)).astype(np.int8), block)
         return Tensor.constant(stored, shape=dense.shape, sparsity=Sparsity([0, 1, 2], dims, block_map=[1]), **scale)
 
     gates = "fco" if "cifg" in d.variant else "ifco"

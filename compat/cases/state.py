@@ -31,7 +31,8 @@ def variable(d):
     main.op("READ_VARIABLE", [kept], [z])
     main.inputs, main.outputs = [x], [y, z]
     start.inputs, start.outputs = [], []
-    return d.case(model, lambda: [d.values(x)], refused=d.variant == "before assignment")
+    refused = None if d.variant == "before assignment" else False  # the delegate returns memory that nobody wrote
+    return d.case(model, lambda: [d.values(x)], refused=refused)
 
 
 @cases("CALL_ONCE", "READ_VARIABLE", dtypes=_KEPT, variants=("initialised",))
@@ -84,36 +85,43 @@ def if_(d):
     return d.case(model, feed)
 
 
-@cases("WHILE", dtypes=("float32", "int32"), variants=("random", "growing", "not once"))
+@cases("WHILE", dtypes=("float32", "int32"), variants=("random", "growing", "not once", "kept", "kept growing"))
 def while_(d):
-    """Counts to a limit, and adds a value (or appends a row) each time."""
+    """Counts to a limit, and adds a value (or appends a row) each time; "kept": beside variables that the body gives back as they are."""
     model = Model()
     main, condition, body = model.subgraph("main"), model.subgraph("condition"), model.subgraph("body")
     limit = np.array(0 if d.variant == "not once" else d.between(1, 6), np.int32)
     shape = [1, 3]
+    kept = [[1, 3] for _ in range(d.between(1, 3))] if d.variant.startswith("kept") else []
 
     def state():
-        return [Tensor([1], "int32"), d.tensor(shape)]
+        return [Tensor([1], "int32"), d.tensor(shape), *(d.tensor(size) for size in kept)]
 
-    count, value = condition_inputs = state()
+    count, value, *others = condition_inputs = state()
     outcome = condition.op("LESS", [count, Tensor.constant(limit.reshape(1))], [Tensor([1], "bool")])
-    condition.tensor(value)
+    for tensor in (value, *others):
+        condition.tensor(tensor)
     condition.inputs, condition.outputs = condition_inputs, outcome
-    count, value = body_inputs = state()
+    count, value, *others = body_inputs = state()
+    for tensor in others:
+        body.tensor(tensor)
     counted = body.op("ADD", [count, Tensor.constant(np.array([1], np.int32))], [Tensor([1], "int32")])
     step = d.tensor(shape)
     step.data = d.normal(shape) if d.dtype == "float32" else d.integers(d.dtype, shape, -9, 9)
-    if d.variant == "growing":
-        changed = body.op("CONCATENATION", [value, step], [d.tensor(shape)], axis=0)
+    if d.variant.endswith("growing"):
+        changed = body.op("CONCATENATION", [value, others[0] if others else step], [d.tensor(shape)], axis=0)
     else:
         changed = body.op("ADD", [value, step], [d.tensor(shape)])
-    body.inputs, body.outputs = body_inputs, [*counted, *changed]
+    body.inputs, body.outputs = body_inputs, [*counted, *changed, *others]
     x, results = state(), state()
     main.op("WHILE", x, results, cond_subgraph_index=condition, body_subgraph_index=body)
-    main.inputs, main.outputs = x, results
+    main.inputs, main.outputs = x, [*results[:2], *(y for y in results[2:] if d.flag())]
 
     def feed():
-        values = d.normal(shape) if d.dtype == "float32" else d.integers(d.dtype, shape, -99, 99)
-        return [np.array([0], np.int32), values]
+        sizes = [shape, *([d.between(1, 3), 3] for _ in kept)]  # a variable that nobody changes may have any size
+        return [
+            np.array([0], np.int32),
+            *(d.normal(size) if d.dtype == "float32" else d.integers(d.dtype, size, -99, 99) for size in sizes),
+        ]
 
     return d.case(model, feed)

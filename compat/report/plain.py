@@ -26,18 +26,18 @@ class Tally:
         case = result.case
         row = self.rows.setdefault((case.op, case.dtype, result.mode, result.threads), Counter())
         row[result.verdict] += 1
-        if self._wonders() and _unexpected(result):
+        if self.surprises(result):
             row["unexpectedly accepted" if case.refused else "unexpectedly refused"] += 1
         if result.verdict == DEVIATES:
             self.reasons[result.reason] += 1
         if result.verdict == NOT_COMPARED and result.reason:
             self.crashes[result.reason] += 1
-        if result.verdict not in (EQUAL, REFUSED) or (self._wonders() and _unexpected(result)):
+        if result.verdict not in (EQUAL, REFUSED) or self.surprises(result):
             self.listed.append(result)
 
-    def _wonders(self):
-        """The generators know what TensorFlow refuses, not what others do."""
-        return self.sides[0].partition(":")[0] not in ("tflite_micro", "tflm_cy_micro")
+    def surprises(self, result):
+        """Whether a refused what its generator takes for running, or the other way round; generators know TensorFlow alone."""
+        return self.sides[0].partition(":")[0] not in ("tflite_micro", "tflm_cy_micro") and _unexpected(result)
 
     def total(self):
         return sum(self.rows.values(), Counter())
@@ -81,7 +81,7 @@ def to_text(tally, verbose=False):
             lines += [f"NOT COMPARED {result.case.id} {setting(result)}: {result.difference}"]
     if verbose:
         for result in tally.listed:
-            if result.verdict in (EQUAL, REFUSED):
+            if tally.surprises(result):
                 lines.append(
                     f"UNEXPECTED {result.case.id} {setting(result)}: a {result.a.summary()}  [{result.case.text}]"
                 )

@@ -1,7 +1,5 @@
 """An allocation that fails, at every node and at every request for memory: nothing points to memory that is gone, and nothing is lost."""
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +8,8 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from compat.fuzz.faults import build_library, environment_with
+from compat.verdict import UsageError
 from tflm_cy import Interpreter, InterpreterWithCustomOps, OpResolverType
 
 HERE = Path(__file__).parent
@@ -196,18 +196,15 @@ print(failed)
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler to build the library with that fails allocations")
-    library = tmp_path_factory.mktemp("fail") / "fail.so"
-    source = HERE / "fail_allocations.c"
-    subprocess.run([compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, source], check=True)
-    return library
+    try:
+        return build_library(tmp_path_factory.mktemp("fail"))
+    except UsageError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("mode", [mode.name for mode in MODES])
 def test_at_every_request_for_memory(failing, mode):
-    environment = {**os.environ, "LD_PRELOAD": str(failing), "PYTHONPATH": str(ROOT)}
+    environment = {**environment_with(failing), "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, mode, str(HERE)], env=environment, capture_output=True, text=True, timeout=300
     )

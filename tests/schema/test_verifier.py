@@ -335,6 +335,8 @@ TWO = F4[:8]
         sparse([4, 4], F4 * 2, [0, 1, 3, 2], [dense(4), csr([0, 1, 2, 2, 2], [0, 0]), dense(4), dense(1)], [0, 1]),
         sparse([2, 32], F4 * 16, [0, 1, 2], [dense(2), csr([0, 1, 2], [1, 0]), dense(16)], [1], kind=9),
         sparse([0, 2], b"", [0, 1], [dense(0), csr([0], [])]),
+        sparse([2, 5], F4 * 2, [0, 1, 2], [dense(2), dense(2), dense(2)], [1]),
+        sparse([2, 3], b"", [0, 1, 2], [dense(2), csr([0, 0, 0], []), dense(4)], [1]),
     ],
 )
 def test_sparse_tensors_to_accept(layout):
@@ -356,7 +358,7 @@ def test_sparse_tensors_to_accept(layout):
         (sparse([2, 4], F4, [0, 1, 2], [dense(2), dense(2), dense(2)]), "1 block dimensions, but 0 in block_map"),
         (sparse([2, 4], F4, [0, 1, 2], [dense(2), dense(2), dense(2)], [2]), "block_map has 2"),
         (sparse([2, 4], F4, [0, 1, 2], [dense(2), dense(2), dense(0)], [1]), "not dense with a positive size"),
-        (sparse([2, 5], F4, [0, 1, 2], [dense(2), dense(2), dense(2)], [1]), "no multiple of its block"),
+        (sparse([2, 5], F4, [0, 1, 2], [dense(2), dense(3), dense(2)], [1]), "dense_size is 3, the dimension has 2"),
         (sparse([2, 2], TWO, [0, 1], [dense(3), csr([0, 1, 2], [1, 0])]), "dense_size is 3, the dimension has 2"),
         (sparse([2, 2], TWO, [0, 1], [dense(-1), csr([0, 1, 2], [1, 0])]), "dense_size is -1"),
         (sparse([2, 2], TWO, [0, 1], [dense(2), {"format": 7}]), "dim_metadata[1]: unknown format 7"),

@@ -3,10 +3,14 @@
     set_inputs(body, values)        # shapes and values of its inputs; NULL: as it is. Prepared anew only for other shapes
     has_shapes_of(body, values)     # it stays prepared, and its outputs keep their memory
     reads_input(condition, i)       # else nobody misses the value
+    keeps_variable(body, i)         # a loop variable that the body gives back as it is
+    omit_unread_outputs(caller, node, body)     # of these, what the caller does not read
 """
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from tflm_cy.graph.graph cimport count_reads
+from tflm_cy.graph.context cimport Node
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.subgraph cimport Subgraph
 from tflm_cy.graph.tensor cimport PLANNED, same_shape
@@ -57,3 +61,26 @@ cdef int set_inputs(Context callee, const Tensor** values) except -1:
         else:
             g.store(target, values[i])
     return 0
+
+
+cdef bint keeps_variable(Context body, int i) noexcept:
+    """The body's output is its input: the variable is of no turn but the first."""
+    cdef Subgraph g = <Subgraph>body
+    return g.graph.inputs[i] >= 0 and g.graph.outputs[i] == g.graph.inputs[i]
+
+
+cdef void omit_unread_outputs(Context caller, const Node* node, Context body) noexcept:
+    """An output of WHILE that the body keeps and that nobody reads is omitted from then on, and its tensor stays what the file says.
+
+    TensorFlow does so when it prepares the node first."""
+    cdef Subgraph g = <Subgraph>caller
+    cdef int i, k, t
+    for i in range(node.output_count):
+        t = node.outputs[i]
+        if t < 0 or not keeps_variable(body, i) or count_reads(&g.graph, 0, g.graph.step_count, t) > 0:
+            continue
+        for k in range(g.graph.output_count):
+            if g.graph.outputs[k] == t:
+                break
+        else:
+            (<int32_t*>node.outputs)[i] = -1

@@ -61,12 +61,23 @@ cdef list stored_shape(const uint8_t* table):
 
 
 cdef list signature_of(Subgraph g, int t):
-    """shape_signature of the file, [] when it has none, or a string tensor holds characters: writing them forgets it."""
+    """shape_signature of the file, [] when it has none, or strings were written, which forgets it."""
     cdef const Tensor* tensor = &g.tensors[t]
-    if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and tensor.bytes > 4 * (<size_t>count(tensor) + 2):
+    if tensor.type == STRING and tensor.data != NULL and not is_constant(tensor) and not may_be_unset(g, tensor):
         return []
     cdef Vector vector = table_vector(vector_table(table_vector(g.table, SUBGRAPH_TENSORS), t), TENSOR_SHAPE_SIGNATURE)
     return [load_i32(vector.data + 4 * i) for i in range(vector.length)]
+
+
+cdef bint may_be_unset(Subgraph g, const Tensor* tensor):
+    """An input of empty strings, which it is from the first allocation on."""
+    cdef int i
+    if tensor.bytes > 4 * (<size_t>count(tensor) + 2):
+        return False
+    for i in range(g.graph.input_count):
+        if g.graph.inputs[i] == tensor.index:
+            return True
+    return False
 
 
 cdef int check_strict(Subgraph g, int t, int rank, const int32_t* dims) except -1:

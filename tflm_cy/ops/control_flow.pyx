@@ -2,8 +2,8 @@
 
 IF runs one of two subgraphs on inputs 1 .., CASE one of several (the last one for an index that has none), COMPOSITE its only one on all
 inputs. WHILE hands its inputs to the body and, as long as the condition subgraph says true of them, what the body makes of them to the body again;
-in the end they are its outputs. Outputs are dynamic where the subgraphs cannot tell their shapes
-in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Handles, of type RESOURCE
+in the end they are its outputs, but for those that the body gives back as they are and that nobody reads. Outputs are dynamic where the
+subgraphs cannot tell their shapes in prepare, or where these shapes differ (between the branches of an IF, between the body's inputs and outputs). Handles, of type RESOURCE
 or VARIANT, have no shape that matters; `graph.resource` tells what copying one means. Calls
 take the GIL for this node. A WHILE that never ends can be interrupted (Ctrl-C).
 
@@ -11,7 +11,7 @@ Source: LiteRT:tflite/kernels/{if,while,stablehlo_case,stablehlo_composite}.cc.
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from tflm_cy.graph.callee cimport has_shapes_of, reads_input, set_inputs
+from tflm_cy.graph.callee cimport has_shapes_of, keeps_variable, omit_unread_outputs, reads_input, set_inputs
 from tflm_cy.graph.context cimport MICRO, Context, Node, register
 from tflm_cy.graph.resource cimport is_handle
 from tflm_cy.graph.tensor cimport BOOL, INT32, Tensor, count, same_shape, type_name
@@ -249,8 +249,12 @@ cdef int prepare_while(Context context, Node* node) except -1:
         if body.graph_input(i).type != body.graph_output(i).type:
             raise ValueError(f"the body subgraph changes the type of tensor {i}")
         dynamic = dynamic or not alike(body.graph_input(i), body.graph_output(i))
+    if node.arithmetic != MICRO:
+        omit_unread_outputs(context, node, body)
     for i in range(node.output_count):
         y = context.output(node, i)
+        if y == NULL and keeps_variable(body, i):
+            continue
         if y == NULL:
             raise ValueError("an omitted output of WHILE is not supported")
         if y.type != body.graph_output(i).type:
@@ -340,9 +344,12 @@ cdef int overwrite_inputs(Context body, Callees* data) except -1:
 
 
 cdef int stage_values(Context context, Node* node, Callees* data) except -1:
-    """Loop variables lie in the node's outputs."""
+    """Loop variables lie in the node's outputs; those that the body keeps and nobody reads where they came from."""
     cdef int i
     for i in range(node.input_count):
+        if context.output(node, i) == NULL:
+            data.values[i] = context.input(node, i)
+            continue
         context.store(context.output(node, i), data.values[i])
         data.values[i] = context.output(node, i)
     return 0

@@ -2,7 +2,8 @@
 
 A sparse tensor's values are stored in traversal order: for each level of `traversal_order` either every index (dense)
 or only those listed in CSR form (segments into indices). Levels beyond the tensor's rank are positions within blocks;
-`block_map` says which dimension each belongs to.
+`block_map` says which dimension each belongs to. A dimension that is no multiple of its block holds as many blocks as fit; what is left
+behind them is 0.
 
 Source: LiteRT:tflite/kernels/densify.cc, internal/utils/sparsity_format_converter.cc; SparsityParameters in
 schema.fbs.
@@ -178,8 +179,8 @@ cdef int read_sparsity(Expansion* expansion, const Tensor* x) except -1:
         if not 0 <= target < expansion.levels:
             raise ValueError(f"traversal order entry {x.rank + i} is {target}")
         block[d] = table_i32(vector_table(metadata, target), DIMENSION_DENSE_SIZE, 0)
-        if block[d] < 1 or x.dims[d] % block[d] != 0:
-            raise ValueError(f"blocks of {block[d]} do not fit dimension {d} of size {x.dims[d]}")
+        if block[d] < 1:
+            raise ValueError(f"blocks of {block[d]} in dimension {d} of size {x.dims[d]}")
     for i in range(expansion.levels):
         target = vector_i32(order, i)
         if not 0 <= target < expansion.levels or seen >> target & 1 or (i < x.rank) != (target < x.rank):

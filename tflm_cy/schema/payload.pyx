@@ -135,10 +135,8 @@ cdef object sparsity_error(const uint8_t* sparsity, Vector shape, uint64_t* stor
             return f"block_map has {mapped} at rank {rank}"
         if size <= 0 or table_i8(vector_table(levels, level), DIMENSION_FORMAT, 0) != DENSE:
             return f"block dimension {dimension} is not dense with a positive size"
-        if sizes[mapped] % size:
-            return f"dimension {mapped} of {sizes[mapped]} is no multiple of its block of {size}"
         sizes[dimension] = size
-        sizes[mapped] //= size
+        sizes[mapped] //= size               # what is left beyond the last whole block is 0, as TensorFlow's converter writes it
     for level in range(order.length):
         size = sizes[vector_i32(order, level)]
         metadata = vector_table(levels, level)
