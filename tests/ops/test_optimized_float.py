@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
+from tests.machine import of_x86_64
 
 from .one_operator import same
 from .test_optimized_quantized import compute
@@ -110,6 +111,7 @@ def fully_connected(x, w, b):
 SHAPES = [(2, 7, 1), (5, 30, 1), (1, 30, 7), (3, 5, 4), (3, 4, 20), (16, 33, 4), (47, 21, 9), (31, 64, 6), (4, 100, 3)]
 
 
+@of_x86_64
 @pytest.mark.parametrize("n, k, m", SHAPES)
 def test_products_in_eigens_order(n, k, m):
     x, w, b = random(m, k), random(n, k), random(n)
@@ -137,6 +139,7 @@ assert fully_connected(x, w, b).tobytes() == (product(w, x, 56) + b).tobytes()
 """
 
 
+@of_x86_64
 def test_the_cache_size_cuts_long_sums():
     """(5120 - 256) / 80 is 56 after rounding down to eights: 150 are cut into 56, 56 and 38."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -144,6 +147,7 @@ def test_the_cache_size_cuts_long_sums():
     subprocess.run([sys.executable, "-c", CUT, root], check=True, env=environment, cwd=root)
 
 
+@of_x86_64
 def test_conv_2d_multiplies_whole_windows():
     x, w, b = random(1, 5, 6, 3), random(18, 3, 3, 3), random(18)
     padded = np.zeros((7, 8, 3), F)
@@ -164,6 +168,7 @@ def test_taps_outside_of_the_image_take_part():
         assert np.isnan(y[0, 0, 0]).all() == (mode == "optimized")
 
 
+@of_x86_64
 def test_depthwise_sums_start_with_the_bias():
     x, w, b = random(1, 4, 4, 5), random(1, 2, 2, 5), random(5)
     want = np.broadcast_to(b, (1, 3, 3, 5)).copy()
@@ -184,6 +189,7 @@ def test_depthwise_sums_start_with_the_bias():
     same(y, want)
 
 
+@of_x86_64
 def test_transpose_conv_adds_products_of_pixels():
     x, w, b = random(1, 3, 4, 6), random(5, 2, 2, 6), random(5)
     products = product(w.transpose(1, 2, 0, 3).reshape(20, 6), x.reshape(12, 6)).reshape(3, 4, 2, 2, 5)
@@ -198,6 +204,7 @@ def test_transpose_conv_adds_products_of_pixels():
     )
 
 
+@of_x86_64
 def test_mean_of_rows_starts_at_aligned_elements():
     x = random(6, 43)
     want = np.array([row_sum(row, -i * 43 % 8) for i, row in enumerate(x)], F) / F(43)

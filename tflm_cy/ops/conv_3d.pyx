@@ -20,7 +20,7 @@ from tflm_cy.arithmetic.optimized.cache cimport l1_data_bytes
 from tflm_cy.arithmetic.optimized.conv_3d cimport add_patches, clamp_sums, conv_3d_f32_fused, transpose_conv_3d_f32_eigen
 from tflm_cy.arithmetic.optimized.product cimport plan_product
 from tflm_cy.arithmetic.window cimport SAME, VALID
-from tflm_cy.graph.denormals cimport flush_denormals, restore_denormals
+from tflm_cy.platform.denormals cimport flush_denormals, restore_denormals
 from tflm_cy.graph.context cimport OPTIMIZED, Context, Node, position_space, register
 from tflm_cy.graph.tensor cimport FLOAT32, INT32, Tensor, count, is_constant, shape_of, type_name
 from tflm_cy.ops.arity cimport expect_arity_between
