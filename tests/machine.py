@@ -1,4 +1,4 @@
-"""The machine that a test's expected bytes belong to: definitions differ (tflm_cy/ops/machine_definitions.py).
+"""The machine that tests run on: definitions, and so expected bytes, differ (tflm_cy/ops/machine_definitions.py).
 
 want = [0, 9] if AARCH64 else [1, 9]
 
@@ -6,11 +6,16 @@ want = [0, 9] if AARCH64 else [1, 9]
 def test_...
 """
 
+import os
 import platform
+import shutil
 
 import pytest
 
 AARCH64 = platform.machine() in ("aarch64", "arm64")
+COMPILER = shutil.which(os.environ.get("CC") or "cc") or shutil.which(
+    "gcc"
+)  # for this machine, also where it is emulated
 of_x86_64 = pytest.mark.skipif(
     AARCH64, reason="what is expected here is x86-64's order of sums, or which NaN stays there"
 )

@@ -1,7 +1,6 @@
 """An allocation that fails, at every node and at every request for memory: nothing points to memory that is gone, and nothing is lost."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Model, Tensor
+from tests.machine import COMPILER
 from tflm_cy import Interpreter, InterpreterWithCustomOps, OpResolverType
 
 HERE = Path(__file__).parent
@@ -196,12 +196,11 @@ print(failed)
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
+    if COMPILER is None:
         pytest.skip("no C compiler to build the library with that fails allocations")
     library = tmp_path_factory.mktemp("fail") / "fail.so"
     source = HERE / "fail_allocations.c"
-    subprocess.run([compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, source], check=True)
+    subprocess.run([COMPILER, "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, source], check=True)
     return library
 
 
