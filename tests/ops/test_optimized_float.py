@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compat.builder import Tensor
-from tests.machine import of_x86_64
+from tests.machine import AARCH64, of_x86_64
 
 from .one_operator import same
 from .test_optimized_quantized import compute
@@ -325,3 +325,17 @@ def test_int4_weights_are_moved_up_by_seven():
     moved[2, [14, 30]] = 15
     want = ((-7 * q.sum(1, keepdims=True)).astype(F) * scale) * F(0.1) + random(6)
     same(y, want + ((q @ moved.T).astype(F) * scale) * F(0.1))
+
+
+@pytest.mark.parametrize(("rows", "flushed"), [(1, False), (3, True)])
+def test_denormals_are_zeros_in_products_of_several_rows_on_aarch64(rows, flushed):
+    x, w = np.full((rows, 8), 1e-40, F), np.full((8, 8), 2, F)
+    y = fully_connected(x, w, np.zeros(8, F))
+    same(y, np.full((rows, 8), 0 if AARCH64 and flushed else F(1e-40) * 16, F))
+
+
+@pytest.mark.parametrize(("op", "a", "b"), [("ADD", -0.0, -0.0), ("SUB", -0.0, 0.0), ("MUL", 0.0, -1.0)])
+def test_minus_zero_passes_a_clamp_but_in_blocks_of_four_on_aarch64(op, a, b):
+    a, b = np.full(6, a, F), np.full(6, b, F)
+    y = compute(op, [feed(a), feed(b)], feed(a), [a, b], fused_activation_function="RELU")
+    assert np.signbit(y).tolist() == ([False] * 4 if AARCH64 else [True] * 4) + [True] * 2
