@@ -21,7 +21,7 @@ TABLE = {
         "denormals are zeros, but of a single row",
     ),
     "DEQUANTIZE, optimized": ("rounded", "fused"),
-    "FLOOR, LOGISTIC, TANH, float16": ("NaN keeps its payload", "NaN keeps its sign"),
+    "FLOOR, LOGISTIC, ROUND, TANH, float16": ("NaN keeps its payload", "NaN keeps its sign"),
     "GELU without approximate, float32": ("polynomials of rounded steps", "polynomials of fused steps"),
     "L2_POOL_2D, LOCAL_RESPONSE_NORMALIZATION, reference": ("products rounded", "products fused"),
     "LOCAL_RESPONSE_NORMALIZATION, optimized": ("inverses by RCPPS", "inverses by FRECPE"),
